@@ -1,0 +1,19 @@
+// Two projects: `test` (npm test) and `long` (npm run test:long: crashes and durations, against the built service).
+const shared = {
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  transform: { '^.+\\.[tj]s$': '@swc/jest' },
+  // ESM-only packages that jest must compile: it cannot load them through require() on Node 20.
+  transformIgnorePatterns: [
+    '/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|content-disposition)/)',
+  ],
+};
+
+module.exports = {
+  coverageProvider: 'babel',
+  collectCoverageFrom: ['src/**/*.ts'],
+  projects: [
+    { ...shared, displayName: 'test', testMatch: ['<rootDir>/test/**/*.spec.ts'] },
+    { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
+  ],
+};
