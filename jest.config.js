@@ -4,9 +4,7 @@ const shared = {
   testEnvironment: 'node',
   transform: { '^.+\\.[tj]s$': '@swc/jest' },
   // ESM-only packages that jest must compile: it cannot load them through require() on Node 20.
-  transformIgnorePatterns: [
-    '/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|content-disposition)/)',
-  ],
+  transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|content-disposition)/)'],
 };
 
 module.exports = {
