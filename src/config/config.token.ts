@@ -1,0 +1,2 @@
+/** Injection token of the `Config`. */
+export const CONFIG = Symbol('CONFIG');
