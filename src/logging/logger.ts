@@ -1,0 +1,25 @@
+import { type DestinationStream, destination, type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+import type { Config } from '../config/config';
+
+export type { Logger };
+
+/** Anything that looks like an API key, wherever in a line it turns up: a path, an error, a request id. */
+const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
+
+/**
+ * The process's one logger: JSON lines, or readable ones on a terminal. Written asynchronously.
+ *
+ * @param stream where the lines go instead of standard output
+ */
+export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream?: DestinationStream): Logger {
+  return pino(
+    {
+      level: logLevel,
+      base: null,
+      redact: ['req.headers.authorization', 'headers.authorization'],
+      hooks: { streamWrite: (line) => line.replaceAll(API_KEY, 'ask_$1_…') },
+    },
+    stream ?? (process.stdout.isTTY ? pretty({ sync: false }) : destination({ dest: 1, sync: false })),
+  );
+}
