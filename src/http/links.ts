@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Config } from '../config/config';
+import { CONFIG } from '../config/config.token';
+import { encodeCursor, type Page, type PageQuery } from './page';
+
+/** Headers that point at other resources of the API; their base is the configured one, never the Host header. */
+@Injectable()
+export class Links {
+  private readonly baseUrl: string;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.baseUrl = config.publicBaseUrl;
+  }
+
+  /** Sets `Location` (RFC 9110, 10.2.2) of a resource that was just created under the path. */
+  created<T extends { readonly id: bigint }>(reply: FastifyReply, path: string, resource: T): T {
+    reply.header('Location', `${this.baseUrl}${path}/${resource.id}`);
+    return resource;
+  }
+
+  /**
+   * Sets `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
+   *
+   * @returns the items, which are the whole body
+   */
+  page<T>(reply: FastifyReply, path: string, query: PageQuery, page: Page<T>): readonly T[] {
+    const links = [];
+    if (query.cursor !== undefined) links.push(`<${this.address(path, query)}>; rel="first"`);
+    if (page.next !== undefined) {
+      const cursor = encodeCursor(listName(path, query), page.next);
+      links.push(`<${this.address(path, query, cursor)}>; rel="next"`);
+    }
+    if (links.length > 0) reply.header('Link', links.join(', '));
+    return page.items;
+  }
+
+  private address(path: string, query: PageQuery, cursor?: string): string {
+    const { limit } = query;
+    return `${this.baseUrl}${path}?${search({ limit: String(limit), ...query.filters(), cursor })}`;
+  }
+}
+
+/** Names a list by its path and filters: a cursor is good for one of them. */
+export function listName(path: string, query: PageQuery): string {
+  return `${path}?${search(query.filters())}`;
+}
+
+function search(parameters: Readonly<Record<string, string | undefined>>): string {
+  const present = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) present.set(name, value);
+  }
+  return present.toString();
+}

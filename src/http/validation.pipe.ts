@@ -1,0 +1,53 @@
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
+import { validationFailed } from '../errors/http.errors';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Makes the DTO that a handler asks for from a body or a query, of its declared fields only, or refuses with 400.
+ * A query is text and goes through class-transformer; a body has its types already, and they are never coerced.
+ */
+@Injectable()
+export class ValidationPipe implements PipeTransform {
+  private readonly fields = new Map<Type, readonly string[]>();
+
+  transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
+    const fields = metatype ? this.fieldsOf(metatype) : [];
+    if (!metatype || fields.length === 0) return value;
+    if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
+    const known = pick(value, fields);
+    const dto: object =
+      type === 'query' ? plainToInstance(metatype, known) : Object.assign(new metatype(), known);
+    const errors = validateSync(dto);
+    if (errors.length > 0) throw validationFailed(errors.flatMap(problemsOf));
+    return dto;
+  }
+
+  /** The fields of a DTO class are those with a validator; other classes have none. */
+  private fieldsOf(type: Type): readonly string[] {
+    const known = this.fields.get(type);
+    if (known) return known;
+    const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+    const fields = [...new Set(metadata.map(({ propertyName }) => propertyName))];
+    this.fields.set(type, fields);
+    return fields;
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Only own members count: a body may hold one named `__proto__`. */
+function pick(value: Fields, names: readonly string[]): Fields {
+  return Object.fromEntries(
+    names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
+  );
+}
+
+/** One problem a field: its validators often say the same in several ways. */
+function problemsOf({ constraints }: ValidationError): string[] {
+  return Object.values(constraints ?? {}).slice(0, 1);
+}
