@@ -1,0 +1,44 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+/** Response headers beyond the CORS-safelisted ones that a script of an allowed origin may read. */
+const EXPOSED_HEADERS = [
+  'Allow',
+  'Deprecation',
+  'Idempotent-Replayed',
+  'Link',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Sunset',
+  'WWW-Authenticate',
+  'X-Content-Type-Options',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+];
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH'];
+const PREFLIGHT_MAX_AGE_SECONDS = 600;
+
+/**
+ * Cross-origin use by the allowed origins (Fetch standard, CORS protocol). Nest runs it before the door, so a
+ * preflight, which browsers send without a key, is answered there. Other origins see the service as without CORS.
+ */
+export function enableCors(app: NestFastifyApplication, origins: readonly string[]): void {
+  if (origins.length === 0) return;
+  app.enableCors({
+    delegator: ({ headers }, decide) => {
+      const { origin } = headers;
+      const isAllowed = origin !== undefined && origins.includes(origin);
+      decide(null, {
+        origin: isAllowed ? origin : false,
+        preflight: isAllowed && headers['access-control-request-method'] !== undefined,
+        methods: METHODS,
+        exposedHeaders: EXPOSED_HEADERS,
+        maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+      });
+    },
+  });
+}

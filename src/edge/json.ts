@@ -1,0 +1,69 @@
+import { parse } from 'lossless-json';
+import type { ApiError } from '../errors/api-error';
+import { malformedJson } from '../errors/http.errors';
+import { integralValue } from '../http/int64';
+
+/** Deepest nesting of arrays and objects. The parser is recursive, so this is checked before it runs. */
+const DEPTH_LIMIT = 32;
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Parses a body as JSON (RFC 8259). Every number with an integral value within int64 becomes a bigint, exactly;
+ * any other a number. Refused: invalid UTF-8, a byte-order mark, deep nesting, and two members of one name with
+ * different values (RFC 8259, 4, leaves to each reader what they mean).
+ *
+ * @throws ApiError `malformed_json`
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes);
+  if (text.startsWith(BYTE_ORDER_MARK)) throw malformedJson('it begins with a byte-order mark');
+  if (isDeeperThan(text, DEPTH_LIMIT)) throw malformedJson(`it is nested deeper than ${DEPTH_LIMIT} levels`);
+  try {
+    return parse(text, undefined, { parseNumber });
+  } catch (error) {
+    throw fromParser(error);
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw malformedJson('it is not valid UTF-8');
+  }
+}
+
+function parseNumber(digits: string): bigint | number {
+  return integralValue(digits) ?? Number(digits);
+}
+
+/** Counts brackets outside strings; up to the place where a text stops being JSON it sees what the parser would. */
+function isDeeperThan(text: string, limit: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (inString) {
+      if (char === '\\') at += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '[' || char === '{') {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (char === ']' || char === '}') depth -= 1;
+  }
+  return false;
+}
+
+/** The parser says where the text stops being JSON; of a duplicate it would repeat the member's name. */
+function fromParser(error: unknown): ApiError {
+  const message = error instanceof Error ? error.message : '';
+  const position = /at position (\d+)/.exec(message)?.[1] ?? '0';
+  const problem = message.startsWith('Duplicate key')
+    ? 'two members of one object have the same name and different values'
+    : 'it cannot be parsed';
+  return malformedJson(`${problem} (at character ${position})`);
+}
