@@ -1,0 +1,20 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { type DatabaseConfig, dataSourceOptions } from './data-source';
+import { Sql } from './sql';
+
+/** The pool of connections, for every module's repositories. TypeOrmModule closes it after the last request. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  static forRoot(config: DatabaseConfig): DynamicModule {
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRoot({ ...dataSourceOptions(config), autoLoadEntities: true, retryAttempts: 0 }),
+      ],
+      providers: [Sql],
+      exports: [Sql],
+    };
+  }
+}
