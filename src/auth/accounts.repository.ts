@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, Repository } from 'typeorm';
+import { AccountEntity } from './account.entity';
+import type { PlanChoice } from './plans';
+
+@Injectable()
+export class AccountsRepository {
+  constructor(@InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>) {}
+
+  /** All accounts by name. */
+  list(): Promise<AccountEntity[]> {
+    return this.accounts.find({ order: { name: 'ASC' } });
+  }
+
+  isEmpty(manager: EntityManager): Promise<boolean> {
+    return manager.exists(AccountEntity).then((exists) => !exists);
+  }
+
+  /** The account of that name, made with the given plan if there was none; safe against the same call elsewhere. */
+  async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager): Promise<AccountEntity> {
+    await manager
+      .createQueryBuilder()
+      .insert()
+      .into(AccountEntity)
+      .values({ name, ...choice })
+      .orIgnore()
+      .execute();
+    return manager.findOneByOrFail(AccountEntity, { name });
+  }
+}

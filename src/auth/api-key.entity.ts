@@ -1,0 +1,36 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { int64Column } from '../database/int64-column';
+
+/** A key of an account. Its secret is known only by its hash. */
+@Entity('api_keys')
+export class ApiKeyEntity {
+  @PrimaryColumn({ type: 'uuid', default: () => 'gen_random_uuid()' })
+  readonly id!: string;
+
+  @Column({ ...int64Column, name: 'account_id' })
+  readonly accountId!: bigint;
+
+  @Column({ type: 'bytea', name: 'secret_hash', select: false })
+  readonly secretHash!: Buffer;
+
+  @Column({ type: 'text' })
+  readonly prefix!: string;
+
+  @Column({ type: 'text', name: 'last_four' })
+  readonly lastFour!: string;
+
+  @Column({ type: 'text', default: '' })
+  readonly label!: string;
+
+  @Column({ type: 'text', array: true })
+  readonly scopes!: string[];
+
+  @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
+  readonly createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'expires_at', nullable: true })
+  readonly expiresAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
+  readonly revokedAt!: Date | null;
+}

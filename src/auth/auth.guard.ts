@@ -1,0 +1,58 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { isProtected } from '../edge/route-checks';
+import type { ApiError } from '../errors/api-error';
+import { insufficientScope, undeclaredScope } from './auth.errors';
+import { Authenticator } from './authenticator';
+import type { Principal } from './principal';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose request it is; set by `identify` where a valid key was sent. */
+    principal?: Principal;
+    /** Why there is no principal; kept until the limit has been charged. */
+    keyRefusal?: ApiError;
+  }
+}
+
+/** Bearer authentication and scopes: three checks of the door, and the same as a guard of Nest. */
+@Injectable()
+export class AuthGuard implements CanActivate {
+  constructor(private readonly authenticator: Authenticator) {}
+
+  /** Finds out whose request it is and refuses nobody: the limit comes before the refusal. */
+  async identify(request: FastifyRequest): Promise<undefined> {
+    if (!isProtected(request)) return;
+    const identity = await this.authenticator.identify(request);
+    if ('refusal' in identity) {
+      request.keyRefusal = identity.refusal;
+      return;
+    }
+    const { principal } = identity;
+    request.principal = principal;
+    request.logFacts = { account: principal.accountName, key: principal.keyId };
+  }
+
+  /** 401 for a protected address without a valid key. */
+  requireKey({ keyRefusal }: FastifyRequest): ApiError | undefined {
+    return keyRefusal;
+  }
+
+  /** 403 unless the key has the scope that the route declares. */
+  requireScope(request: FastifyRequest): ApiError | undefined {
+    if (!isProtected(request)) return undefined;
+    const { scope } = request.routeOptions.config;
+    if (scope === undefined) return undeclaredScope();
+    return request.principal?.scopes.includes(scope) ? undefined : insufficientScope(scope);
+  }
+
+  /** Nest's face of the same checks; the door has normally run them, and then there is nothing left to do. */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.admitted) return true;
+    await this.identify(request);
+    const refusal = this.requireKey(request) ?? this.requireScope(request);
+    if (refusal) throw refusal;
+    return true;
+  }
+}

@@ -1,0 +1,76 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { Clock } from '../clock';
+import type { Config } from '../config/config';
+import { CONFIG } from '../config/config.token';
+import type { ApiError } from '../errors/api-error';
+import type { KnownKey } from './api-keys.repository';
+import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
+import { KeyCache, type Lookup } from './key-cache';
+import { limitsOf } from './plans';
+import type { Principal } from './principal';
+import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';
+
+/** Either whose request it is, or why that cannot be said. */
+export type Identity = { readonly principal: Principal } | { readonly refusal: ApiError };
+
+/** The scheme, and what follows it. */
+const BEARER = /^bearer(?:\s+(.*))?$/i;
+
+/** Tells from the `Authorization` header whose request it is (RFC 6750, 2.1). */
+@Injectable()
+export class Authenticator {
+  private readonly prefix: KeyPrefix;
+
+  constructor(
+    private readonly cache: KeyCache,
+    private readonly clock: Clock,
+    @Inject(CONFIG) { deployment }: Config,
+  ) {
+    this.prefix = prefixOf(deployment);
+  }
+
+  /** Answers at once for a key seen lately, and for whatever cannot be a key. */
+  identify(request: FastifyRequest): Identity | Promise<Identity> {
+    const secret = bearerToken(request);
+    if (typeof secret !== 'string') return secret;
+    if (!isWellFormed(secret, this.prefix)) return { refusal: invalidApiKey() };
+    const lookup = this.cache.lookup(hashOf(secret));
+    return lookup instanceof Promise ? lookup.then((found) => this.judge(found)) : this.judge(lookup);
+  }
+
+  private judge(lookup: Lookup | undefined): Identity {
+    const key = lookup?.key;
+    if (!key) return { refusal: invalidApiKey() };
+    if (key.revokedAt) return { refusal: revokedApiKey() };
+    if (key.expiresAt && key.expiresAt.getTime() <= this.clock.now()) return { refusal: expiredApiKey() };
+    return { principal: principalOf(key) };
+  }
+}
+
+/** The bearer token, or the refusal of a header without one. */
+function bearerToken(request: FastifyRequest): string | Identity {
+  // Node keeps the first of several Authorization headers; whoever sends two may mean the other one.
+  if (countHeader(request.raw.rawHeaders, 'authorization') > 1) return { refusal: invalidApiKey() };
+  const match = BEARER.exec(request.headers.authorization ?? '');
+  return match ? (match[1] ?? '') : { refusal: missingApiKey() };
+}
+
+/** @param rawHeaders names and values in turn, as Node keeps them */
+function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) count += 1;
+  }
+  return count;
+}
+
+function principalOf(key: KnownKey): Principal {
+  return {
+    accountId: key.accountId,
+    accountName: key.accountName,
+    keyId: key.id,
+    scopes: key.scopes,
+    limits: limitsOf(key),
+  };
+}

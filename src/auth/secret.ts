@@ -1,0 +1,46 @@
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import type { Config } from '../config/config';
+
+/**
+ * The secret of an API key: prefix, 30 random base62 characters (178 bits), and their CRC-32 as 6 more, so that a
+ * mistyped or made-up key is told apart without asking the database, and secret scanners can recognise a real one.
+ */
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 30;
+const CHECKSUM_LENGTH = 6;
+const BODY = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+export type KeyPrefix = 'ask_live_' | 'ask_test_';
+
+/** Keys of production and keys of everything else do not open each other's doors. */
+export function prefixOf(deployment: Config['deployment']): KeyPrefix {
+  return deployment === 'production' ? 'ask_live_' : 'ask_test_';
+}
+
+export function createSecret(prefix: KeyPrefix): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  return `${prefix}${random}${checksum(random)}`;
+}
+
+/** True when the text could be a secret of this deployment: right prefix, alphabet, length and checksum. */
+export function isWellFormed(secret: string, prefix: KeyPrefix): boolean {
+  if (!secret.startsWith(prefix)) return false;
+  const body = secret.slice(prefix.length);
+  return BODY.test(body) && body.slice(RANDOM_LENGTH) === checksum(body.slice(0, RANDOM_LENGTH));
+}
+
+/** SHA-256 as lower-case hex: what the database keeps. Secrets are random enough to need neither salt nor stretching. */
+export function hashOf(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
+
+function checksum(random: string): string {
+  let rest = crc32(random);
+  let text = '';
+  while (text.length < CHECKSUM_LENGTH) {
+    text = `${ALPHABET[rest % ALPHABET.length]}${text}`;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return text;
+}
