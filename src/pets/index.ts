@@ -1,0 +1,2 @@
+export { PetsModule } from './pets.module';
+export { PetsService } from './pets.service';

@@ -1,0 +1,19 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { int64Column } from '../database/int64-column';
+import type { PetStatus } from './pet-status';
+
+/** An animal of the store. */
+@Entity('pets')
+export class PetEntity {
+  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  readonly id!: bigint;
+
+  @Column({ type: 'text' })
+  readonly name!: string;
+
+  @Column({ ...int64Column, name: 'category_id' })
+  readonly categoryId!: bigint;
+
+  @Column({ type: 'text' })
+  readonly status!: PetStatus;
+}

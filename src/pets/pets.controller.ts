@@ -1,0 +1,62 @@
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { RequireScope } from '../auth';
+import { Answers, Refuses } from '../http/answers.decorator';
+import { Deprecated } from '../http/deprecated.decorator';
+import { IdPipe } from '../http/id.pipe';
+import { ApiIdParam } from '../http/int64.decorator';
+import { Links } from '../http/links';
+import { ListPetsQuery, NewPet, Pet } from './pets.dto';
+import { petNotFound } from './pets.errors';
+import { PETS_PATH, PetsService } from './pets.service';
+
+/** Specification, 4.3: the operation goes on 5 December 2030; its successor is the list. */
+const GET_PET_DEPRECATION = {
+  since: new Date('2026-11-21T00:00:00Z'),
+  sunset: new Date('2030-12-05T00:00:00Z'),
+  successor: '/pets?status=available',
+} as const;
+
+@ApiTags('pets')
+@Controller({ path: PETS_PATH, version: '1' })
+export class PetsController {
+  constructor(
+    private readonly pets: PetsService,
+    private readonly links: Links,
+  ) {}
+
+  @Get()
+  @RequireScope('pets:read')
+  @ApiOperation({ operationId: 'listPets', summary: 'List animals' })
+  @Answers(200, [Pet], 'A page of animals by ascending id; `Link` leads to the next one.')
+  @Refuses(400, 'A query parameter is not valid.')
+  async listPets(@Query() query: ListPetsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.links.page(reply, PETS_PATH, query, await this.pets.list(query));
+  }
+
+  @Post()
+  @RequireScope('pets:write')
+  @ApiOperation({ operationId: 'createPet', summary: 'Add an animal' })
+  @Answers(201, Pet, 'The created animal; `Location` is its address.')
+  @Refuses(400, 'The body lacks a required field or holds an invalid value.')
+  async createPet(@Body() pet: NewPet, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.links.created(reply, PETS_PATH, await this.pets.create(pet));
+  }
+
+  @Get(':petId')
+  @RequireScope('pets:read')
+  @Deprecated(GET_PET_DEPRECATION)
+  @ApiOperation({
+    operationId: 'getPet',
+    summary: 'Get an animal',
+    description:
+      'Will be removed on 5 December 2030. Use the list of animals with its `status` filter instead.',
+  })
+  @ApiIdParam('petId', 'Identifier of the animal.')
+  @Answers(200, Pet, 'The animal.')
+  @Refuses(404, 'There is no animal with this id.')
+  getPet(@Param('petId', new IdPipe(petNotFound)) petId: bigint) {
+    return this.pets.get(petId);
+  }
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Links } from '../http/links';
+import { PetEntity } from './pet.entity';
+import { PetsController } from './pets.controller';
+import { PetsRepository } from './pets.repository';
+import { PetsService } from './pets.service';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([PetEntity])],
+  controllers: [PetsController],
+  providers: [PetsRepository, PetsService, Links],
+  exports: [PetsService],
+})
+export class PetsModule {}

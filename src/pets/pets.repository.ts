@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { MIN_INT64 } from '../http/int64';
+import { type Statement, Sql } from '../database/sql';
+import type { PetStatus } from './pet-status';
+import { type NewPet, type Pet, type PetRow, toPet } from './pets.dto';
+
+const COLUMNS = 'id, name, category_id AS "categoryId", status';
+
+const LIST: Statement = {
+  name: 'pets_list',
+  text: `SELECT ${COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
+};
+
+const LIST_BY_STATUS: Statement = {
+  name: 'pets_list_by_status',
+  text: `SELECT ${COLUMNS} FROM pets WHERE status = $3 AND id > $1 ORDER BY id LIMIT $2`,
+};
+
+const FIND: Statement = {
+  name: 'pets_find',
+  text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
+};
+
+const INSERT: Statement = {
+  name: 'pets_insert',
+  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+};
+
+/** The statements of animals, one for each operation. */
+@Injectable()
+export class PetsRepository {
+  constructor(private readonly sql: Sql) {}
+
+  /** At most `count` animals by ascending id, beginning behind `after`; the depth of the page makes no difference. */
+  async list(after: bigint | undefined, count: number, status?: PetStatus): Promise<Pet[]> {
+    const rows = await (status === undefined
+      ? this.sql.rows<PetRow>(LIST, [after ?? MIN_INT64, count])
+      : this.sql.rows<PetRow>(LIST_BY_STATUS, [after ?? MIN_INT64, count, status]));
+    return rows.map(toPet);
+  }
+
+  async find(id: bigint): Promise<Pet | undefined> {
+    const [row] = await this.sql.rows<PetRow>(FIND, [id]);
+    return row && toPet(row);
+  }
+
+  async insert({ name, categoryId, status }: NewPet): Promise<Pet> {
+    const [row] = await this.sql.rows<PetRow>(INSERT, [name, categoryId, status]);
+    if (!row) throw new Error('INSERT … RETURNING returned no row');
+    return toPet(row);
+  }
+}
