@@ -1,0 +1,36 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AuthGuard, AuthModule } from './auth';
+import type { Clock } from './clock';
+import type { Config } from './config/config';
+import { DatabaseModule } from './database/database.module';
+import { ErrorFilter } from './errors/error.filter';
+import { HealthModule } from './health/health.module';
+import { ValidationPipe } from './http/validation.pipe';
+import { PetsModule } from './pets';
+import { RuntimeModule } from './runtime.module';
+
+/** A service that knows its database: the embedded server is one like any other once it runs. */
+export type ServiceConfig = Config & { readonly databaseUrl: string };
+
+/** The one list of modules, and of what runs for every request behind the door. */
+@Module({})
+export class AppModule {
+  static forRoot(config: ServiceConfig, clock: Clock): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        RuntimeModule.forRoot(config, clock),
+        DatabaseModule.forRoot(config),
+        AuthModule,
+        PetsModule,
+        HealthModule,
+      ],
+      providers: [
+        { provide: APP_GUARD, useExisting: AuthGuard },
+        { provide: APP_PIPE, useClass: ValidationPipe },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
+    };
+  }
+}

@@ -1,0 +1,86 @@
+import 'reflect-metadata';
+import { VersioningType } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AppModule, type ServiceConfig } from './app.module';
+import { AuthGuard } from './auth';
+import { type Clock, SystemClock } from './clock';
+import { useJsonBodies } from './edge/body';
+import { enableCors } from './edge/cors';
+import { installDoor } from './edge/door';
+import { collectMethods } from './edge/methods';
+import { answerProtocolError } from './edge/protocol-errors';
+import { requestId } from './edge/request-id';
+import { RequestLog } from './edge/request-log';
+import { installResponseHeaders } from './edge/response-headers';
+import { requireDecodablePath, requireRoute, requireShortTarget } from './edge/route-checks';
+import { rewriteTarget, TARGET_LIMIT_BYTES } from './edge/target';
+import type { Logger } from './logging/logger';
+import { NestLogger } from './logging/nest-logger';
+import { createDocument } from './openapi/document';
+import { addResponseSchemas } from './openapi/response-schemas';
+import { serveDocument } from './openapi/serve-document';
+
+/** How often Node looks for slow clients. */
+const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+
+/** The whole application, ready to listen; its database must be migrated. */
+export async function createApp(
+  config: ServiceConfig,
+  logger: Logger,
+  clock: Clock = new SystemClock(),
+): Promise<NestFastifyApplication> {
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.forRoot(config, clock),
+    createAdapter(config, logger),
+    { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
+  );
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.server.maxConnections = config.maxConnections;
+  app.enableVersioning({ type: VersioningType.URI });
+  enableCors(app, config.corsOrigins);
+  installResponseHeaders(fastify, config.publicBaseUrl);
+  openTheDoor(app);
+  useJsonBodies(fastify, config.bodyLimitBytes);
+  const refuseOtherMethods = collectMethods(fastify);
+  await app.init();
+  const document = createDocument(app, config);
+  addResponseSchemas(fastify, document);
+  serveDocument(app, document);
+  refuseOtherMethods();
+  return app;
+}
+
+/** The order of checks that the API promises. */
+function openTheDoor(app: NestFastifyApplication): void {
+  const auth = app.get(AuthGuard);
+  installDoor(app.getHttpAdapter().getInstance(), [
+    requireShortTarget,
+    (request) => auth.identify(request),
+    // The account's or the address's limit is charged here, once there is one.
+    (request) => auth.requireKey(request),
+    requireDecodablePath,
+    requireRoute,
+    (request) => auth.requireScope(request),
+  ]);
+}
+
+function createAdapter(config: ServiceConfig, logger: Logger): FastifyAdapter {
+  return new FastifyAdapter({
+    loggerInstance: logger,
+    logController: new RequestLog(),
+    genReqId: requestId,
+    rewriteUrl: rewriteTarget,
+    routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },
+    clientErrorHandler: answerProtocolError,
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
+    keepAliveTimeout: config.keepAliveTimeoutMs,
+    requestTimeout: config.requestTimeoutMs,
+    http: {
+      headersTimeout: config.headersTimeoutMs,
+      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+    },
+    // While closing, requests on connections that are still open are answered, each with `Connection: close`.
+    return503OnClosing: false,
+  });
+}

@@ -1,0 +1,64 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ApiKeysService, SCOPES } from './auth';
+import type { Config } from './config/config';
+import type { OpenDatabase } from './database/open-database';
+
+const DEMO_KEY_DAYS = 365;
+const MS_PER_DAY = 86_400_000;
+
+/** Makes the account `demo` and a key for it on the first start of a development deployment; else undefined. */
+export async function firstKey(
+  app: NestFastifyApplication,
+  { deployment }: Config,
+): Promise<string | undefined> {
+  if (deployment !== 'development') return undefined;
+  const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
+    account: 'demo',
+    choice: { plan: 'business', perMinute: null, perDay: null },
+    scopes: SCOPES,
+    expiresAt: new Date(Date.now() + DEMO_KEY_DAYS * MS_PER_DAY),
+    label: 'first start',
+  });
+  return issued?.key;
+}
+
+/** Tells the person at the terminal what runs where, and how to use it. Not logged: it may hold a key. */
+export function printBanner(
+  url: string,
+  database: OpenDatabase,
+  config: Config,
+  key: string | undefined,
+): void {
+  const where = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
+  const lines = [
+    '',
+    `Animal Store listens on ${url} (${config.deployment}).`,
+    `  Swagger UI   ${url}/docs`,
+    `  OpenAPI      ${url}/openapi.json  ${url}/openapi.yaml`,
+    `  Health       ${url}/livez  ${url}/readyz`,
+    `  PostgreSQL   ${where}`,
+    ...database.notices.map((notice) => `  ${notice}`),
+    '',
+    ...(key === undefined ? createKeyLines() : firstKeyLines(url, key)),
+    '',
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function createKeyLines(): string[] {
+  return ['Create an API key:', '  npm run -s cli -- keys create --account NAME'];
+}
+
+function firstKeyLines(url: string, key: string): string[] {
+  const curl = `curl -H 'Authorization: Bearer ${key}'`;
+  const json = `-H 'Content-Type: application/json'`;
+  return [
+    'An API key of the account demo (plan business), shown this once:',
+    `  ${key}`,
+    '',
+    'Add an animal, list the animals, fetch one (deprecated):',
+    `  ${curl} ${json} -d '{"name":"Rex","categoryId":3}' ${url}/v1/pets`,
+    `  ${curl} '${url}/v1/pets?limit=20&status=available'`,
+    `  ${curl} ${url}/v1/pets/1`,
+  ];
+}

@@ -1,0 +1,35 @@
+import { Controller, Get, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Public } from '../auth';
+import { DatabaseHealth } from './database-health';
+
+const OK = { status: 'ok' } as const;
+
+/** For whoever runs the service: load balancers, orchestrators, and people. */
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class HealthController {
+  constructor(private readonly database: DatabaseHealth) {}
+
+  /** 200 while the process lives. */
+  @Get('livez')
+  @Public()
+  livez() {
+    return OK;
+  }
+
+  /** 200 while everything that a request needs is there, else 503. */
+  @Get('readyz')
+  @Public()
+  async readyz() {
+    await this.database.check();
+    return OK;
+  }
+
+  @Get()
+  @Public()
+  frontPage(@Res() reply: FastifyReply): void {
+    void reply.redirect('/docs', 302);
+  }
+}
