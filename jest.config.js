@@ -11,7 +11,13 @@ module.exports = {
   coverageProvider: 'babel',
   collectCoverageFrom: ['src/**/*.ts'],
   projects: [
-    { ...shared, displayName: 'test', testMatch: ['<rootDir>/test/**/*.spec.ts'] },
+    {
+      ...shared,
+      displayName: 'test',
+      testMatch: ['<rootDir>/test/**/*.spec.ts'],
+      globalSetup: '<rootDir>/test/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+    },
     { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
   ],
 };

@@ -2,10 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error';
-import { payloadTooLarge, unsupportedMediaType } from '../errors/http.errors';
+import { JSON_ONLY, malformedRequest, payloadTooLarge, unsupportedMediaType } from '../errors/http.errors';
 import { parseJson } from './json';
-
-type Done = (error: Error | null, body?: Buffer) => void;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,9 +19,9 @@ declare module 'fastify' {
 export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): void {
   fastify.decorateRequest('rawBody', undefined);
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', (request: FastifyRequest, stream: Readable, done: Done) => {
-    readBody(request.headers, stream, limitBytes, done);
-  });
+  fastify.addContentTypeParser('*', (request: FastifyRequest, stream: Readable) =>
+    readBody(request.headers, stream, limitBytes),
+  );
   fastify.addHook('preParsing', (request, _reply, payload, done) => {
     // Without this Fastify refuses an odd Content-Type before anyone looks whether there is a body.
     if (request.headers['content-length'] === '0') delete request.headers['content-type'];
@@ -40,27 +38,29 @@ export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): voi
 }
 
 /** Collects the body; Fastify closes the connection after a refusal here, as the rest of it stays unread. */
-function readBody(headers: IncomingHttpHeaders, stream: Readable, limitBytes: number, done: Done): void {
+function readBody(headers: IncomingHttpHeaders, stream: Readable, limitBytes: number): Promise<Buffer> {
   const declaredBytes = Number(headers['content-length'] ?? 0);
   const refusal = mediaTypeRefusal(headers);
-  if (refusal && declaredBytes > 0) return done(refusal);
-  if (declaredBytes > limitBytes) return done(payloadTooLarge(limitBytes));
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const finish = (error: Error | null): void => {
-    stream.off('data', take).off('end', end).off('error', finish);
-    done(error, Buffer.concat(chunks, bytes));
-  };
-  const take = (chunk: Buffer): void => {
-    bytes += chunk.length;
-    chunks.push(chunk);
-    // A chunked body shows only here that it is not empty, or too large.
-    if (refusal) finish(refusal);
-    else if (bytes > limitBytes) finish(payloadTooLarge(limitBytes));
-  };
-  const end = (): void => finish(null);
-  stream.on('data', take).on('end', end).on('error', finish);
-  return undefined;
+  if (refusal && declaredBytes > 0) return Promise.reject(refusal);
+  if (declaredBytes > limitBytes) return Promise.reject(payloadTooLarge(limitBytes));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const refuse = (error: ApiError): void => {
+      stream.off('data', take);
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      // A chunked body shows only here that it is not empty, or too large.
+      if (refusal) refuse(refusal);
+      else if (bytes > limitBytes) refuse(payloadTooLarge(limitBytes));
+    };
+    stream.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+    // The client went away: nobody reads the answer, but the log has its line.
+    stream.on('error', () => refuse(malformedRequest('The body did not arrive whole.')));
+  });
 }
 
 /** JSON has no charset parameter, and one makes no difference (RFC 8259, 11). */
@@ -71,7 +71,7 @@ function mediaTypeRefusal(headers: IncomingHttpHeaders): ApiError | undefined {
   }
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   if (mediaType.trim().toLowerCase() !== 'application/json') {
-    return unsupportedMediaType('Content-Type must be application/json.');
+    return unsupportedMediaType(JSON_ONLY);
   }
   return undefined;
 }

@@ -45,6 +45,8 @@ export function uriTooLong(limitBytes: number): ApiError {
   return new ApiError(414, 'uri_too_long', `The URL is longer than ${limitBytes} bytes.`);
 }
 
+export const JSON_ONLY = 'Content-Type must be application/json.';
+
 export function unsupportedMediaType(message: string): ApiError {
   return new ApiError(415, 'unsupported_media_type', message);
 }

@@ -1,14 +1,14 @@
 import { HttpException } from '@nestjs/common';
 import { isDatabaseUnavailable } from '../database/database-errors';
 import { ApiError } from './api-error';
-import { internalError, malformedRequest, routeNotFound, serviceUnavailable } from './http.errors';
-
-/** Errors that Fastify itself raises while it reads a request, by their code. */
-const FRAMEWORK_ERRORS: Readonly<Record<string, () => ApiError>> = {
-  FST_ERR_BAD_URL: malformedRequest,
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: malformedRequest,
-  FST_ERR_NOT_FOUND: routeNotFound,
-};
+import {
+  internalError,
+  JSON_ONLY,
+  malformedRequest,
+  routeNotFound,
+  serviceUnavailable,
+  unsupportedMediaType,
+} from './http.errors';
 
 /**
  * What the client is told of anything that was thrown.
@@ -17,11 +17,13 @@ const FRAMEWORK_ERRORS: Readonly<Record<string, () => ApiError>> = {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isDatabaseUnavailable(error)) return serviceUnavailable();
-  if (error instanceof HttpException && error.getStatus() === 404) return routeNotFound();
-  const known = FRAMEWORK_ERRORS[codeOf(error)];
-  return known ? known() : internalError();
+  return (error instanceof HttpException && fromFramework(error)) || internalError();
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+/** What Nest and Fastify refuse on their own while they read a request; Nest wraps Fastify's errors in its own. */
+function fromFramework(error: HttpException): ApiError | undefined {
+  const status = error.getStatus();
+  if (status === 404) return routeNotFound();
+  if (status === 415) return unsupportedMediaType(JSON_ONLY);
+  return status < 500 ? malformedRequest() : undefined;
 }

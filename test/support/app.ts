@@ -1,0 +1,76 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createApp } from '../../src/app';
+import { ApiKeysService, type KeyRequest, SCOPES } from '../../src/auth';
+import { type Config, readConfig } from '../../src/config/config';
+import { createLogger } from '../../src/logging/logger';
+import { TestClock } from './clock';
+import { createDatabase, type TestDatabase } from './database';
+import { type Answer, type RequestOptions, send } from './http';
+
+/** The service on a free port, with a database and a clock of its own. */
+export interface TestApp {
+  readonly url: string;
+  readonly nest: NestFastifyApplication;
+  readonly clock: TestClock;
+  readonly database: TestDatabase;
+  /** Every line that was logged. */
+  readonly log: readonly string[];
+  /** A key with all scopes, of an account of its own. */
+  readonly key: string;
+  createKey(request?: Partial<KeyRequest>): Promise<{ id: string; key: string }>;
+  /** Sends a request with `key`, unless the options bring another one or undefined. */
+  send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  get(path: string, options?: RequestOptions): Promise<Answer>;
+  post(path: string, body: RequestOptions['body'], options?: RequestOptions): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+let accounts = 0;
+
+export async function startApp(settings: Partial<Config> = {}): Promise<TestApp> {
+  const database = await createDatabase();
+  const log: string[] = [];
+  const clock = new TestClock();
+  const config = { ...readConfig({ LOG_LEVEL: 'trace' }), ...settings, databaseUrl: database.url };
+  const nest = await createApp(config, createLogger(config, { write: (line) => log.push(line) }), clock);
+  await nest.listen(0, '127.0.0.1');
+  const url = await nest.getUrl();
+  const keys = nest.get(ApiKeysService, { strict: false });
+  const createKey = (request: Partial<KeyRequest> = {}) => {
+    accounts += 1;
+    return keys.create({
+      account: `account ${accounts}`,
+      choice: { plan: 'business', perMinute: null, perDay: null },
+      scopes: SCOPES,
+      expiresAt: undefined,
+      label: '',
+      ...request,
+    });
+  };
+  const { key } = await createKey();
+  const sendWithKey = (method: string, path: string, options?: RequestOptions) =>
+    send(url, method, path, { key, ...options });
+  return {
+    url,
+    nest,
+    clock,
+    database,
+    log,
+    key,
+    createKey,
+    send: sendWithKey,
+    get: (path, options) => sendWithKey('GET', path, options),
+    post: (path, body, options) => sendWithKey('POST', path, { body, ...options }),
+    close: async () => {
+      await nest.close();
+      await database.drop();
+      refuseKeysIn(log);
+    },
+  };
+}
+
+/** No spec may make the service log a key, whatever it is about. */
+function refuseKeysIn(log: readonly string[]): void {
+  const leak = log.find((line) => /ask_(live|test)_[0-9A-Za-z]/.test(line));
+  if (leak !== undefined) throw new Error(`a key was logged: ${leak}`);
+}

@@ -1,0 +1,14 @@
+import { Clock } from '../../src/clock';
+
+/** A clock that stands still until a spec moves it. */
+export class TestClock extends Clock {
+  private time = Date.parse('2026-11-21T12:00:00Z');
+
+  now(): number {
+    return this.time;
+  }
+
+  advance({ seconds }: { seconds: number }): void {
+    this.time += seconds * 1_000;
+  }
+}

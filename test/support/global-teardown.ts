@@ -1,0 +1,8 @@
+import { rmSync } from 'node:fs';
+
+export default async function tearDown(): Promise<void> {
+  const running = globalThis.embeddedTestServer;
+  if (!running) return;
+  await running.server.stop();
+  rmSync(running.directory, { recursive: true, force: true });
+}

@@ -1,0 +1,79 @@
+import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+
+const agent = new Agent({ keepAlive: true });
+
+export interface RequestOptions {
+  /** Bearer key; undefined sends none. */
+  readonly key?: string | undefined;
+  readonly headers?: Record<string, string | string[]>;
+  /** Sent as it stands; an object as JSON. */
+  readonly body?: string | Buffer | object | undefined;
+  /** A body sent without Content-Length and Content-Type of its own. */
+  readonly chunked?: string | Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The body as JSON.parse reads it. */
+  readonly json: any;
+}
+
+/** One request over a real socket; the path is sent exactly as given. */
+export function send(
+  baseUrl: string,
+  method: string,
+  path: string,
+  options: RequestOptions = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(baseUrl);
+  const headers: Record<string, string | string[]> = {};
+  const body = bytesOf(options.body);
+  if (options.key !== undefined) headers['authorization'] = `Bearer ${options.key}`;
+  if (body !== undefined) {
+    headers['content-type'] = 'application/json';
+    headers['content-length'] = String(body.length);
+  }
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      { agent, hostname, port, method, path, headers: { ...headers, ...options.headers } },
+      (incoming) => {
+        const chunks: Buffer[] = [];
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+        incoming.on('error', reject);
+        incoming.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            text,
+            get json() {
+              return JSON.parse(text) as unknown;
+            },
+          });
+        });
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(body ?? options.chunked);
+  });
+}
+
+/** Everything that the service writes to a socket on which these bytes were sent. */
+export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
+  });
+}
+
+function bytesOf(body: RequestOptions['body']): Buffer | undefined {
+  if (body === undefined || Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}

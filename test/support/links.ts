@@ -1,0 +1,10 @@
+import type { Answer } from './http';
+
+/** The targets of a `Link` header by their relation. */
+export function linksOf({ headers }: Answer): Record<string, string> {
+  const links: Record<string, string> = {};
+  for (const [, target, relation] of String(headers['link'] ?? '').matchAll(/<([^>]*)>; rel="([^"]*)"/g)) {
+    links[relation!] = target!;
+  }
+  return links;
+}
