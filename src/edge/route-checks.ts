@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error';
 import { malformedRequest, methodNotAllowed, routeNotFound, uriTooLong } from '../errors/http.errors';
-import { decodedPath, isApiPath, TARGET_LIMIT_BYTES } from './target';
+import { decodedPath, isApiPath, isTooLong, TARGET_LIMIT_BYTES } from './target';
 
 /** The checks of the door that need nothing but the URL and the router's answer to it. */
 
 export function requireShortTarget({ originalUrl }: FastifyRequest): ApiError | undefined {
-  return Buffer.byteLength(originalUrl) > TARGET_LIMIT_BYTES ? uriTooLong(TARGET_LIMIT_BYTES) : undefined;
+  return isTooLong(originalUrl) ? uriTooLong(TARGET_LIMIT_BYTES) : undefined;
 }
 
 export function requireDecodablePath({ originalUrl }: FastifyRequest): ApiError | undefined {
@@ -16,7 +16,7 @@ export function requireDecodablePath({ originalUrl }: FastifyRequest): ApiError 
 
 export function requireRoute(request: FastifyRequest): ApiError | undefined {
   const { allow } = request.routeOptions.config;
-  if (!hasRoute(request) || lacksParameter(request)) return routeNotFound();
+  if (!hasRoute(request)) return routeNotFound();
   return allow === undefined ? undefined : methodNotAllowed(allow);
 }
 
@@ -28,9 +28,4 @@ export function isProtected(request: FastifyRequest): boolean {
 /** '*' is the route that @fastify/cors adds for preflights, and leads nowhere. */
 function hasRoute({ is404, routeOptions }: FastifyRequest): boolean {
   return !is404 && routeOptions.url !== '*';
-}
-
-/** `/pets/` matches `/pets/:petId` with nothing in the parameter's place; an address needs something there. */
-function lacksParameter({ params }: FastifyRequest): boolean {
-  return Object.values(params ?? {}).some((value) => value === '');
 }

@@ -12,7 +12,17 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /** Fastify's `rewriteUrl`: absolute form becomes origin form, and what the router would choke on becomes unroutable. */
 export function rewriteTarget(request: { readonly url?: string | undefined }): string {
   const target = originForm(request.url ?? '/');
-  return decodedPath(target) === undefined ? UNROUTABLE : target;
+  return isRoutable(target) ? target : UNROUTABLE;
+}
+
+/** The router would answer an over-long or undecodable path by itself, and take an empty segment for a parameter. */
+function isRoutable(target: string): boolean {
+  if (isTooLong(target) || decodedPath(target) === undefined) return false;
+  return !(isApiPath(target) && /\/(?:\/|$)/.test(rawPath(target)));
+}
+
+export function isTooLong(target: string): boolean {
+  return Buffer.byteLength(target) > TARGET_LIMIT_BYTES;
 }
 
 /** The path of a request target, percent-decoded; undefined where that is not UTF-8. */

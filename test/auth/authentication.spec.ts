@@ -1,0 +1,156 @@
+import { crc32 } from 'node:zlib';
+import { ApiKeysRepository } from '../../src/auth/api-keys.repository';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { sendRaw } from '../support/http';
+
+const DAY_SECONDS = 86_400;
+
+describe('bearer authentication', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  const withHeader = (authorization: string | string[]) =>
+    app.get('/v1/pets', { key: undefined, headers: { authorization } });
+  const REALM = 'Bearer realm="animal-store"';
+
+  it('200 with a key, in any letter case of the scheme', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
+      expect((await withHeader(`${scheme} ${app.key}`)).status).toBe(200);
+    }
+  });
+
+  it('401 missing_api_key without an Authorization header', async () => {
+    const answer = await app.get('/v1/pets', { key: undefined });
+    expectError(answer, 401, 'missing_api_key');
+    expect(answer.headers['www-authenticate']).toBe(REALM);
+  });
+
+  it.each(['', 'Basic dXNlcjpwYXNz', 'ApiKey x', 'Bearerx', 'Negotiate'])(
+    '401 missing_api_key for Authorization: %s',
+    async (header) => expectError(await withHeader(header), 401, 'missing_api_key'),
+  );
+
+  it.each([
+    'Bearer',
+    'Bearer ',
+    'bearer x',
+    'Bearer a b',
+    'Bearer ask_test_',
+    'Bearer "quoted"',
+    `Bearer ${'x'.repeat(5_000)}`,
+  ])('401 invalid_api_key for Authorization: %.30s', async (header) => {
+    const answer = await withHeader(header);
+    expectError(answer, 401, 'invalid_api_key');
+    expect(answer.headers['www-authenticate']).toMatch(
+      /^Bearer realm="animal-store", error="invalid_token", error_description="[^"]+"$/,
+    );
+  });
+
+  it('401 invalid_api_key for two Authorization headers, even of the same key, or with an empty one', async () => {
+    for (const other of [`Bearer ${app.key}`, 'Basic x', '']) {
+      for (const pair of [
+        [`Bearer ${app.key}`, other],
+        [other, `Bearer ${app.key}`],
+      ]) {
+        const lines = pair.map((value) => `Authorization: ${value}\r\n`).join('');
+        const answer = await sendRaw(
+          app.url,
+          `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`,
+        );
+        expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+        expect(answer).toContain('"code":"invalid_api_key"');
+      }
+    }
+  });
+
+  it('401 invalid_api_key for a wrong checksum, a wrong length or a foreign character, and for a made-up key', async () => {
+    const random = app.key.slice('ask_test_'.length, -6);
+    const last = app.key.at(-1) === 'a' ? 'b' : 'a';
+    const madeUp = 'A'.repeat(30);
+    for (const key of [
+      `${app.key.slice(0, -1)}${last}`,
+      app.key.slice(0, -1),
+      `${app.key}0`,
+      app.key.toLowerCase(),
+      app.key.toUpperCase(),
+      app.key.replace(random, random.replace(/^./, '-')),
+      `ask_test_${madeUp}${base62(crc32(madeUp))}`,
+    ]) {
+      expectError(await app.get('/v1/pets', { key }), 401, 'invalid_api_key');
+    }
+  });
+
+  it('401 expired_api_key from the moment of expiry on', async () => {
+    const { key } = await app.createKey({ expiresAt: new Date(app.clock.now() + DAY_SECONDS * 1_000) });
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
+    app.clock.advance({ seconds: DAY_SECONDS - 1 });
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
+    app.clock.advance({ seconds: 1 });
+    expectError(await app.get('/v1/pets', { key }), 401, 'expired_api_key');
+  });
+
+  it('401 revoked_api_key within 5 s of the revocation', async () => {
+    const { id, key } = await app.createKey();
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
+    // Another instance revokes: this one learns it from the database alone.
+    await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+    app.clock.advance({ seconds: 5 });
+    expectError(await app.get('/v1/pets', { key }), 401, 'revoked_api_key');
+  });
+
+  it('a key seen lately costs no query; many requests with one that was not cost one', async () => {
+    const { key } = await app.createKey();
+    const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHash');
+    await Promise.all(Array.from({ length: 50 }, () => app.get('/v1/pets', { key })));
+    expect(find).toHaveBeenCalledTimes(1);
+    await app.get('/v1/pets', { key });
+    expect(find).toHaveBeenCalledTimes(1);
+    app.clock.advance({ seconds: 5 });
+    await Promise.all(Array.from({ length: 50 }, () => app.get('/v1/pets', { key })));
+    expect(find).toHaveBeenCalledTimes(2);
+    find.mockClear();
+    await app.get('/v1/pets', { key: `${key.slice(0, -1)}_` });
+    expect(find).not.toHaveBeenCalled();
+    find.mockRestore();
+  });
+
+  it('the database holds no secret, only its SHA-256', async () => {
+    const rows = await app.database.query<{ row: string }>('SELECT k::text AS row FROM api_keys k');
+    const hashes = await app.database.query<{ hash: string }>(
+      `SELECT encode(secret_hash, 'hex') AS hash FROM api_keys WHERE secret_hash = sha256($1::bytea)`,
+      [Buffer.from(app.key)],
+    );
+    expect(hashes).toHaveLength(1);
+    for (const { row } of rows) expect(row).not.toContain(app.key.slice('ask_test_'.length, -4));
+  });
+});
+
+describe('key kinds', () => {
+  it.each([
+    ['production', 'ask_live_'],
+    ['staging', 'ask_test_'],
+    ['development', 'ask_test_'],
+  ] as const)(
+    'in %s a key begins with %s, has 36 base62 characters and the checksum of the first 30',
+    async (deployment, prefix) => {
+      const app = await startApp({ deployment });
+      expect(app.key).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{36}$`));
+      const body = app.key.slice(prefix.length);
+      expect(body.slice(30)).toBe(base62(crc32(body.slice(0, 30))));
+      const otherKind = app.key.replace(prefix, prefix === 'ask_live_' ? 'ask_test_' : 'ask_live_');
+      expectError(await app.get('/v1/pets', { key: otherKind }), 401, 'invalid_api_key');
+      expect((await app.get('/v1/pets')).status).toBe(200);
+      await app.close();
+    },
+  );
+});
+
+/** Six base62 digits, written apart from the service's own. */
+function base62(value: number): string {
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  return [5, 4, 3, 2, 1, 0].map((place) => alphabet[Math.floor(value / 62 ** place) % 62]).join('');
+}

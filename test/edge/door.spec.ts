@@ -1,0 +1,201 @@
+import { METHODS } from 'node:http';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { send, sendRaw } from '../support/http';
+
+describe('the door', () => {
+  let app: TestApp;
+  let readOnly: string;
+  beforeAll(async () => {
+    app = await startApp();
+    readOnly = (await app.createKey({ scopes: ['pets:read'] })).key;
+  });
+  afterAll(() => app.close());
+
+  const without = { key: undefined };
+
+  describe('under /v1 answers a request without a key 401, whatever else is wrong with it', () => {
+    it.each([
+      ['GET', '/v1/pets'],
+      ['GET', '/v1/pets/1'],
+      ['POST', '/v1/pets'],
+      ['DELETE', '/v1/pets'],
+      ['OPTIONS', '/v1/pets'],
+      ['PROPFIND', '/v1/pets'],
+      ['TRACE', '/v1/pets'],
+      ['GET', '/v1'],
+      ['GET', '/v1/'],
+      ['GET', '/v1/nothing'],
+      ['GET', '/v1/pets/'],
+      ['GET', '/v1/pets/%'],
+      ['GET', '/v1/%ff'],
+      ['GET', '/v1/pets/%2'],
+      ['GET', '/%761/pets'],
+      ['GET', '/%761/nothing'],
+      ['GET', '/%76%31/%ff'],
+      ['GET', '/v1?limit=1'],
+      ['GET', '/v1/pets?limit=0'],
+      ['GET', '/v1/../v1/pets'],
+      ['GET', 'http://localhost/v1/pets'],
+      ['GET', 'HTTPS://user@x/v1/nothing'],
+    ])('%s %s', async (method, path) => {
+      expectError(await app.send(method, path, without), 401, 'missing_api_key');
+    });
+  });
+
+  it('401 comes before 404, 405 and the body; with a key the route comes before the body', async () => {
+    const broken = { body: '{"broken' };
+    expectError(await app.send('DELETE', '/v1/pets', { ...broken, ...without }), 401, 'missing_api_key');
+    expectError(await app.send('DELETE', '/v1/pets', broken), 405, 'method_not_allowed');
+    expectError(await app.send('POST', '/v1/nothing', broken), 404, 'route_not_found');
+    expectError(await app.send('POST', '/v1/pets/1', broken), 405, 'method_not_allowed');
+    expectError(await app.send('POST', '/v1/pets', { ...broken, key: readOnly }), 403, 'insufficient_scope');
+    expectError(await app.send('POST', '/v1/pets', broken), 400, 'malformed_json');
+  });
+
+  it('a body that is refused at the door is not waited for', async () => {
+    const { hostname } = new URL(app.url);
+    const answer = await sendRaw(
+      app.url,
+      `POST /v1/pets HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: 50000\r\nConnection: close\r\n\r\n{`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it.each([
+    '/v1/nothing',
+    '/v1',
+    '/v1/',
+    '/v1/pets/',
+    '/v1/pets/1/2',
+    '/v1//pets',
+    '/v1/PETS',
+    '/v1/pets;x=1',
+    '/v1/../livez',
+    '/%761/%2570ets',
+  ])('404 route_not_found for %s with a key', async (path) =>
+    expectError(await app.get(path), 404, 'route_not_found'),
+  );
+
+  it.each([
+    '/nothing',
+    '/V1/pets',
+    '//v1/pets',
+    '/v2/pets',
+    '/v11',
+    '/docs2',
+    '/livez/',
+    '/livez/x',
+    '/unroutable',
+    '/favicon.ico',
+    '/pets',
+    '*',
+  ])('404 route_not_found for %s, outside the API, without a key', async (path) =>
+    expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, without), 404, 'route_not_found'),
+  );
+
+  it.each(['/v1/pets/%', '/v1/pets/%ff', '/v1/%c0%80', '/v1/pets/%ed%a0%80', '/v1/%zz?limit=1', '/%761/%'])(
+    '400 malformed_request for %s, which cannot be decoded',
+    async (path) => expectError(await app.get(path), 400, 'malformed_request'),
+  );
+
+  it('400 malformed_request for such a path outside the API, without a key', async () => {
+    expectError(await app.get('/%ff', without), 400, 'malformed_request');
+  });
+
+  it.each([
+    '/v1/%70ets',
+    '/%76%31/pets',
+    'http://example.com/v1/pets',
+    'HTTP://u:p@example.com:1/v1/pets?limit=1',
+  ])('200 for %s, another spelling of the list', async (path) =>
+    expect((await app.get(path)).status).toBe(200),
+  );
+
+  it('414 uri_too_long for more than 8,192 bytes, key or not; 8,192 pass', async () => {
+    const path = (bytes: number) => `/v1/pets?x=${'x'.repeat(bytes - '/v1/pets?x='.length)}`;
+    expect((await app.get(path(8_192))).status).toBe(200);
+    expectError(await app.get(path(8_193)), 414, 'uri_too_long');
+    expectError(await app.get(path(8_193), without), 414, 'uri_too_long');
+    expectError(await app.get(`/v1/pets/${'1'.repeat(9_000)}`), 414, 'uri_too_long');
+  });
+
+  describe('405 with Allow', () => {
+    const methods = METHODS.filter((method) => method !== 'CONNECT');
+
+    it.each([
+      ['/v1/pets', 'GET, HEAD, POST'],
+      ['/%76%31/%70ets', 'GET, HEAD, POST'],
+      ['/v1/pets/1', 'GET, HEAD'],
+    ])('for every method that %s lacks, key needed', async (path, allow) => {
+      for (const method of methods.filter((each) => !allow.split(', ').includes(each))) {
+        const answer = await app.send(method, path);
+        expectError(answer, 405, 'method_not_allowed');
+        expect(answer.headers['allow']).toBe(allow);
+        expectError(await app.send(method, path, without), 401, 'missing_api_key');
+      }
+    });
+
+    it.each(['/', '/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz'])(
+      'for every method but GET and HEAD of %s, without a key',
+      async (path) => {
+        for (const method of methods.filter((each) => each !== 'GET' && each !== 'HEAD')) {
+          const answer = await app.send(method, path, without);
+          expectError(answer, 405, 'method_not_allowed');
+          expect(answer.headers['allow']).toBe('GET, HEAD');
+        }
+      },
+    );
+  });
+
+  it('403 insufficient_scope names the scope, in WWW-Authenticate too', async () => {
+    const answer = await app.post('/v1/pets', { name: 'Rex', categoryId: 1 }, { key: readOnly });
+    expectError(answer, 403, 'insufficient_scope');
+    expect(answer.json.message).toContain('pets:write');
+    expect(answer.headers['www-authenticate']).toBe(
+      'Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"',
+    );
+    expect((await app.get('/v1/pets', { key: readOnly })).status).toBe(200);
+  });
+
+  it('a HEAD request is refused like a GET, without a body', async () => {
+    expect(await send(app.url, 'HEAD', '/v1/pets')).toMatchObject({ status: 401, text: '' });
+    expect(await app.send('HEAD', '/v1/nothing')).toMatchObject({ status: 404, text: '' });
+  });
+
+  it('400 malformed_request for what is not HTTP, 431 for 20 kB of headers; the connection is closed', async () => {
+    const garbage = await sendRaw(app.url, 'not http at all\r\n\r\n');
+    expect(garbage).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(garbage).toMatch(/\r\nConnection: close\r\n/);
+    expect(garbage).toMatch(/\r\nX-Request-Id: [\w-]+\r\n/);
+    expect(JSON.parse(garbage.split('\r\n\r\n')[1]!)).toMatchObject({
+      code: 'malformed_request',
+      status: 400,
+    });
+    const large = await sendRaw(
+      app.url,
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
+    );
+    expect(large).toMatch(/^HTTP\/1\.1 431 /);
+    expect(JSON.parse(large.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'headers_too_large', status: 431 });
+  });
+});
+
+describe('slow clients', () => {
+  it('408 request_timeout for headers or a body that do not arrive in time', async () => {
+    const app = await startApp({ headersTimeoutMs: 200, requestTimeoutMs: 300 });
+    const headers = sendRaw(app.url, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
+    const body = sendRaw(
+      app.url,
+      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{`,
+    );
+    for (const answer of await Promise.all([headers, body])) {
+      expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+      expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({
+        code: 'request_timeout',
+        status: 408,
+      });
+    }
+    await app.close();
+  });
+});

@@ -1,0 +1,80 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { fillPets } from '../support/factories';
+import type { Answer } from '../support/http';
+
+describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+    await fillPets(app, 1);
+  });
+  afterAll(() => app.close());
+
+  const deprecation = ({ headers }: Answer) => [headers['deprecation'], headers['sunset'], headers['link']];
+  const announced = [
+    '@1795219200',
+    'Thu, 05 Dec 2030 00:00:00 GMT',
+    '</v1/pets?status=available>; rel="successor-version"',
+  ];
+  const nothing = [undefined, undefined, undefined];
+
+  it('200 returns the animal', async () => {
+    const answer = await app.get('/v1/pets/1');
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
+  });
+
+  it.each([
+    '2',
+    '0',
+    '-1',
+    '-0',
+    '01',
+    '+1',
+    '1.0',
+    '1e0',
+    '0x1',
+    '%201',
+    '1%20',
+    '1%00',
+    'abc',
+    'null',
+    '%F0%9F%90%B6',
+    '9223372036854775807',
+    '-9223372036854775808',
+    '9223372036854775808',
+    '-9223372036854775809',
+    '1,1',
+    '1%2F2',
+    '..%2f1',
+    '9'.repeat(2_000),
+    "1'--",
+    '[object%20Object]',
+  ])('404 pet_not_found for petId %.40s', async (petId) => {
+    expectError(await app.get(`/v1/pets/${petId}`), 404, 'pet_not_found');
+  });
+
+  it('404 route_not_found for /v1/pets/', async () => {
+    expectError(await app.get('/v1/pets/'), 404, 'route_not_found');
+    expectError(await app.get('/v1/pets/1/'), 404, 'route_not_found');
+  });
+
+  it('announces its removal on 200, HEAD, 401, 403 and 404 alike', async () => {
+    const { key: writeOnly } = await app.createKey({ scopes: ['pets:write'] });
+    expect(deprecation(await app.get('/v1/pets/1'))).toEqual(announced);
+    expect(deprecation(await app.send('HEAD', '/v1/pets/1'))).toEqual(announced);
+    expect(deprecation(await app.get('/v1/pets/1', { key: undefined }))).toEqual(announced);
+    expect(deprecation(await app.get('/v1/pets/1', { key: writeOnly }))).toEqual(announced);
+    expect(deprecation(await app.get('/v1/pets/2'))).toEqual(announced);
+    expect(deprecation(await app.get('/v1/pets/abc', { key: undefined }))).toEqual(announced);
+  });
+
+  it("announces nothing on another method's 405, nor on other operations", async () => {
+    const wrongMethod = await app.send('DELETE', '/v1/pets/1');
+    expectError(wrongMethod, 405, 'method_not_allowed');
+    expect(deprecation(wrongMethod)).toEqual(nothing);
+    expect(deprecation(await app.get('/v1/pets'))).toEqual(nothing);
+    expect(deprecation(await app.get('/v1/pets/'))).toEqual(nothing);
+  });
+});
