@@ -14,6 +14,9 @@ const UNAVAILABLE_STATES = [
   '58', // system error outside PostgreSQL: I/O
 ];
 
+/** Severities with which the server ends, or refuses, the whole session, whatever the code. */
+const SESSION_ENDED = new Set(['FATAL', 'PANIC']);
+
 /** Failures of the socket to the server. */
 const UNAVAILABLE_SYSTEM_ERRORS = new Set([
   'ECONNREFUSED',
@@ -41,6 +44,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(cause instanceof Error)) return false;
   const code = 'code' in cause ? String(cause.code) : '';
   if (UNAVAILABLE_SYSTEM_ERRORS.has(code) || isMissingSocket(cause, code)) return true;
+  if ('severity' in cause && SESSION_ENDED.has(String(cause.severity))) return true;
   if (/^[0-9A-Z]{5}$/.test(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNAVAILABLE_MESSAGES.some((message) => cause.message.startsWith(message));
 }

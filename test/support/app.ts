@@ -27,12 +27,17 @@ export interface TestApp {
 
 let accounts = 0;
 
-export async function startApp(settings: Partial<Config> = {}): Promise<TestApp> {
+/** @param beforeListen adds routes to the running application's Fastify, as an extension would */
+export async function startApp(
+  settings: Partial<Config> = {},
+  beforeListen: (nest: NestFastifyApplication) => void = () => undefined,
+): Promise<TestApp> {
   const database = await createDatabase();
   const log: string[] = [];
   const clock = new TestClock();
   const config = { ...readConfig({ LOG_LEVEL: 'trace' }), ...settings, databaseUrl: database.url };
   const nest = await createApp(config, createLogger(config, { write: (line) => log.push(line) }), clock);
+  beforeListen(nest);
   await nest.listen(0, '127.0.0.1');
   const url = await nest.getUrl();
   const keys = nest.get(ApiKeysService, { strict: false });

@@ -31,7 +31,7 @@ export async function createDatabase(
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
     drop: async () => {
-      await client.end();
+      await client.end().catch(() => undefined);
       await once(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
@@ -51,4 +51,12 @@ async function once(url: string, statement: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** A connection to the server, outside any database under test. */
+export async function connectAdmin(): Promise<Client> {
+  const client = new Client({ connectionString: process.env[ADMIN_URL_VARIABLE] ?? '' });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }

@@ -1,0 +1,92 @@
+import { findBinaries } from './binaries';
+import { ensureCluster, refuseOtherMajor } from './cluster';
+import { locateData, prepareData, type Place } from './data-directory';
+import { explainFolder } from './errors';
+import { takeAppLock } from './lock';
+import { startServer, stopServer } from './server';
+import type { ServerProcess } from './server-process';
+import { chooseServerUser, type ServerUser } from './server-user';
+import { connectionUrl, prepareSocketDirectory, removeSocketDirectory } from './socket-directory';
+
+export interface EmbeddedOptions {
+  /** DATA_DIR as set by the user. */
+  readonly dataDir: string;
+  /**
+   * True when the user chose dataDir; false when it is the default (`.data`), which may be replaced by
+   * /var/lib/animal-store/<hash of the project path> when root's server user can't reach it.
+   */
+  readonly dataDirIsExplicit: boolean;
+  /** EMBEDDED_PG_BIN: another PostgreSQL 18 bin folder, or undefined. */
+  readonly binDir: string | undefined;
+  /** false only in tests: fsync off. Default true. */
+  readonly durable?: boolean;
+}
+
+export interface EmbeddedServer {
+  /** Where the data really is (absolute). */
+  readonly directory: string;
+  /** A URL that node-postgres and libpq understand; the database is `postgres` unless named. */
+  url(database?: string): string;
+  /** Sentences that a person should see on the console. */
+  readonly notices: readonly string[];
+  /** Ends the server and gives the lock back; call after all connections are closed. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the server of dataDir, whose files it creates the first time, and takes the folder's lock. The server ends
+ * with this process, however that ends. Rejects with an EmbeddedServerError for everything that a person can mend.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  const user = chooseServerUser();
+  const place = await explaining(options.dataDir, () => locateData(options, user));
+  return explaining(place.directory, async () => {
+    prepareData(place, user);
+    const release = await takeAppLock(place.directory);
+    try {
+      return await startLocked(options, place, user, release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  });
+}
+
+async function startLocked(
+  options: EmbeddedOptions,
+  { directory, moved }: Place,
+  user: ServerUser | undefined,
+  release: () => void,
+): Promise<EmbeddedServer> {
+  refuseOtherMajor(directory);
+  const durable = options.durable ?? true;
+  const binaries = await findBinaries({ binDir: options.binDir, directory, user });
+  await ensureCluster(directory, binaries, user, durable);
+  const socketDirectory = prepareSocketDirectory(directory, user);
+  const server = await startServer({ directory, socketDirectory, binaries, user, durable });
+  let stopped: Promise<void> | undefined;
+  return {
+    directory,
+    url: (database = 'postgres') => connectionUrl(socketDirectory, database),
+    notices: moved ? [movedNotice(directory, user)] : [],
+    stop: () => (stopped ??= end(server, () => removeSocketDirectory(socketDirectory, directory), release)),
+  };
+}
+
+/** The lock goes last: whoever gets it finds no server. */
+async function end(server: ServerProcess, ...afterwards: readonly (() => void)[]): Promise<void> {
+  await stopServer(server);
+  for (const step of afterwards) step();
+}
+
+async function explaining<T>(folder: string, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    throw explainFolder(error, folder);
+  }
+}
+
+function movedNotice(directory: string, user: ServerUser | undefined): string {
+  return `The data is in ${directory}, because the user ${user?.name ?? ''}, who runs PostgreSQL in place of root, cannot reach the project's folder.`;
+}

@@ -1,0 +1,44 @@
+/** Something a person can mend: the message is one sentence that says what to do. */
+export class EmbeddedServerError extends Error {
+  override readonly name = 'EmbeddedServerError';
+}
+
+/** The name of a failed system call's errno (`EACCES`), or undefined for any other error. */
+export function errnoOf(error: unknown): string | undefined {
+  // Not `instanceof Error`: jest's sandbox has an Error of its own, and fs throws the outer one.
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** A system call that failed on `folder`, as a sentence; any other error comes back as it is. */
+export function explainFolder(error: unknown, folder: string): unknown {
+  const errno = errnoOf(error);
+  if (errno === undefined || error instanceof EmbeddedServerError) return error;
+  return new EmbeddedServerError(sentences[errno]?.(folder) ?? unusable(folder, errno), { cause: error });
+}
+
+export function diskFull(folder: string): string {
+  return `The disk that holds ${folder} is full: free some space, or set DATA_DIR to a folder on another disk.`;
+}
+
+function notWritable(folder: string): string {
+  return `The folder ${folder} cannot be read and written by this user: change its owner or mode, or set DATA_DIR to another folder.`;
+}
+
+function notAFolder(folder: string): string {
+  return `${folder} is not a folder: set DATA_DIR to a folder.`;
+}
+
+function unusable(folder: string, errno: string): string {
+  return `The folder ${folder} cannot be used (${errno}): set DATA_DIR to another folder.`;
+}
+
+const sentences: Readonly<Record<string, (folder: string) => string>> = {
+  EACCES: notWritable,
+  EPERM: notWritable,
+  EROFS: notWritable,
+  ENOSPC: diskFull,
+  EDQUOT: diskFull,
+  ENOTDIR: notAFolder,
+  EEXIST: notAFolder,
+};

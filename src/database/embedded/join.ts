@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clusterOf } from './cluster';
+import { locateData } from './data-directory';
+import type { EmbeddedOptions, EmbeddedServer } from './embedded-server';
+import { explainFolder } from './errors';
+import { lockOwner } from './lock';
+import { readPostmasterFile } from './postmaster-file';
+import { processFacts } from './process-facts';
+import { chooseServerUser } from './server-user';
+import { answers, connectionUrl } from './socket-directory';
+
+const START_LIMIT_MS = 10_000;
+
+/**
+ * The server that another process runs in dataDir, or undefined when none does. Waits for one that is just starting.
+ * Takes no lock and changes nothing, so that the CLI works beside a running service.
+ */
+export async function joinEmbedded(
+  options: EmbeddedOptions,
+): Promise<Pick<EmbeddedServer, 'directory' | 'url'> | undefined> {
+  try {
+    const { directory } = await locateData(options, chooseServerUser());
+    const socketDirectory = await findSocket(directory);
+    if (socketDirectory === undefined) return undefined;
+    return { directory, url: (database = 'postgres') => connectionUrl(socketDirectory, database) };
+  } catch (error) {
+    throw explainFolder(error, options.dataDir);
+  }
+}
+
+async function findSocket(directory: string): Promise<string | undefined> {
+  const deadline = Date.now() + START_LIMIT_MS;
+  for (;;) {
+    const file = readPostmasterFile(clusterOf(directory));
+    if (
+      file?.ready === true &&
+      processFacts(file.pid) !== undefined &&
+      (await answers(file.socketDirectory))
+    ) {
+      return file.socketDirectory;
+    }
+    if (lockOwner(directory) === undefined || Date.now() > deadline) return undefined;
+    await sleep(50);
+  }
+}

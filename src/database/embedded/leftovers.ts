@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import type { Binaries } from './binaries';
+import { run } from './command';
+import { EmbeddedServerError } from './errors';
+import { readPostmasterFile } from './postmaster-file';
+import { processFacts, type ProcessFacts } from './process-facts';
+import type { ServerUser } from './server-user';
+import { answers } from './socket-directory';
+
+const STOP_LIMIT_SECONDS = 60;
+
+/** How far the start that postmaster.pid states may lie from the process's own, in whole seconds of two clocks. */
+const CLOCK_TOLERANCE_MS = 2000;
+
+interface Cluster {
+  readonly cluster: string;
+  readonly binaries: Binaries;
+  readonly user: ServerUser | undefined;
+}
+
+/**
+ * Deals with the postmaster.pid of an earlier run. A server of ours that outlived its service is stopped. Returns the
+ * pid of a file whose server is gone, which may be another process's by now; throws when it is unclear. The file
+ * itself stays: only PostgreSQL, which checks the shared memory that it names, may remove it.
+ */
+export async function settleLeftovers(target: Cluster): Promise<number | undefined> {
+  const file = readPostmasterFile(target.cluster);
+  if (file === undefined) return undefined;
+  const facts = processFacts(file.pid);
+  if (facts !== undefined && isServerOf(facts, target.cluster)) {
+    await stopOrphan(target, file.pid);
+    return file.pid;
+  }
+  if (facts?.startedAtMs !== undefined && facts.startedAtMs < file.startedAtMs + CLOCK_TOLERANCE_MS) {
+    throw unclear(target.cluster, file.pid, facts.command);
+  }
+  // The pid is unknown here, but a container that shares this folder has pids of its own.
+  if (await answers(file.socketDirectory)) throw runsElsewhere(target.cluster);
+  return file.pid;
+}
+
+function isServerOf(facts: ProcessFacts, cluster: string): boolean {
+  return facts.command.includes('postgres') && facts.command.includes(cluster);
+}
+
+/** It is on its way out already when its service was killed a moment ago; a second request does no harm. */
+async function stopOrphan({ cluster, binaries, user }: Cluster, pid: number): Promise<void> {
+  const { output } = await run({
+    file: join(binaries.bin, 'pg_ctl'),
+    args: ['stop', '-D', cluster, '-m', 'fast', '-w', '-t', String(STOP_LIMIT_SECONDS)],
+    user,
+    environment: binaries.environment,
+    limitSeconds: STOP_LIMIT_SECONDS + 10,
+  });
+  const facts = processFacts(pid);
+  if (facts === undefined || !isServerOf(facts, cluster)) return;
+  throw new EmbeddedServerError(
+    `The PostgreSQL of an earlier run (process ${pid}, ${cluster}) does not stop (${output.trim().split('\n').at(-1) ?? ''}): end that process and start again.`,
+  );
+}
+
+function unclear(cluster: string, pid: number, command: string): EmbeddedServerError {
+  return new EmbeddedServerError(
+    `The file ${join(cluster, 'postmaster.pid')} names process ${pid} (${command}), which is not this database's server: stop that process, or set DATA_DIR to another folder.`,
+  );
+}
+
+function runsElsewhere(cluster: string): EmbeddedServerError {
+  return new EmbeddedServerError(
+    `A PostgreSQL in another container or on another machine uses ${cluster}: stop it, or set DATA_DIR to another folder.`,
+  );
+}

@@ -1,0 +1,28 @@
+import { constants, fstatSync, openSync, readSync, renameSync } from 'node:fs';
+import { lookAt } from './folders';
+
+const TAIL_BYTES = 64 * 1024;
+const ROTATE_BYTES = 16 * 1024 * 1024;
+
+export interface ServerLog {
+  readonly descriptor: number;
+  /** Where in the file this run begins. */
+  readonly start: number;
+}
+
+/** Opens the log to append to; a large one is first put aside as `<name>.1`. */
+export function openLog(file: string): ServerLog {
+  if ((lookAt(file)?.size ?? 0) > ROTATE_BYTES) renameSync(file, `${file}.1`);
+  // Not through a link: root may open it in a folder of the server's user.
+  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const descriptor = openSync(file, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  return { descriptor, start: fstatSync(descriptor).size };
+}
+
+/** What was written since it was opened, at most the last 64 KiB of it. */
+export function readLog({ descriptor, start }: ServerLog): string {
+  const end = fstatSync(descriptor).size;
+  const from = Math.max(start, end - TAIL_BYTES);
+  const buffer = Buffer.alloc(end - from);
+  return buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, buffer.length, from));
+}

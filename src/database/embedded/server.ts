@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Binaries } from './binaries';
+import { clusterOf } from './cluster';
+import { diskFull, EmbeddedServerError } from './errors';
+import { settleLeftovers } from './leftovers';
+import { launch, type ServerProcess } from './server-process';
+import type { ServerUser } from './server-user';
+import { PORT } from './socket-directory';
+
+/** Recovery after a crash replays up to 1 GB of log. */
+const READY_LIMIT_SECONDS = 180;
+/** How long we wait for processes of a server that was killed to let go of its files. */
+const LEFTOVER_LIMIT_MS = 20_000;
+const FAST_STOP_LIMIT_MS = 60_000;
+const IMMEDIATE_STOP_LIMIT_MS = 10_000;
+
+export interface ServerPlan {
+  readonly directory: string;
+  readonly socketDirectory: string;
+  readonly binaries: Binaries;
+  readonly user: ServerUser | undefined;
+  readonly durable: boolean;
+}
+
+/** Starts the server on its initialised files, past what an earlier run left behind. */
+export async function startServer(plan: ServerPlan): Promise<ServerProcess> {
+  const cluster = clusterOf(plan.directory);
+  const deadline = Date.now() + LEFTOVER_LIMIT_MS;
+  for (;;) {
+    const stalePid = await settleLeftovers({ cluster, binaries: plan.binaries, user: plan.user });
+    const result = await launch({
+      command: [join(plan.binaries.bin, 'postgres'), ...serverArguments(plan, cluster)],
+      cluster,
+      logFile: logOf(plan.directory),
+      user: plan.user,
+      environment: { ...plan.binaries.environment, ...ignoringPid(stalePid) },
+      limitSeconds: READY_LIMIT_SECONDS,
+    });
+    if ('server' in result) return result.server;
+    if (!isLeftover(result.failure) || Date.now() > deadline)
+      throw startFailed(plan.directory, result.failure);
+    await sleep(50);
+  }
+}
+
+/** Fast first; immediate, from which the next start recovers, when that hangs. Resolves when no process is left. */
+export async function stopServer(server: ServerProcess): Promise<void> {
+  server.requestStop();
+  // The reader of our pipe may have been killed; asked twice, the server does the same.
+  signal(server, 'SIGINT');
+  if (await endsWithin(server, FAST_STOP_LIMIT_MS)) return;
+  signal(server, 'SIGQUIT');
+  if (await endsWithin(server, IMMEDIATE_STOP_LIMIT_MS)) return;
+  throw new EmbeddedServerError(`PostgreSQL (process ${server.pid}) does not stop: end that process.`);
+}
+
+function serverArguments({ socketDirectory, durable }: ServerPlan, cluster: string): string[] {
+  const settings = {
+    listen_addresses: '',
+    // A list in PostgreSQL's own syntax: without the quotes, a comma in the path would make it two folders.
+    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    port: String(PORT),
+    max_connections: '60',
+    timezone: 'UTC',
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  return ['-D', cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+}
+
+/**
+ * PostgreSQL refuses to start while the pid in postmaster.pid is alive, whoever has it now, except when it is its
+ * grandparent's, which pg_ctl announces so. It still checks the shared memory that a lost server may hold.
+ */
+function ignoringPid(pid: number | undefined): Record<string, string> {
+  return pid === undefined ? {} : { PG_GRANDPARENT_PID: String(pid) };
+}
+
+function isLeftover(log: string): boolean {
+  return /lock file ".*" already exists|pre-existing shared memory block/.test(log);
+}
+
+async function endsWithin(server: ServerProcess, limitMs: number): Promise<boolean> {
+  const deadline = Date.now() + limitMs;
+  const abort = new AbortController();
+  const timer = sleep(limitMs, undefined, { signal: abort.signal }).catch(() => {});
+  await Promise.race([server.ended, timer]);
+  abort.abort();
+  while (server.isRunning()) {
+    if (Date.now() >= deadline) return false;
+    await sleep(10);
+  }
+  return true;
+}
+
+function signal(server: ServerProcess, name: 'SIGINT' | 'SIGQUIT'): void {
+  try {
+    if (server.isRunning()) process.kill(server.pid, name);
+  } catch {
+    // It ended in this moment.
+  }
+}
+
+function logOf(directory: string): string {
+  return join(directory, 'postgres.log');
+}
+
+function startFailed(directory: string, log: string): EmbeddedServerError {
+  if (log.includes('No space left on device')) return new EmbeddedServerError(diskFull(directory));
+  const reason = /(?:FATAL|PANIC):\s+(.+)/.exec(log)?.[1] ?? log.trim().split('\n').at(-1) ?? '';
+  return new EmbeddedServerError(
+    `PostgreSQL did not start (${reason}): read ${logOf(directory)}, or set DATABASE_URL to another server.`,
+  );
+}

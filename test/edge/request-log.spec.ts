@@ -1,0 +1,51 @@
+import { startApp, type TestApp } from '../support/app';
+
+describe('the request log', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  const lineOf = async (id: string): Promise<Record<string, unknown>> => {
+    const line = app.log.find((each) => each.includes(`"reqId":"${id}"`) && each.includes('"status"'));
+    return JSON.parse(line ?? '{}') as Record<string, unknown>;
+  };
+
+  it('has one JSON line a request, with its id, route, status, duration and account', async () => {
+    await app.get('/v1/pets/7?secret=1', { headers: { 'x-request-id': 'one' } });
+    expect(app.log.filter((line) => line.includes('"reqId":"one"'))).toHaveLength(1);
+    expect(await lineOf('one')).toMatchObject({
+      method: 'GET',
+      path: '/v1/pets/7',
+      route: '/v1/pets/:petId',
+      status: 404,
+      durationMs: expect.any(Number),
+      account: expect.stringContaining('account'),
+    });
+    expect(app.log.join('')).not.toContain('secret');
+  });
+
+  it('names nobody where nobody is known', async () => {
+    await app.get('/v1/nothing', { key: undefined, headers: { 'x-request-id': 'two' } });
+    const line = await lineOf('two');
+    expect(line).toMatchObject({ status: 401, path: '/v1/nothing' });
+    expect(line).not.toHaveProperty('account');
+  });
+
+  it('holds no key, wherever a client puts one', async () => {
+    const { key } = app;
+    await app.get(`/v1/pets/${key}`);
+    await app.get(`/v1/pets?key=${key}&cursor=${key}`);
+    await app.get(`/${key}`, {
+      headers: { 'x-request-id': key, referer: `http://x/${key}`, 'user-agent': key },
+    });
+    await app.post('/v1/pets', `{"name":"${key}","categoryId":"${key}"}`);
+    await app.post('/v1/pets', `${key}`);
+    await app.post('/v1/pets', `{"name":"${key}","categoryId":1}`);
+    await app.get('/v1/pets', { headers: { authorization: [`Bearer ${key}`] } });
+    expect(app.log.length).toBeGreaterThan(6);
+    expect(app.log.join('')).not.toContain(key.slice('ask_test_'.length));
+    expect(app.log.join('')).toContain('ask_test_…');
+  });
+});

@@ -1,0 +1,132 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startEmbedded } from '../../src/database/embedded';
+import { locateData, prepareData } from '../../src/database/embedded/data-directory';
+import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { prepareSocketDirectory } from '../../src/database/embedded/socket-directory';
+import { cleanUp, isRoot, options, refusalOf, temporaryFolder } from './support/harness';
+
+const asRoot = isRoot ? it : it.skip;
+const asOrdinaryUser = isRoot ? it.skip : it;
+
+afterAll(cleanUp);
+
+describe('DATA_DIR', () => {
+  const folder = temporaryFolder();
+
+  it('is refused when it is a file', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    expect(await refusalOf(startEmbedded(options(file)))).toBe(
+      `EmbeddedServerError: ${file} is not a folder: set DATA_DIR to a folder.`,
+    );
+    expect(await refusalOf(startEmbedded(options(join(file, 'below'))))).toContain(
+      'is not a folder: set DATA_DIR',
+    );
+  });
+
+  it("is refused, and left as it is, when it holds somebody's files", async () => {
+    const home = join(folder, 'home');
+    mkdirSync(home, { mode: 0o755 });
+    writeFileSync(join(home, 'letter.txt'), '');
+    const { uid } = statSync(home);
+    expect(await refusalOf(startEmbedded(options(home)))).toBe(
+      `EmbeddedServerError: The folder ${home} holds other files: set DATA_DIR to a new or an empty folder.`,
+    );
+    expect([statSync(home).uid, statSync(home).mode & 0o777]).toEqual([uid, 0o755]);
+  });
+
+  it('is made private when it is an empty folder', () => {
+    const empty = join(folder, 'empty');
+    mkdirSync(empty, { mode: 0o777 });
+    chmodSync(empty, 0o777);
+    prepareData({ directory: empty, moved: false }, chooseServerUser());
+    expect(statSync(empty).mode & 0o777).toBe(0o700);
+  });
+
+  asOrdinaryUser('is refused when it cannot be written', async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o555 });
+    expect(await refusalOf(startEmbedded(options(join(closed, 'data'))))).toContain(
+      'cannot be read and written by this user: change its owner or mode, or set DATA_DIR to another folder.',
+    );
+  });
+
+  asOrdinaryUser('is refused when it belongs to another user', async () => {
+    expect(await refusalOf(startEmbedded(options('/')))).toMatch(
+      /^EmbeddedServerError: The folder \/ .+ DATA_DIR to another folder\.$/,
+    );
+  });
+
+  asRoot('is refused by name when the user chose a folder that the server cannot reach', async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    const dataDir = join(closed, 'project', 'data');
+    const { name } = chooseServerUser()!;
+    expect(await refusalOf(startEmbedded(options(dataDir)))).toContain(
+      `The folder ${dataDir} cannot be reached by the user ${name}, who runs PostgreSQL in place of root: set DATA_DIR to `,
+    );
+    expect(existsSync(join(closed, 'project'))).toBe(false);
+  });
+
+  asRoot('moves below the system root, to a folder of the project, when nobody chose it', async () => {
+    const closed = join(folder, 'closed-home');
+    mkdirSync(closed, { mode: 0o700 });
+    const systemRoot = join(folder, 'var', 'lib');
+    const locate = (project: string) =>
+      locateData(
+        { dataDir: join(closed, project, '.data'), dataDirIsExplicit: false },
+        chooseServerUser(),
+        systemRoot,
+      );
+    const [one, again, other] = [await locate('one'), await locate('one'), await locate('other')];
+    expect(one).toEqual(again);
+    expect(one.moved).toBe(true);
+    expect(one.directory.startsWith(`${systemRoot}/`)).toBe(true);
+    expect(other.directory).not.toBe(one.directory);
+    prepareData(one, chooseServerUser());
+    expect(statSync(one.directory).uid).toBe(chooseServerUser()!.uid);
+    chmodSync(systemRoot, 0o777);
+    expect(() => prepareData(other, chooseServerUser())).toThrow(
+      'must belong to root and be writable by nobody else',
+    );
+  });
+
+  asRoot('is refused when it belongs to a third user', async () => {
+    const theirs = join(folder, 'theirs');
+    mkdirSync(theirs, { mode: 0o700 });
+    chownSync(theirs, 12_345, 12_345);
+    expect(await refusalOf(startEmbedded(options(theirs)))).toContain(
+      'belongs to another user or is open to everybody',
+    );
+    expect(statSync(theirs).uid).toBe(12_345);
+  });
+});
+
+describe("the socket's folder in the temp directory", () => {
+  const folder = temporaryFolder();
+  const long = join(folder, 'x'.repeat(120));
+  afterAll(cleanUp);
+
+  it('is refused when others can write to it', () => {
+    const user = chooseServerUser();
+    const own = prepareSocketDirectory(long, user, folder);
+    expect(prepareSocketDirectory(long, user, folder)).toBe(own);
+    expect([statSync(own).mode & 0o777, statSync(own).uid]).toEqual([0o700, user?.uid ?? process.getuid?.()]);
+    chmodSync(own, 0o777);
+    expect(() => prepareSocketDirectory(long, user, folder)).toThrow(
+      'belongs to someone else: remove it, or set a shorter DATA_DIR.',
+    );
+  });
+
+  it('is refused when it is a link', () => {
+    const other = `${long}y`;
+    const elsewhere = join(folder, 'elsewhere');
+    mkdirSync(elsewhere);
+    const own = prepareSocketDirectory(other, chooseServerUser(), elsewhere);
+    symlinkSync(own, join(folder, own.slice(elsewhere.length)));
+    expect(() => prepareSocketDirectory(other, chooseServerUser(), folder)).toThrow(
+      'belongs to someone else',
+    );
+  });
+});

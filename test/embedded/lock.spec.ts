@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lockOwner, takeAppLock } from '../../src/database/embedded/lock';
+import { cleanUp, refusalOf, startChild, temporaryFolder } from './support/harness';
+
+const RACERS = 6;
+const ROUNDS = 40;
+
+describe('app.lock', () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'app.lock');
+  const deadPid = spawnSync(process.execPath, ['-e', '']).pid;
+  afterAll(cleanUp);
+
+  const leaveStaleLock = (name: string): void =>
+    writeFileSync(join(folder, name), `{"pid":${deadPid},"identity":"gone","token":"${Math.random()}"}`);
+
+  it('is held by one owner until it is given back', async () => {
+    const release = await takeAppLock(folder);
+    expect(lockOwner(folder)).toBe(process.pid);
+    expect(await refusalOf(takeAppLock(folder))).toContain(`in use by process ${process.pid}:`);
+    release();
+    release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('is taken over from a process that has ended', async () => {
+    leaveStaleLock('app.lock');
+    expect(lockOwner(folder)).toBeUndefined();
+    (await takeAppLock(folder))();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is taken over when another process has got the pid since', async () => {
+    writeFileSync(file, `{"pid":${process.pid},"identity":"of an earlier process","token":"t"}`);
+    (await takeAppLock(folder))();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is taken over when its content was lost in a power cut', async () => {
+    writeFileSync(file, '');
+    (await takeAppLock(folder))();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('is taken over, and swept, when a process was killed in the middle of a takeover', async () => {
+    leaveStaleLock('app.lock');
+    // The claim's name is found by making one: a taker that finds it held by the dead goes on from there.
+    const { createHash } = await import('node:crypto');
+    const generation = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
+    leaveStaleLock(`app.lock.after-${generation}`);
+    leaveStaleLock('app.lock.new-0');
+    const release = await takeAppLock(folder);
+    expect(readdirSync(folder)).toEqual(['app.lock']);
+    release();
+  });
+
+  it('leaves the lock of a successor alone when it is given back late', async () => {
+    const release = await takeAppLock(folder);
+    leaveStaleLock('app.lock');
+    release();
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it(`goes to exactly one of ${RACERS} processes that find it stale at the same time`, async () => {
+    const racers = Array.from({ length: RACERS }, startChild);
+    await Promise.all(racers.map((racer) => racer.ask({ release: true })));
+    const winners: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      leaveStaleLock('app.lock');
+      const answers = await Promise.all(racers.map((racer) => racer.ask({ lock: folder })));
+      const winner = answers.findIndex((answer) => answer.won === true);
+      winners.push(answers.filter((answer) => answer.won === true).length);
+      const named = answers.filter((answer) => answer.refusal?.includes(`process ${racers[winner]?.pid}:`));
+      expect(named).toHaveLength(RACERS - 1);
+      await racers[winner]?.ask({ release: true });
+    }
+    expect(winners).toEqual(Array.from({ length: ROUNDS }, () => 1));
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,34 @@
+/** The other process: obeys one JSON command per line of its standard input, and answers each with a JSON line. */
+import { createInterface } from 'node:readline';
+import { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../../src/database/embedded';
+import { takeAppLock } from '../../../src/database/embedded/lock';
+
+interface Command {
+  readonly start?: EmbeddedOptions;
+  readonly lock?: string;
+  readonly release?: true;
+}
+
+let server: EmbeddedServer | undefined;
+let release: (() => void) | undefined;
+
+async function obey(command: Command): Promise<object> {
+  if (command.start !== undefined) {
+    server = await startEmbedded(command.start);
+    return { url: server.url() };
+  }
+  if (command.lock !== undefined) {
+    release = await takeAppLock(command.lock);
+    return { won: true };
+  }
+  release?.();
+  await server?.stop();
+  return { released: true };
+}
+
+void (async () => {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const answer = await obey(JSON.parse(line)).catch((error: unknown) => ({ refusal: String(error) }));
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  }
+})();

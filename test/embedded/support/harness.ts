@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { EmbeddedOptions } from '../../../src/database/embedded';
+
+/** As root the server runs as another user, and some rights can only then be tried. */
+export const isRoot = process.getuid?.() === 0;
+
+const folders: string[] = [];
+const children: Child[] = [];
+
+export interface Child {
+  readonly pid: number;
+  ask(command: object): Promise<{ url?: string; won?: boolean; refusal?: string }>;
+  /** Gives it nothing more to do; resolves when the process is gone. */
+  leave(): Promise<void>;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+}
+
+export function options(dataDir: string, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
+  return { dataDir, dataDirIsExplicit: true, binDir: undefined, durable: false, ...more };
+}
+
+/** A new folder that the server's user can walk through, removed by `cleanUp`. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
+  chmodSync(folder, 0o755);
+  folders.push(folder);
+  return folder;
+}
+
+export function startChild(): Child {
+  const args = ['-r', join(__dirname, 'typescript.cjs'), join(__dirname, 'child.ts')];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const gone = new Promise<void>((resolve) => void child.once('exit', () => resolve()));
+  const started: Child = {
+    pid: child.pid!,
+    ask: async (command) => {
+      child.stdin.write(`${JSON.stringify(command)}\n`);
+      return JSON.parse((await lines.next()).value);
+    },
+    leave: () => {
+      child.stdin.end();
+      return gone;
+    },
+    kill: () => {
+      child.kill('SIGKILL');
+      return gone;
+    },
+  };
+  children.push(started);
+  return started;
+}
+
+/** Ends what the specs of a file started and removes what they created. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all(children.splice(0).map((child) => child.kill()));
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+}
+
+export async function query(url: string, sql: string): Promise<any[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Waits at most five seconds for a condition. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries++) {
+    if (tries > 500) throw new Error('not within five seconds');
+    await sleep(10);
+  }
+}
+
+export async function refusalOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'not refused',
+    (error: unknown) => String(error),
+  );
+}

@@ -1,0 +1,43 @@
+import { startApp, type TestApp } from '../support/app';
+import { connectAdmin } from '../support/database';
+import { expectError } from '../support/expect-error';
+
+describe('health', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  const without = { key: undefined };
+
+  it('/livez and /readyz are 200 {"status":"ok"}, without a key', async () => {
+    for (const path of ['/livez', '/readyz']) {
+      expect(await app.get(path, without)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    }
+  });
+
+  it('/ leads to the documentation', async () => {
+    const answer = await app.get('/', without);
+    expect(answer).toMatchObject({ status: 302, headers: { location: '/docs' } });
+  });
+
+  it('while the database is away /readyz and the API are 503 service_unavailable with Retry-After, /livez 200; then all is well again', async () => {
+    const { database } = app;
+    const name = new URL(database.url).pathname.slice(1);
+    const admin = await connectAdmin();
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    for (const path of ['/readyz', '/v1/pets', '/v1/pets/1']) {
+      const answer = await app.get(path);
+      expectError(answer, 503, 'service_unavailable');
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    }
+    expectError(await app.post('/v1/pets', { name: 'Rex', categoryId: 1 }), 503, 'service_unavailable');
+    expect((await app.get('/livez')).status).toBe(200);
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    expect((await app.get('/readyz')).status).toBe(200);
+    expect((await app.get('/v1/pets')).status).toBe(200);
+    await admin.end();
+  });
+});
