@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import './config/node-version';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app';
@@ -6,11 +5,9 @@ import { firstKey, printBanner } from './banner';
 import { loadEnvFile, readConfig } from './config/config';
 import { openDatabase } from './database/open-database';
 import { migrate } from './database/migrate';
+import { prepareGracefulStop } from './edge/graceful-stop';
 import { createLogger } from './logging/logger';
-import { explain } from './startup-errors';
-
-/** Longest that a stop waits for requests in flight before it ends their connections. */
-const DRAIN_LIMIT_MS = 15_000;
+import { explain } from './explain';
 
 async function main(): Promise<void> {
   loadEnvFile();
@@ -21,29 +18,26 @@ async function main(): Promise<void> {
     const serviceConfig = { ...config, databaseUrl: database.url };
     await migrate(serviceConfig);
     app = await createApp(serviceConfig, createLogger(config));
-    await app.listen(config.port, config.host);
-    printBanner(await app.getUrl(), database, config, await firstKey(app, config));
+    const stop = prepareGracefulStop(app);
+    const key = await firstKey(app, config);
+    // Fastify's own listen: Nest's would log a port in use as an error before we say it in a sentence.
+    const fastify = app.getHttpAdapter().getInstance();
+    const url = await fastify.listen({ host: config.host, port: config.port });
+    stopOnSignal(() => stop().then(() => database.close()));
+    printBanner(url, database, config, key);
   } catch (error) {
     await app?.close();
     await database.close();
     throw error;
   }
-  stopOnSignal(app, () => database.close());
 }
 
-/** Answers what is in flight, then closes pool and database and lets the process end with status 0. */
-function stopOnSignal(app: NestFastifyApplication, closeDatabase: () => Promise<void>): void {
+/** Runs the stop once, then lets the process end with status 0; a second signal changes nothing. */
+function stopOnSignal(stop: () => Promise<void>): void {
   let stopping: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
-    setTimeout(() => app.getHttpServer().closeAllConnections(), DRAIN_LIMIT_MS).unref();
-    await app.close();
-    await closeDatabase();
-    process.exit(0);
-  };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    // A second signal changes nothing: the stop is under way.
     process.on(signal, () => {
-      stopping ??= stop().catch(fail);
+      stopping ??= stop().then(() => process.exit(0), fail);
     });
   }
 }

@@ -78,10 +78,9 @@ export class ApiKeysRepository {
     return this.sql.rows<ListedKey>(LIST, [accountName ?? null]);
   }
 
-  /** @returns false where there is no such key, or it was revoked before */
-  async revoke(id: string, at: Date): Promise<boolean> {
-    const { affected } = await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
-    return affected === 1;
+  /** A key that was revoked before keeps the time of that. */
+  async revoke(id: string, at: Date): Promise<void> {
+    await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
   }
 
   exists(id: string): Promise<boolean> {

@@ -12,6 +12,7 @@ import type { Scope } from './scopes';
 import { createSecret, hashOf, prefixOf } from './secret';
 
 const LAST_FOUR = -4;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /** A wish about accounts or keys that cannot be granted; the message is one sentence for a person. */
 export class AccountsError extends Error {}
@@ -71,8 +72,9 @@ export class ApiKeysService {
 
   /** @throws AccountsError where there is no such key. Revoking twice is no error, and keeps the first time */
   async revoke(id: string): Promise<void> {
-    if (await this.keys.revoke(id, new Date(this.clock.now()))) return;
-    if (!(await this.keys.exists(id))) throw new AccountsError(`There is no key with the id ${id}.`);
+    const isKnown = UUID.test(id) && (await this.keys.exists(id));
+    if (isKnown) await this.keys.revoke(id, new Date(this.clock.now()));
+    else throw new AccountsError(`There is no key with the id ${id}.`);
   }
 
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {

@@ -35,7 +35,7 @@ export function temporaryFolder(): string {
 }
 
 export function startChild(): Child {
-  const args = ['-r', join(__dirname, 'typescript.cjs'), join(__dirname, 'child.ts')];
+  const args = ['-r', join(__dirname, '..', '..', 'support', 'typescript.cjs'), join(__dirname, 'child.ts')];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const gone = new Promise<void>((resolve) => void child.once('exit', () => resolve()));

@@ -1,9 +1,10 @@
+import { AccountsError } from './auth';
 import { ConfigError } from './config/config';
 import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
 import { SchemaError } from './database/migrate';
 
-/** What a person is told of each error that keeps the service from starting, by Node's or PostgreSQL's code. */
+/** What a person is told of an error that keeps the service from starting or a command from its work, by Node's or PostgreSQL's code. */
 const SENTENCES: Readonly<Record<string, (error: Error) => string>> = {
   EADDRINUSE: (error) => `${address(error)} is already in use: stop the program that uses it, or set PORT.`,
   EADDRNOTAVAIL: (error) => `${address(error)} is not an address of this machine: set HOST.`,
@@ -14,12 +15,13 @@ const SENTENCES: Readonly<Record<string, (error: Error) => string>> = {
   '42501': () => 'The user in DATABASE_URL may not create tables: grant it CREATE on the schema.',
 };
 
+/** Errors whose message is the sentence already. */
+const SENTENCE_ERRORS = [AccountsError, ConfigError, EmbeddedServerError, SchemaError];
+
 /** One sentence that says what to do, or for an error that nobody foresaw all that is known of it. */
 export function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof SchemaError || error instanceof EmbeddedServerError) {
-    return error.message;
-  }
   if (!(error instanceof Error)) return String(error);
+  if (SENTENCE_ERRORS.some((type) => error instanceof type)) return error.message;
   const sentence = SENTENCES[codeOf(error)];
   if (sentence) return sentence(error);
   if (isDatabaseUnavailable(error)) {

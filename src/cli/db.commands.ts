@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { migrate, migrationStates, revertLast } from '../database/migrate';
+import { withDatabase } from './context';
+import { printLine } from './output';
+
+export function addDbCommands(db: Command): void {
+  db.command('migrate')
+    .description('bring the schema up to date, as the service does when it starts')
+    .action(async () => {
+      const applied = await withDatabase(migrate);
+      printLine(applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`);
+    });
+  db.command('revert')
+    .description('take the last migration back, and with it the data that it made room for')
+    .action(async () => {
+      const reverted = await withDatabase(revertLast);
+      printLine(reverted === undefined ? 'There is no migration to take back.' : `Took back ${reverted}.`);
+    });
+  db.command('status')
+    .description('every migration, and whether it is applied')
+    .action(async () => {
+      for (const { name, isApplied } of await withDatabase(migrationStates)) {
+        printLine(`${isApplied ? 'applied' : 'pending'}  ${name}`);
+      }
+    });
+}

@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import { ApiKeysService, type IssuedKey, type ListedKey, type Plan, type Scope, SCOPES } from '../auth';
+import { expiry, limit, plan, planChoice, scopes, shortText } from './arguments';
+import { withServices } from './context';
+import { minuteOf, printJson, printLine, printTable } from './output';
+
+interface CreateOptions {
+  readonly account: string;
+  readonly plan?: Plan;
+  readonly perMinute?: number;
+  readonly perDay?: number;
+  readonly scopes: readonly Scope[];
+  readonly expires: Date | undefined;
+  readonly label: string;
+  readonly json?: true;
+}
+
+interface ListOptions {
+  readonly account?: string;
+  readonly json?: true;
+}
+
+export function addKeysCommands(keys: Command): void {
+  keys
+    .command('create')
+    .description('make a key, and its account if that is new; the secret is shown this once')
+    .requiredOption('--account <name>', 'account that owns the key', shortText)
+    .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
+    .option('--per-minute <n>', 'requests a minute of an Enterprise account', limit)
+    .option('--per-day <n>', 'requests a day of an Enterprise account', limit)
+    .option('--scopes <list>', 'comma list of what the key may do (default: everything)', scopes, SCOPES)
+    .option('--expires <when>', 'days until it expires, such as 90d, or never', expiry, expiry('365d'))
+    .option('--label <text>', 'what the key is for', shortText, '')
+    .option('--json', 'print one JSON document')
+    .action(create);
+  keys
+    .command('list')
+    .description('all keys, or those of one account; never their secrets')
+    .option('--account <name>', 'only keys of this account')
+    .option('--json', 'print one JSON document')
+    .action(list);
+  keys.command('revoke <id>').description('end a key; in force everywhere within 5 s').action(revoke);
+}
+
+async function create(options: CreateOptions, command: Command): Promise<void> {
+  const choice = choiceOf(options, command);
+  const issued = await withServices((services) =>
+    services.get(ApiKeysService, { strict: false }).create({
+      account: options.account,
+      choice,
+      scopes: options.scopes,
+      expiresAt: options.expires,
+      label: options.label,
+    }),
+  );
+  if (options.json) printJson(issued);
+  else printIssued(issued);
+}
+
+async function list({ account, json }: ListOptions): Promise<void> {
+  const keys = await withServices((services) =>
+    services.get(ApiKeysService, { strict: false }).list(account),
+  );
+  if (json) printJson(keys);
+  else
+    printTable(['ID', 'ACCOUNT', 'LABEL', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'], keys.map(row));
+}
+
+async function revoke(id: string): Promise<void> {
+  await withServices((services) => services.get(ApiKeysService, { strict: false }).revoke(id));
+  printLine(`Revoked ${id}; in force everywhere within 5 s.`);
+}
+
+function choiceOf(options: CreateOptions, command: Command) {
+  try {
+    return planChoice(options);
+  } catch (error) {
+    return command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function printIssued({ id, key, account, plan: name, scopes: allowed, expiresAt }: IssuedKey): void {
+  printLine(`API key of the account ${account} (plan ${name}), shown this once:`);
+  printLine(`  ${key}`);
+  printLine(`id ${id}, expires ${minuteOf(expiresAt)}, scopes ${allowed.join(', ')}`);
+}
+
+function row(key: ListedKey): string[] {
+  return [
+    key.id,
+    key.account,
+    key.label,
+    `${key.prefix}…${key.lastFour}`,
+    key.scopes.join(','),
+    minuteOf(key.createdAt),
+    minuteOf(key.expiresAt),
+    minuteOf(key.revokedAt),
+  ];
+}

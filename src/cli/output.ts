@@ -1,0 +1,28 @@
+/** Prints one JSON document, and nothing else. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Prints rows in columns as wide as their longest cell, below their headings. */
+export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = headings.map((heading, at) =>
+    Math.max(heading.length, ...rows.map((row) => (row[at] ?? '').length)),
+  );
+  for (const row of [headings, ...rows]) {
+    printLine(
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+  }
+}
+
+/** A time to the minute, or a dash for none. */
+export function minuteOf(time: Date | null): string {
+  return time ? `${time.toISOString().slice(0, 16)}Z` : '-';
+}

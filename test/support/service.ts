@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '..', '..');
+const LONGEST_START_MS = 60_000;
+
+/** The service, or a command of it, in a process of its own. */
+export interface ServiceProcess {
+  readonly child: ChildProcess;
+  /** Everything that it wrote, standard output and standard error. */
+  output(): string;
+  /** Standard output alone. */
+  standardOutput(): string;
+  /** Resolves with the exit status; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
+export interface RunningService extends ServiceProcess {
+  readonly url: string;
+  /** The key of the first start, if it was one. */
+  readonly key: string | undefined;
+}
+
+/** A folder for DATA_DIR that the server's user can reach; `remove` takes it away. */
+export function dataFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'animal-store-'));
+  chmodSync(path, 0o700);
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Runs `main` or `cli` from its source; nothing of this process's environment but what finds programs. */
+export function run(
+  program: 'main' | 'cli/main',
+  args: readonly string[],
+  environment: Record<string, string>,
+): ServiceProcess {
+  const runTypeScript = ['-r', join(__dirname, 'typescript.cjs'), join(ROOT, 'src', `${program}.ts`)];
+  return spawnService([...runTypeScript, ...args], environment);
+}
+
+/** Runs what `nest build` made. */
+export function runBuilt(environment: Record<string, string>): ServiceProcess {
+  return spawnService([join(ROOT, 'dist', 'main.js')], environment);
+}
+
+/** Waits until the service has printed its addresses. */
+export async function running(service: ServiceProcess): Promise<RunningService> {
+  const deadline = Date.now() + LONGEST_START_MS;
+  let url: string | undefined;
+  let hasEnded = false;
+  void service.ended.then(() => (hasEnded = true));
+  while (url === undefined) {
+    if (hasEnded || Date.now() > deadline) throw new Error(`the service did not start: ${service.output()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    // The last line of the banner shows that all of it has arrived.
+    url = /keys create|\/v1\/pets\/1\n/.test(service.output())
+      ? /listens on (\S+)/.exec(service.output())?.[1]
+      : undefined;
+  }
+  return { ...service, url, key: /^ {2}(ask_\w+)$/m.exec(service.output())?.[1] };
+}
+
+function spawnService(args: readonly string[], environment: Record<string, string>): ServiceProcess {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { PATH, HOME, PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let all = '';
+  let standardOutput = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    all += chunk.toString();
+    standardOutput += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => (all += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, ended, output: () => all, standardOutput: () => standardOutput };
+}
