@@ -13,8 +13,10 @@ export class AccountsRepository {
     return this.accounts.find({ order: { name: 'ASC' } });
   }
 
-  isEmpty(manager: EntityManager): Promise<boolean> {
-    return manager.exists(AccountEntity).then((exists) => !exists);
+  /** True where there is no account, and then none can be made elsewhere before the transaction ends. */
+  async lockIfEmpty(manager: EntityManager): Promise<boolean> {
+    await manager.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
+    return !(await manager.exists(AccountEntity));
   }
 
   /** The account of that name, made with the given plan if there was none; safe against the same call elsewhere. */

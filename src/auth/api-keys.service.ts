@@ -61,8 +61,8 @@ export class ApiKeysService {
   /** Makes a first key where no account exists yet; undefined where one does. Safe against a second instance. */
   createFirst(request: KeyRequest): Promise<IssuedKey | undefined> {
     return this.source.transaction(async (manager) => {
-      await manager.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
-      return (await this.accounts.isEmpty(manager)) ? this.createIn(manager, request) : undefined;
+      const isFirst = await this.accounts.lockIfEmpty(manager);
+      return isFirst ? this.createIn(manager, request) : undefined;
     });
   }
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { isPlan, isScope, type Plan, type PlanChoice, type Scope } from '../auth';
 
 /** Readers of option texts; what they refuse is wrong usage. */
@@ -8,9 +8,9 @@ const LONGEST_DAYS = 36_500;
 const LARGEST_LIMIT = 1_000_000_000;
 const LONGEST_NAME = 100;
 
-/** `90d` as the time that many days from now, `never` as undefined. */
-export function expiry(text: string): Date | undefined {
-  if (text === 'never') return undefined;
+/** `90d` as the time that many days from now. Commander makes an empty text of undefined, so never is a word. */
+export function expiry(text: string): Date | 'never' {
+  if (text === 'never') return text;
   const days = Number(/^([1-9][0-9]{0,5})d$/.exec(text)?.[1]);
   if (!(days <= LONGEST_DAYS)) {
     throw new InvalidArgumentError(`Give a number of days up to ${LONGEST_DAYS}, such as 90d, or never.`);
@@ -57,13 +57,14 @@ export interface PlanOptions {
   readonly perDay?: number;
 }
 
-/** Enterprise needs both numbers, the other plans have theirs. */
-export function planChoice({ plan: name, perMinute, perDay }: PlanOptions): PlanChoice | undefined {
+/** Enterprise needs both numbers, the other plans have theirs; anything else is wrong usage of the command. */
+export function planChoice(
+  { plan: name, perMinute, perDay }: PlanOptions,
+  command: Command,
+): PlanChoice | undefined {
   const given = [perMinute, perDay].filter((number) => number !== undefined).length;
   if (name === 'enterprise' ? given !== 2 : given > 0) {
-    throw new InvalidArgumentError(
-      '--per-minute and --per-day belong to --plan enterprise, which needs both.',
-    );
+    command.error('error: --per-minute and --per-day belong to --plan enterprise, which needs both.');
   }
   return name && { plan: name, perMinute: perMinute ?? null, perDay: perDay ?? null };
 }

@@ -10,7 +10,7 @@ interface CreateOptions {
   readonly perMinute?: number;
   readonly perDay?: number;
   readonly scopes: readonly Scope[];
-  readonly expires: Date | undefined;
+  readonly expires: Date | 'never';
   readonly label: string;
   readonly json?: true;
 }
@@ -43,13 +43,13 @@ export function addKeysCommands(keys: Command): void {
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
-  const choice = choiceOf(options, command);
+  const choice = planChoice(options, command);
   const issued = await withServices((services) =>
     services.get(ApiKeysService, { strict: false }).create({
       account: options.account,
       choice,
       scopes: options.scopes,
-      expiresAt: options.expires,
+      expiresAt: options.expires === 'never' ? undefined : options.expires,
       label: options.label,
     }),
   );
@@ -69,14 +69,6 @@ async function list({ account, json }: ListOptions): Promise<void> {
 async function revoke(id: string): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).revoke(id));
   printLine(`Revoked ${id}; in force everywhere within 5 s.`);
-}
-
-function choiceOf(options: CreateOptions, command: Command) {
-  try {
-    return planChoice(options);
-  } catch (error) {
-    return command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 function printIssued({ id, key, account, plan: name, scopes: allowed, expiresAt }: IssuedKey): void {

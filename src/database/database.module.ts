@@ -1,6 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { type DatabaseConfig, dataSourceOptions } from './data-source';
+import { DatabaseHealth } from './database-health';
 import { Sql } from './sql';
 
 /** The pool of connections, for every module's repositories. TypeOrmModule closes it after the last request. */
@@ -13,8 +14,8 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRoot({ ...dataSourceOptions(config), autoLoadEntities: true, retryAttempts: 0 }),
       ],
-      providers: [Sql],
-      exports: [Sql],
+      providers: [Sql, DatabaseHealth],
+      exports: [Sql, DatabaseHealth],
     };
   }
 }

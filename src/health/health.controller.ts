@@ -2,7 +2,8 @@ import { Controller, Get, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth';
-import { DatabaseHealth } from './database-health';
+import { DatabaseHealth } from '../database/database-health';
+import { serviceUnavailable } from '../errors/http.errors';
 
 const OK = { status: 'ok' } as const;
 
@@ -23,7 +24,9 @@ export class HealthController {
   @Get('readyz')
   @Public()
   async readyz() {
-    await this.database.check();
+    await this.database.ping().catch(() => {
+      throw serviceUnavailable();
+    });
     return OK;
   }
 

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DatabaseHealth } from './database-health';
 import { HealthController } from './health.controller';
 
-@Module({ controllers: [HealthController], providers: [DatabaseHealth] })
+@Module({ controllers: [HealthController] })
 export class HealthModule {}

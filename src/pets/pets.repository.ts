@@ -6,14 +6,18 @@ import { type NewPet, type Pet, type PetRow, toPet } from './pets.dto';
 
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
 
-const LIST: Statement = {
+export const LIST: Statement = {
   name: 'pets_list',
   text: `SELECT ${COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
 };
 
-const LIST_BY_STATUS: Statement = {
+/**
+ * Begins behind (status, id) and ends with the status, so that only the index on both can give the order. With
+ * `status = $3 … ORDER BY id` the planner may walk the primary key instead, past every animal of another status.
+ */
+export const LIST_BY_STATUS: Statement = {
   name: 'pets_list_by_status',
-  text: `SELECT ${COLUMNS} FROM pets WHERE status = $3 AND id > $1 ORDER BY id LIMIT $2`,
+  text: `SELECT ${COLUMNS} FROM pets WHERE (status, id) > ($3, $1) AND status <= $3 ORDER BY status, id LIMIT $2`,
 };
 
 const FIND: Statement = {

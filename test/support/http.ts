@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 
-const agent = new Agent({ keepAlive: true });
+const sharedAgent = new Agent({ keepAlive: true });
 
 export interface RequestOptions {
   /** Bearer key; undefined sends none. */
@@ -11,6 +11,7 @@ export interface RequestOptions {
   readonly body?: string | Buffer | object | undefined;
   /** A body sent without Content-Length and Content-Type of its own. */
   readonly chunked?: string | Buffer;
+  readonly agent?: Agent;
 }
 
 export interface Answer {
@@ -38,7 +39,14 @@ export function send(
   }
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
-      { agent, hostname, port, method, path, headers: { ...headers, ...options.headers } },
+      {
+        agent: options.agent ?? sharedAgent,
+        hostname,
+        port,
+        method,
+        path,
+        headers: { ...headers, ...options.headers },
+      },
       (incoming) => {
         const chunks: Buffer[] = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError, readConfig } from '../src/config/config';
+import { settings } from '../src/config/settings';
+
+const ROOT = join(__dirname, '..');
+
+describe('settings', () => {
+  const everySetting = Object.values(settings);
+
+  it('.env.example lists every setting with its default, and nothing else', () => {
+    const lines = readFileSync(join(ROOT, '.env.example'), 'utf8').split('\n');
+    const listed = lines.filter((line) => /^[A-Z]/.test(line));
+    expect(listed).toEqual(everySetting.map(({ variable, byDefault }) => `${variable}=${byDefault}`));
+  });
+
+  it('the README lists every setting with its default', () => {
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const rows = readme.split('\n').filter((line) => line.startsWith('|'));
+    for (const { variable, byDefault } of everySetting) {
+      const row = rows.find((each) => each.includes(`\`${variable}\``)) ?? `no row for ${variable}`;
+      expect(row).toContain(`| ${byDefault === '' ? 'empty' : `\`${byDefault}\``} |`);
+    }
+  });
+
+  it('an empty or unset variable has its default', () => {
+    const empty = Object.fromEntries(everySetting.map(({ variable }) => [variable, '']));
+    expect(readConfig(empty)).toEqual(readConfig({}));
+    expect(readConfig({})).toMatchObject({
+      deployment: 'development',
+      port: 3000,
+      publicBaseUrl: '/v1',
+      trustProxy: [],
+    });
+  });
+
+  it.each([
+    ['DEPLOYMENT', 'Production'],
+    ['PORT', '65536'],
+    ['PORT', '-1'],
+    ['PORT', '0x10'],
+    ['PORT', '1e3'],
+    ['PORT', '3000.5'],
+    ['PUBLIC_BASE_URL', 'v1'],
+    ['PUBLIC_BASE_URL', '//evil.example/v1'],
+    ['PUBLIC_BASE_URL', 'ftp://x/v1'],
+    ['PUBLIC_BASE_URL', 'https://x/v1?a=1'],
+    ['PUBLIC_BASE_URL', 'https://x/v1>'],
+    ['PUBLIC_BASE_URL', 'https://x/v1\r\nX: y'],
+    ['DATABASE_URL', 'mysql://x'],
+    ['DATABASE_URL', 'not a url'],
+    ['DATABASE_POOL_SIZE', '0'],
+    ['DATABASE_PREPARED_STATEMENTS', 'yes'],
+    ['DATABASE_POOL_WAIT_MS', '0'],
+    ['REDIS_URL', 'http://x'],
+    ['TRUST_PROXY', '1'],
+    ['TRUST_PROXY', 'true'],
+    ['TRUST_PROXY', '10.0.0.0/33'],
+    ['TRUST_PROXY', '10.0.0.0/8,2'],
+    ['TRUST_PROXY', 'loopback'],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'https://x/'],
+    ['CORS_ORIGINS', 'x.example'],
+    ['LOG_LEVEL', 'verbose'],
+    ['BODY_LIMIT_BYTES', '64k'],
+    ['METRICS_PORT', 'on'],
+    ['MAX_CONNECTIONS', '0'],
+    ['RATE_LIMIT_BAN_AFTER', '-1'],
+  ])('%s=%s is refused by name', (variable, value) => {
+    expect(() => readConfig({ [variable]: value })).toThrow(ConfigError);
+    expect(() => readConfig({ [variable]: value })).toThrow(variable);
+  });
+
+  it('one message names every bad setting, and repeats no password', () => {
+    const read = () => readConfig({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'mysql://user:secret@host' });
+    expect(read).toThrow(/PORT.*DATABASE_URL.*LOG_LEVEL/);
+    expect(read).not.toThrow(/secret/);
+  });
+
+  it('lists, base URLs and numbers are read as meant', () => {
+    expect(
+      readConfig({
+        TRUST_PROXY: '10.0.0.0/8, ::1/128,127.0.0.1',
+        CORS_ORIGINS: 'https://a.example, http://localhost:5173',
+        PUBLIC_BASE_URL: 'https://api.example.com/v1/',
+        STAGING_BASE_URL: 'https://staging.example.com/v1',
+        PORT: '0',
+        METRICS_PORT: '9100',
+      }),
+    ).toMatchObject({
+      trustProxy: ['10.0.0.0/8', '::1/128', '127.0.0.1'],
+      corsOrigins: ['https://a.example', 'http://localhost:5173'],
+      publicBaseUrl: 'https://api.example.com/v1',
+      stagingBaseUrl: 'https://staging.example.com/v1',
+      port: 0,
+      metricsPort: 9100,
+    });
+  });
+
+  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node.js %s is refused in one sentence', (version) => {
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' });`;
+    const load = `require(${JSON.stringify(join(ROOT, 'src/config/node-version.ts'))})`;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['-r', join(__dirname, 'support/typescript.cjs'), '-e', `${pretend}${load}`],
+      { encoding: 'utf8' },
+    );
+    expect(status).toBe(1);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(version);
+  });
+});

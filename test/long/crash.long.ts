@@ -1,0 +1,90 @@
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { send } from '../support/http';
+import { linksOf } from '../support/links';
+import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
+
+const ROUNDS = 10;
+const WRITERS = 8;
+const SHORTEST_LIFE_MS = 200;
+const LONGEST_LIFE_MS = 1_500;
+
+jest.setTimeout(ROUNDS * 60_000);
+
+/** What the clients know of each animal that they tried to add, by its unique name. */
+interface Ledger {
+  readonly acknowledged: Set<string>;
+  /** No answer came: the animal may be there or not. */
+  readonly unknown: Set<string>;
+}
+
+describe('SIGKILL of the service, with fsync on', () => {
+  const folder = dataFolder();
+  afterAll(folder.remove);
+
+  it(`in ${ROUNDS} rounds under ${WRITERS} writers loses no acknowledged animal, and every next start works`, async () => {
+    const ledger: Ledger = { acknowledged: new Set(), unknown: new Set() };
+    let key: string | undefined;
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const service = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+      key ??= service.key;
+      await writeUntilKilled(service, key, ledger, round);
+      expect(await service.ended).toBeNull();
+    }
+    const service = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+    const stored = await allNames(service, key);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    const lost = [...ledger.acknowledged].filter((name) => !stored.includes(name));
+    const invented = stored.filter((name) => !ledger.acknowledged.has(name) && !ledger.unknown.has(name));
+    process.stdout.write(
+      `crash: ${ROUNDS} rounds, acknowledged ${ledger.acknowledged.size}, lost ${lost.length}, unknown ${ledger.unknown.size}\n`,
+    );
+    expect(lost).toEqual([]);
+    expect(invented).toEqual([]);
+    expect(new Set(stored).size).toBe(stored.length);
+    expect(ledger.acknowledged.size).toBeGreaterThan(ROUNDS * WRITERS);
+  });
+});
+
+/** Eight clients add animals as fast as they are answered, until the service is killed at a random moment. */
+async function writeUntilKilled(
+  service: RunningService,
+  key: string | undefined,
+  { acknowledged, unknown }: Ledger,
+  round: number,
+): Promise<void> {
+  let isAlive = true;
+  const agent = new Agent({ keepAlive: true, maxSockets: WRITERS });
+  const writer = async (number: number): Promise<void> => {
+    for (let count = 0; isAlive; count += 1) {
+      const name = `round ${round} writer ${number} animal ${count}`;
+      const answer = send(service.url, 'POST', '/v1/pets', { key, body: { name, categoryId: 1 }, agent });
+      await answer.then(
+        ({ status, text }) => {
+          if (status !== 201) throw new Error(`not added: ${text}`);
+          acknowledged.add(name);
+        },
+        () => unknown.add(name),
+      );
+    }
+  };
+  const writers = Array.from({ length: WRITERS }, (_, number) => writer(number));
+  await sleep(SHORTEST_LIFE_MS + Math.random() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
+  service.child.kill('SIGKILL');
+  isAlive = false;
+  await Promise.all(writers);
+  agent.destroy();
+}
+
+async function allNames(service: RunningService, key: string | undefined): Promise<string[]> {
+  const names: string[] = [];
+  for (let next: string | undefined = '/v1/pets?limit=100'; next !== undefined;) {
+    const answer = await send(service.url, 'GET', next, { key });
+    if (answer.status !== 200) throw new Error(answer.text);
+    for (const { name } of answer.json) names.push(name);
+    next = linksOf(answer)['next'];
+  }
+  return names;
+}

@@ -1,0 +1,86 @@
+import { load } from 'js-yaml';
+import { startApp, type TestApp } from '../support/app';
+
+describe('the OpenAPI document and Swagger UI', () => {
+  let app: TestApp;
+  let document: any;
+  const without = { key: undefined };
+
+  beforeAll(async () => {
+    app = await startApp({
+      deployment: 'production',
+      publicBaseUrl: 'https://api.example.com/v1',
+      stagingBaseUrl: 'https://staging.example.com/v1',
+    });
+    document = (await app.get('/openapi.json', without)).json;
+  });
+  afterAll(() => app.close());
+
+  it('/openapi.json is OpenAPI 3.0 of version 1.0.0, with production and staging as servers', async () => {
+    const { status, headers } = await app.get('/openapi.json', without);
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 200,
+      type: expect.stringMatching(/^application\/json/),
+    });
+    expect(document.openapi).toMatch(/^3\.0\./);
+    expect(document.info).toMatchObject({ title: 'Animal Store', version: '1.0.0' });
+    expect(document.servers).toEqual([
+      { url: 'https://api.example.com/v1', description: 'Production' },
+      { url: 'https://staging.example.com/v1', description: 'Staging' },
+    ]);
+  });
+
+  it('/openapi.yaml is the same document', async () => {
+    const { status, text } = await app.get('/openapi.yaml', without);
+    expect(status).toBe(200);
+    expect(load(text)).toEqual(document);
+  });
+
+  it('describes the operations of the specification, each behind bearer authorization, getPet deprecated', () => {
+    const operations = Object.entries<Record<string, any>>(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => [
+        operation.operationId,
+        `${method} ${path}`,
+        operation.deprecated ?? false,
+        operation.security,
+      ]),
+    );
+    expect(operations).toEqual([
+      ['listPets', 'get /pets', false, [{ bearer: [] }]],
+      ['createPet', 'post /pets', false, [{ bearer: [] }]],
+      ['getPet', 'get /pets/{petId}', true, [{ bearer: [] }]],
+    ]);
+    expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
+  });
+
+  it('takes schemas from the DTO classes: int64 as integers, limits, enums, Error', () => {
+    const { Pet, NewPet, PetStatus, Error: ErrorSchema } = document.components.schemas;
+    expect(Pet.required.sort()).toEqual(['categoryId', 'id', 'name', 'status']);
+    expect(Pet.properties.id).toMatchObject({ type: 'integer', format: 'int64' });
+    expect(NewPet.required.sort()).toEqual(['categoryId', 'name']);
+    expect(NewPet.properties.name).toMatchObject({ minLength: 1, maxLength: 255 });
+    expect(PetStatus.enum).toEqual(['available', 'pending', 'sold']);
+    expect(ErrorSchema.required.sort()).toEqual(['code', 'message', 'status']);
+    const { parameters } = document.paths['/pets'].get;
+    expect(parameters.find((each: any) => each.name === 'limit')).toMatchObject({
+      in: 'query',
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    });
+    expect(parameters.map((each: any) => each.name).sort()).toEqual(['cursor', 'limit', 'status']);
+  });
+
+  it('/docs is Swagger UI, with all that it loads, without a key', async () => {
+    const page = await app.get('/docs', without);
+    expect(page).toMatchObject({
+      status: 200,
+      headers: { 'content-type': expect.stringMatching(/^text\/html/) },
+    });
+    const assets = [...page.text.matchAll(/(?:src|href)="(\.\/[^"]+)"/g)].map(([, path]) => path!);
+    expect(assets.length).toBeGreaterThan(2);
+    for (const asset of assets) {
+      const address = new URL(asset, 'http://localhost/docs').pathname;
+      expect({ address, status: (await app.get(address, without)).status }).toEqual({ address, status: 200 });
+    }
+  });
+});
