@@ -30,7 +30,7 @@ describe('migrations', () => {
     const database = await createDatabase('template0');
     const config = { ...readConfig({}), databaseUrl: database.url };
     const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(config)));
-    expect(runs.map(({ length }) => length).sort()).toEqual([0, 0, 0, 2]);
+    expect(runs.reduce((sum, { length }) => sum + length, 0)).toBe(2);
     await database.drop();
   });
 

@@ -7,8 +7,9 @@ import { run } from '../../src/database/embedded/command';
 import { linkFolder, linkLibraries } from '../../src/database/embedded/libraries';
 import { chooseServerUser } from '../../src/database/embedded/server-user';
 import { cleanUp, options, refusalOf, temporaryFolder } from './support/harness';
+import { itWhen } from '../support/it-when';
 
-const onLinux = process.platform === 'linux' ? it : it.skip;
+const onLinux = itWhen(process.platform === 'linux', 'needs Linux');
 
 async function versionOf(bin: string, environment: Readonly<Record<string, string>>): Promise<string> {
   const command = { file: join(bin, 'postgres'), args: ['--version'], limitSeconds: 10 };

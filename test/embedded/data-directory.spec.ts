@@ -5,9 +5,10 @@ import { locateData, prepareData } from '../../src/database/embedded/data-direct
 import { chooseServerUser } from '../../src/database/embedded/server-user';
 import { prepareSocketDirectory } from '../../src/database/embedded/socket-directory';
 import { cleanUp, isRoot, options, refusalOf, temporaryFolder } from './support/harness';
+import { itWhen } from '../support/it-when';
 
-const asRoot = isRoot ? it : it.skip;
-const asOrdinaryUser = isRoot ? it.skip : it;
+const asRoot = itWhen(isRoot, 'needs root');
+const asOrdinaryUser = itWhen(!isRoot, 'needs an ordinary user');
 
 afterAll(cleanUp);
 

@@ -13,6 +13,7 @@ import {
   temporaryFolder,
   until,
 } from './support/harness';
+import { itWhen } from '../support/it-when';
 
 describe('the embedded server', () => {
   const folder = temporaryFolder();
@@ -173,7 +174,7 @@ describe('the embedded server', () => {
     expect(existsSync(socketFolder)).toBe(false);
   });
 
-  (isRoot ? it : it.skip)('runs as another user when we are root', async () => {
+  itWhen(isRoot, 'needs root')('runs as another user when we are root', async () => {
     const server = await startEmbedded(options(dataDir));
     const owner = statSync(cluster).uid;
     await server.stop();

@@ -55,25 +55,23 @@ async function writeUntilKilled(
   { acknowledged, unknown }: Ledger,
   round: number,
 ): Promise<void> {
-  let isAlive = true;
+  const killed = new AbortController();
   const agent = new Agent({ keepAlive: true, maxSockets: WRITERS });
-  const writer = async (number: number): Promise<void> => {
-    for (let count = 0; isAlive; count += 1) {
-      const name = `round ${round} writer ${number} animal ${count}`;
-      const answer = send(service.url, 'POST', '/v1/pets', { key, body: { name, categoryId: 1 }, agent });
-      await answer.then(
-        ({ status, text }) => {
-          if (status !== 201) throw new Error(`not added: ${text}`);
-          acknowledged.add(name);
-        },
-        () => unknown.add(name),
-      );
-    }
+  const write = async (name: string): Promise<void> => {
+    const body = { name, categoryId: 1 };
+    const answer = await send(service.url, 'POST', '/v1/pets', { key, body, agent }).catch(() => undefined);
+    if (answer === undefined) unknown.add(name);
+    else if (answer.status === 201) acknowledged.add(name);
+    else throw new Error(`not added: ${answer.text}`);
   };
-  const writers = Array.from({ length: WRITERS }, (_, number) => writer(number));
+  const writers = Array.from({ length: WRITERS }, async (_, writer) => {
+    for (let count = 0; !killed.signal.aborted; count += 1) {
+      await write(`round ${round} writer ${writer} animal ${count}`);
+    }
+  });
   await sleep(SHORTEST_LIFE_MS + Math.random() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
   service.child.kill('SIGKILL');
-  isAlive = false;
+  killed.abort();
   await Promise.all(writers);
   agent.destroy();
 }

@@ -1,10 +1,7 @@
-/** `it` where the condition holds; else the spec is left out, and one line of the output says why. */
-export function itWhen(
-  condition: boolean,
-  reason: string,
-): jest.It | ((name: string, ...rest: unknown[]) => void) {
-  if (condition) return it;
-  return (name: string) => {
-    process.stderr.write(`left out: "${name}" (${reason})\n`);
-  };
+type Spec = (name: string, spec: () => Promise<void>) => void;
+
+/** `it` where the condition holds; else the spec is left out, and a line of the output says which and why. */
+export function itWhen(condition: boolean, reason: string): Spec {
+  if (condition) return (name, spec) => it(name, spec);
+  return (name) => process.stderr.write(`left out: "${name}" (${reason})\n`);
 }
