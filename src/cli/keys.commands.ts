@@ -1,8 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { ApiKeysService, type IssuedKey, type ListedKey, type Plan, type Scope, SCOPES } from '../auth';
 import { expiry, limit, plan, planChoice, scopes, shortText } from './arguments';
 import { withServices } from './context';
 import { minuteOf, printJson, printLine, printTable } from './output';
+
+const DEFAULT_EXPIRY = '365d';
 
 interface CreateOptions {
   readonly account: string;
@@ -28,8 +30,16 @@ export function addKeysCommands(keys: Command): void {
     .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
     .option('--per-minute <n>', 'requests a minute of an Enterprise account', limit)
     .option('--per-day <n>', 'requests a day of an Enterprise account', limit)
-    .option('--scopes <list>', 'comma list of what the key may do (default: everything)', scopes, SCOPES)
-    .option('--expires <when>', 'days until it expires, such as 90d, or never', expiry, expiry('365d'))
+    .addOption(
+      new Option('--scopes <list>', 'comma list of what the key may do')
+        .argParser(scopes)
+        .default(SCOPES, 'everything'),
+    )
+    .addOption(
+      new Option('--expires <when>', 'days until it expires, such as 90d, or never')
+        .argParser(expiry)
+        .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
+    )
     .option('--label <text>', 'what the key is for', shortText, '')
     .option('--json', 'print one JSON document')
     .action(create);

@@ -24,8 +24,9 @@ export class HealthController {
   @Get('readyz')
   @Public()
   async readyz() {
-    await this.database.ping().catch(() => {
-      throw serviceUnavailable();
+    await this.database.ping().catch((cause: unknown) => {
+      // The answer is 503 whatever is wrong with the database; the log has what it was.
+      throw Object.assign(serviceUnavailable(), { cause });
     });
     return OK;
   }

@@ -9,10 +9,17 @@ describe('with DATABASE_URL', () => {
   beforeEach(async () => {
     database = await createDatabase('template0');
   });
-  afterEach(() => database.drop());
+  const started: RunningService[] = [];
+  afterEach(async () => {
+    for (const { child } of started.splice(0)) child.kill('SIGKILL');
+    await database.drop();
+  });
 
-  const start = (deployment: string) =>
-    running(run('main', [], { DATABASE_URL: database.url, DEPLOYMENT: deployment }));
+  async function start(deployment: string): Promise<RunningService> {
+    const service = await running(run('main', [], { DATABASE_URL: database.url, DEPLOYMENT: deployment }));
+    started.push(service);
+    return service;
+  }
 
   async function stop(...services: RunningService[]): Promise<void> {
     for (const service of services) service.child.kill('SIGTERM');
