@@ -37,6 +37,8 @@ export async function createApp(
   );
   const fastify = app.getHttpAdapter().getInstance();
   fastify.server.maxConnections = config.maxConnections;
+  // Node would drop headers beyond 2,000 unseen, a second Authorization among them; their size is bounded anyway.
+  fastify.server.maxHeadersCount = 0;
   app.enableVersioning({ type: VersioningType.URI });
   enableCors(app, config.corsOrigins);
   installResponseHeaders(fastify, config.publicBaseUrl);

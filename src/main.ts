@@ -3,11 +3,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app';
 import { firstKey, printBanner } from './banner';
 import { loadEnvFile, readConfig } from './config/config';
-import { openDatabase } from './database/open-database';
 import { migrate } from './database/migrate';
+import { type OpenDatabase, openDatabase } from './database/open-database';
 import { prepareGracefulStop } from './edge/graceful-stop';
-import { createLogger } from './logging/logger';
 import { explain } from './explain';
+import { listen } from './listen';
+import { createLogger } from './logging/logger';
 
 async function main(): Promise<void> {
   loadEnvFile();
@@ -19,12 +20,10 @@ async function main(): Promise<void> {
     await migrate(serviceConfig);
     app = await createApp(serviceConfig, createLogger(config));
     const stop = prepareGracefulStop(app);
-    const key = await firstKey(app, config);
-    // Fastify's own listen: Nest's would log a port in use as an error before we say it in a sentence.
-    const fastify = app.getHttpAdapter().getInstance();
-    const url = await fastify.listen({ host: config.host, port: config.port });
-    stopOnSignal(() => stop().then(() => database.close()));
-    printBanner(url, database, config, key);
+    const url = await listen(app, config);
+    stopInTime(stop, database);
+    // After the port is ours: a key that nobody gets to see would be the only one of its kind.
+    printBanner(url, database, config, await firstKey(app, config));
   } catch (error) {
     await app?.close();
     await database.close();
@@ -32,14 +31,25 @@ async function main(): Promise<void> {
   }
 }
 
-/** Runs the stop once, then lets the process end with status 0; a second signal changes nothing. */
-function stopOnSignal(stop: () => Promise<void>): void {
-  let stopping: Promise<void> | undefined;
+/** Stops once: for a signal with status 0, for a database that has ended with status 1. */
+function stopInTime(stop: () => Promise<void>, database: OpenDatabase): void {
+  let isStopping = false;
+  const stopWith = async (status: number, reason?: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    if (reason !== undefined) process.stderr.write(`${reason}\n`);
+    try {
+      await stop();
+    } finally {
+      await database.close();
+    }
+    process.exit(status);
+  };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      stopping ??= stop().then(() => process.exit(0), fail);
-    });
+    process.on(signal, () => void stopWith(0).catch(fail));
   }
+  const reason = `The embedded PostgreSQL has ended by itself: read ${database.directory}/postgres.log, and start the service again.`;
+  database.ended.then(() => stopWith(1, reason)).catch(fail);
 }
 
 function fail(error: unknown): void {

@@ -166,6 +166,24 @@ describe('the command line without a running service', () => {
   });
 });
 
+describe('several commands at once without a running service', () => {
+  const folder = dataFolder();
+  afterAll(folder.remove);
+
+  it('all succeed, and so does a service that starts meanwhile', async () => {
+    const environment = { DATA_DIR: folder.path };
+    const commands = Array.from({ length: 4 }, () =>
+      run('cli/main', ['keys', 'create', '--account', 'race', '--json'], environment),
+    );
+    const service = await running(run('main', [], environment));
+    const statuses = [];
+    for (const command of commands) statuses.push([await command.ended, command.output().includes('"key"')]);
+    expect(statuses).toEqual(commands.map(() => [0, true]));
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+});
+
 describe('usage of the command line', () => {
   async function inProcess(args: readonly string[]) {
     const written = { out: '', all: '' };

@@ -5,6 +5,7 @@ import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
 import type { KnownKey } from './api-keys.repository';
+import { countHeader } from '../http/raw-headers';
 import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 import { KeyCache, type Lookup } from './key-cache';
 import { limitsOf } from './plans';
@@ -15,7 +16,7 @@ import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';
 export type Identity = { readonly principal: Principal } | { readonly refusal: ApiError };
 
 /** The scheme, and what follows it. */
-const BEARER = /^bearer(?:\s+(.*))?$/i;
+const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
 /** Tells from the `Authorization` header whose request it is (RFC 6750, 2.1). */
 @Injectable()
@@ -54,15 +55,6 @@ function bearerToken(request: FastifyRequest): string | Identity {
   if (countHeader(request.raw.rawHeaders, 'authorization') > 1) return { refusal: invalidApiKey() };
   const match = BEARER.exec(request.headers.authorization ?? '');
   return match ? (match[1] ?? '') : { refusal: missingApiKey() };
-}
-
-/** @param rawHeaders names and values in turn, as Node keeps them */
-function countHeader(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() === name) count += 1;
-  }
-  return count;
 }
 
 function principalOf(key: KnownKey): Principal {

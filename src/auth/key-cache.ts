@@ -15,7 +15,7 @@ const MOST_KEYS = 100_000;
 
 /**
  * A revocation, rotation or change of plan must be in force within 5 s. The age counts from the moment the database
- * was asked, and the second that is left covers a slow answer.
+ * was asked; the second that is left is for the answer.
  */
 const LONGEST_AGE_MS = 4_000;
 
@@ -34,7 +34,9 @@ export class KeyCache {
   /** @param hash SHA-256 of the secret as hex */
   lookup(hash: string): Lookup | Promise<Lookup | undefined> {
     const found = this.known.get(hash);
-    if (found && this.clock.now() - found.askedAt <= LONGEST_AGE_MS) return found;
+    // A clock that was set back must not keep an answer alive: then its age is negative.
+    const ageMs = found ? this.clock.now() - found.askedAt : Number.NaN;
+    if (found && ageMs >= 0 && ageMs <= LONGEST_AGE_MS) return found;
     // A question already under way is joined; its answer is no older than its own start.
     return this.known.fetch(hash, { forceRefresh: true });
   }

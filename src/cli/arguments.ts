@@ -44,9 +44,12 @@ export function limit(text: string): number {
 
 /** The name of an account, or a label. */
 export function shortText(text: string): string {
-  const isShort = text.trim() !== '' && Array.from(text).length <= LONGEST_NAME;
+  // A leading dash is an option that has come to stand in the value's place.
+  const isShort = text.trim() !== '' && !text.startsWith('-') && Array.from(text).length <= LONGEST_NAME;
   if (!isShort || !text.isWellFormed() || /\p{Cc}/u.test(text)) {
-    throw new InvalidArgumentError(`Give 1 to ${LONGEST_NAME} characters without control characters.`);
+    throw new InvalidArgumentError(
+      `Give 1 to ${LONGEST_NAME} characters without control characters, not beginning with a dash.`,
+    );
   }
   return text;
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 import '../config/node-version';
 import 'reflect-metadata';
-import { loadEnvFile } from '../config/config';
 import { runCommand } from './program';
 
 const FIRST_ARGUMENT = 2;
 
+// Whoever reads our output may stop early, as `head` does.
+process.stdout.on('error', () => process.exit());
+
 async function main(): Promise<void> {
-  loadEnvFile();
   process.exitCode = await runCommand(process.argv.slice(FIRST_ARGUMENT));
 }
 

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { loadEnvFile } from '../config/config';
 import { explain } from '../explain';
 import { addAccountsCommands } from './accounts.commands';
 import { addDbCommands } from './db.commands';
@@ -15,6 +16,7 @@ const WRONG_USAGE = 2;
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {
+    loadEnvFile();
     await createProgram().parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {

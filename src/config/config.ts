@@ -9,9 +9,20 @@ export type Config = { readonly [K in keyof typeof settings]: ValueOf<(typeof se
 /** Bad settings: the message names every one of them. */
 export class ConfigError extends Error {}
 
-/** Adds the variables of `.env` in the working directory, if there is one; those already set win. */
+/**
+ * Adds the variables of `.env` in the working directory, if there is one; those already set win.
+ *
+ * @throws ConfigError where it cannot be read
+ */
 export function loadEnvFile(): void {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  if (!existsSync('.env')) return;
+  try {
+    process.loadEnvFile('.env');
+  } catch {
+    throw new ConfigError(
+      'The file .env cannot be read: make it a file that this user may read, or remove it.',
+    );
+  }
 }
 
 /**

@@ -67,8 +67,9 @@ export const cidrs: Parser<readonly string[]> = list((value) => {
   const [address = '', bits, ...rest] = value.split('/');
   const family = isIP(address);
   const widest = family === 6 ? 128 : 32;
-  const isBlock = bits === undefined || (/^[0-9]{1,3}$/.test(bits) && Number(bits) <= widest);
-  if (family === 0 || !isBlock || rest.length > 0) {
+  // A block of no bits would be everybody: then anyone could choose an address.
+  const isBlock = bits === undefined || (/^[1-9][0-9]{0,2}$/.test(bits) && Number(bits) <= widest);
+  if (family === 0 || address.includes('%') || !isBlock || rest.length > 0) {
     throw new Error(`must be a comma list of CIDR blocks such as 10.0.0.0/8, not "${value}"`);
   }
   return value;

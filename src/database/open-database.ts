@@ -1,8 +1,11 @@
-import type { Config } from '../config/config';
+import { type Config, ConfigError } from '../config/config';
 import { settings } from '../config/settings';
-import { joinEmbedded, startEmbedded } from './embedded';
+import { type EmbeddedOptions, joinEmbedded, startEmbedded } from './embedded';
 
-export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'dataDir' | 'embeddedPgBin'>;
+export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'databasePoolSize' | 'dataDir' | 'embeddedPgBin'>;
+
+/** Of the embedded server's 60 connections, those that one process may hold: the rest is for the command line. */
+const LARGEST_EMBEDDED_POOL = 50;
 
 /** A database that can be connected to. */
 export interface OpenDatabase {
@@ -11,31 +14,58 @@ export interface OpenDatabase {
   readonly directory: string | undefined;
   /** Sentences for the person at the console. */
   readonly notices: readonly string[];
+  /** Resolves when an embedded server that was started here has ended; never for another. */
+  readonly ended: Promise<void>;
   /** Ends the embedded server, if it was started here; call it when no connection is open any more. */
   close(): Promise<void>;
 }
 
-/** The server of DATABASE_URL, or the embedded one, which is started. */
-export async function openDatabase(config: DatabaseSettings): Promise<OpenDatabase> {
-  if (config.databaseUrl !== undefined) return external(config.databaseUrl);
-  const server = await startEmbedded(embeddedOptions(config));
-  const { directory, notices } = server;
-  return { url: server.url(), directory, notices, close: () => server.stop() };
+/** The server of DATABASE_URL, or the embedded one, which is started and ends with this process. */
+export function openDatabase(config: DatabaseSettings): Promise<OpenDatabase> {
+  return open(config, 'service');
 }
 
-/** Like `openDatabase`, but shares an embedded server that a running service has started. For the command line. */
+/** The same for a command of the command line: it shares the embedded server that a running service has started. */
 export async function joinDatabase(config: DatabaseSettings): Promise<OpenDatabase> {
+  const joined = await join(config);
+  if (joined) return joined;
+  try {
+    return await open(config, 'command');
+  } catch (error) {
+    // A service may have come first after all.
+    const late = await join(config);
+    if (late) return late;
+    throw error;
+  }
+}
+
+async function open(
+  config: DatabaseSettings,
+  purpose: NonNullable<EmbeddedOptions['purpose']>,
+): Promise<OpenDatabase> {
+  if (config.databaseUrl !== undefined) return external(config.databaseUrl);
+  if (config.databasePoolSize > LARGEST_EMBEDDED_POOL) {
+    throw new ConfigError(
+      `DATABASE_POOL_SIZE must be at most ${LARGEST_EMBEDDED_POOL} with the embedded PostgreSQL: lower it, or set DATABASE_URL to another server.`,
+    );
+  }
+  const server = await startEmbedded({ ...embeddedOptions(config), purpose });
+  const { directory, notices, ended } = server;
+  return { url: server.url(), directory, notices, ended, close: () => server.stop() };
+}
+
+async function join(config: DatabaseSettings): Promise<OpenDatabase | undefined> {
   if (config.databaseUrl !== undefined) return external(config.databaseUrl);
   const running = await joinEmbedded(embeddedOptions(config));
-  if (!running) return openDatabase(config);
-  return { ...external(running.url()), directory: running.directory };
+  return running && { ...external(running.url()), directory: running.directory };
 }
 
 function external(url: string): OpenDatabase {
-  return { url, directory: undefined, notices: [], close: () => Promise.resolve() };
+  const never = new Promise<void>(() => undefined);
+  return { url, directory: undefined, notices: [], ended: never, close: () => Promise.resolve() };
 }
 
-function embeddedOptions({ dataDir, embeddedPgBin }: DatabaseSettings) {
+function embeddedOptions({ dataDir, embeddedPgBin }: DatabaseSettings): EmbeddedOptions {
   return {
     dataDir,
     dataDirIsExplicit: dataDir !== settings.dataDir.byDefault,

@@ -22,19 +22,11 @@ export class Sql {
     this.usesPrepared = config.databasePreparedStatements;
   }
 
-  /**
-   * The rows of a SELECT or INSERT … RETURNING. int8 columns arrive as text: pass them through `BigInt()`.
-   *
-   * @param manager that of the transaction to run in; without one the statement is its own
-   */
-  rows<Row>(
-    { name, text }: Statement,
-    parameters: readonly unknown[],
-    manager: EntityManager = this.manager,
-  ): Promise<Row[]> {
+  /** The rows of a SELECT or INSERT … RETURNING. int8 columns arrive as text: pass them through `BigInt()`. */
+  rows<Row>({ name, text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     // TypeORM hands the first argument to pg's `query` untouched, which takes a named text too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const query = this.usesPrepared ? ({ name, text } as unknown as string) : text;
-    return manager.query<Row[]>(query, [...parameters]);
+    return this.manager.query<Row[]>(query, [...parameters]);
   }
 }

@@ -1,14 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error';
 import { JSON_ONLY, malformedRequest, payloadTooLarge, unsupportedMediaType } from '../errors/http.errors';
+import { countHeader } from '../http/raw-headers';
 import { parseJson } from './json';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of the body as they came; undefined where there was none. */
-    rawBody: Buffer | undefined;
+    /** Why a body of this type would be refused, if there is one. */
+    mediaTypeRefusal: ApiError | undefined;
   }
 }
 
@@ -17,30 +17,28 @@ declare module 'fastify' {
  * An empty body is none, whatever its Content-Type says.
  */
 export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): void {
-  fastify.decorateRequest('rawBody', undefined);
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', (request: FastifyRequest, stream: Readable) =>
-    readBody(request.headers, stream, limitBytes),
-  );
+  fastify.decorateRequest('mediaTypeRefusal', undefined);
   fastify.addHook('preParsing', (request, _reply, payload, done) => {
-    // Without this Fastify refuses an odd Content-Type before anyone looks whether there is a body.
-    if (request.headers['content-length'] === '0') delete request.headers['content-type'];
+    // Fastify would refuse an odd Content-Type before anyone looks whether there is a body.
+    request.mediaTypeRefusal = mediaTypeRefusal(request);
+    delete request.headers['content-type'];
     done(null, payload);
   });
+  fastify.addContentTypeParser('*', (request: FastifyRequest, stream: Readable) =>
+    readBody(request, stream, limitBytes),
+  );
   fastify.addHook('preValidation', (request, _reply, done) => {
     const { body } = request;
-    if (Buffer.isBuffer(body)) {
-      request.rawBody = body.length === 0 ? undefined : body;
-      request.body = request.rawBody && parseJson(body);
-    }
+    if (Buffer.isBuffer(body)) request.body = body.length === 0 ? undefined : parseJson(body);
     done();
   });
 }
 
 /** Collects the body; Fastify closes the connection after a refusal here, as the rest of it stays unread. */
-function readBody(headers: IncomingHttpHeaders, stream: Readable, limitBytes: number): Promise<Buffer> {
-  const declaredBytes = Number(headers['content-length'] ?? 0);
-  const refusal = mediaTypeRefusal(headers);
+function readBody(request: FastifyRequest, stream: Readable, limitBytes: number): Promise<Buffer> {
+  const declaredBytes = Number(request.headers['content-length'] ?? 0);
+  const refusal = request.mediaTypeRefusal;
   if (refusal && declaredBytes > 0) return Promise.reject(refusal);
   if (declaredBytes > limitBytes) return Promise.reject(payloadTooLarge(limitBytes));
   return new Promise((resolve, reject) => {
@@ -64,13 +62,14 @@ function readBody(headers: IncomingHttpHeaders, stream: Readable, limitBytes: nu
 }
 
 /** JSON has no charset parameter, and one makes no difference (RFC 8259, 11). */
-function mediaTypeRefusal(headers: IncomingHttpHeaders): ApiError | undefined {
+function mediaTypeRefusal({ headers, raw }: FastifyRequest): ApiError | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') {
     return unsupportedMediaType('Content-Encoding is not supported: send the body as it is.');
   }
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
-  if (mediaType.trim().toLowerCase() !== 'application/json') {
+  const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
+  if (!isOneType || mediaType.trim().toLowerCase() !== 'application/json') {
     return unsupportedMediaType(JSON_ONLY);
   }
   return undefined;

@@ -1,22 +1,30 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Connections } from './connections';
 
-/** Longest that a stop waits for requests in flight before it ends their connections. */
-const DRAIN_LIMIT_MS = 15_000;
+/** For how long clients are told to use another connection before the service stops to listen. */
+const NOTICE_MS = 200;
+/** How long a connection without a request waiting on it stays open after that: a request may be on its way. */
+const QUIET_LIMIT_MS = 500;
+/** How long a request may take to arrive whole. */
+const ARRIVAL_LIMIT_MS = 2_000;
+/** Longer than any request can wait for the database; shorter than the 10 s that Docker gives a stop. */
+const DRAIN_LIMIT_MS = 9_000;
+const CHECK_INTERVAL_MS = 50;
 
-/** How often connections that have become idle are closed: their clients could hold them for the keep-alive timeout. */
-const IDLE_CHECK_INTERVAL_MS = 50;
-
-/** Turns of the event loop in which what the kernel has already accepted or received becomes a request in flight. */
+/** Turns of the event loop in which what the kernel has already accepted becomes a connection of ours. */
 const SETTLING_TURNS = 10;
 
 /**
- * Prepares a stop that answers every request that has reached this machine: the listening socket is closed only when
- * its backlog is empty, answers ask the client to use another connection, and idle connections are not waited for.
+ * Prepares a stop that answers the requests in flight. Answers ask the client to use another connection; the listening
+ * socket is closed when its backlog is empty; then what waits for an answer gets it, and what never asks is not waited
+ * for.
  *
  * @returns the stop; it resolves when the application has closed
  */
 export function prepareGracefulStop(app: NestFastifyApplication): () => Promise<void> {
+  const server = app.getHttpServer();
+  const connections = new Connections(server);
   let isStopping = false;
   app
     .getHttpAdapter()
@@ -27,12 +35,16 @@ export function prepareGracefulStop(app: NestFastifyApplication): () => Promise<
     });
   return async () => {
     isStopping = true;
+    await sleep(NOTICE_MS);
     for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
-    const server = app.getHttpServer();
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_INTERVAL_MS);
-    const limit = setTimeout(() => server.closeAllConnections(), DRAIN_LIMIT_MS);
+    const closedAt = performance.now();
+    const check = setInterval(() => {
+      const waited = performance.now() - closedAt;
+      if (waited > QUIET_LIMIT_MS) connections.destroyQuiet();
+      if (waited > ARRIVAL_LIMIT_MS) connections.destroyUnfinished();
+      if (waited > DRAIN_LIMIT_MS) server.closeAllConnections();
+    }, CHECK_INTERVAL_MS);
     await app.close();
-    clearInterval(idle);
-    clearTimeout(limit);
+    clearInterval(check);
   };
 }

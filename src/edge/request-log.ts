@@ -1,6 +1,12 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { rawPath } from './target';
 
+/** What every API key begins with. */
+const API_KEY_MARK = 'ask_';
+
+/** One at a time, so that a path which is not valid UTF-8 is looked at too. */
+const ENCODED_BYTE = /%([0-9a-f]{2})/gi;
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** What a feature adds to the log line of its request. */
@@ -16,7 +22,7 @@ export class RequestLog extends LogController {
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     const line = {
       method: request.method,
-      path: rawPath(request.originalUrl),
+      path: loggablePath(request.originalUrl),
       route: request.routeOptions.url,
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
@@ -26,4 +32,20 @@ export class RequestLog extends LogController {
     if (error) request.log.warn({ ...line, err: error }, 'the answer was not delivered');
     else request.log.info(line, 'request');
   }
+}
+
+/**
+ * The path as it was sent. One that spells an API key, in percent-encoding or not, is written decoded, however often it
+ * was encoded: then the logger recognises the key and masks all of it.
+ */
+function loggablePath(target: string): string {
+  const path = rawPath(target);
+  let decoded = path;
+  for (let before = ''; decoded !== before;) {
+    before = decoded;
+    decoded = before.replaceAll(ENCODED_BYTE, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  }
+  return decoded.includes(API_KEY_MARK) ? decoded : path;
 }

@@ -6,6 +6,9 @@ const API_SEGMENT = 'v1';
 /** No route has this path: what cannot be routed is sent here, so that the door sees it and says why. */
 const UNROUTABLE = '/unroutable';
 
+const EMPTY_SEGMENT = /\/(?:\/|$)/;
+const ODD_SEGMENT = /\/\/|\/\.|\0/;
+
 /** Origin and authority of an absolute-form target (RFC 9112, 3.2.2). */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
@@ -15,10 +18,14 @@ export function rewriteTarget(request: { readonly url?: string | undefined }): s
   return isRoutable(target) ? target : UNROUTABLE;
 }
 
-/** The router would answer an over-long or undecodable path by itself, and take an empty segment for a parameter. */
+/**
+ * The router would answer an over-long or undecodable path by itself, and take an empty segment for a parameter; the
+ * files of the documentation have answers of their own to dots and NUL.
+ */
 function isRoutable(target: string): boolean {
-  if (isTooLong(target) || decodedPath(target) === undefined) return false;
-  return !(isApiPath(target) && /\/(?:\/|$)/.test(rawPath(target)));
+  const path = decodedPath(target);
+  if (path === undefined || isTooLong(target)) return false;
+  return isApiPath(target) ? !EMPTY_SEGMENT.test(rawPath(target)) : !ODD_SEGMENT.test(path);
 }
 
 export function isTooLong(target: string): boolean {

@@ -7,6 +7,14 @@ export type { Logger };
 /** Anything that looks like an API key, wherever in a line it turns up: a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
 
+/** Nothing but what says where and why: an error of the database would bring the statement's parameters with it. */
+function describe(error: unknown): object {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack, cause } = error;
+  const code = 'code' in error ? { code: error.code } : {};
+  return { type: name, message, ...code, stack, ...(cause === undefined ? {} : { cause: describe(cause) }) };
+}
+
 /**
  * The process's one logger: JSON lines, or readable ones on a terminal. Written asynchronously.
  *
@@ -18,6 +26,7 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream?: De
       level: logLevel,
       base: null,
       redact: ['req.headers.authorization', 'headers.authorization'],
+      serializers: { err: describe },
       hooks: { streamWrite: (line) => line.replaceAll(API_KEY, 'ask_$1_…') },
     },
     stream ?? (process.stdout.isTTY ? pretty({ sync: false }) : destination({ dest: 1, sync: false })),

@@ -67,6 +67,20 @@ describe('bearer authentication', () => {
     }
   });
 
+  it('401 invalid_api_key for a second Authorization header behind 2,100 others, and for a no-break space', async () => {
+    const others = Array.from({ length: 2_100 }, (_, at) => `a${at}:\r\n`).join('');
+    for (const lines of [
+      `Authorization: Bearer ${app.key}\r\n${others}Authorization: Basic x\r\n`,
+      `Authorization: Bearer \u00a0${app.key}\r\n`,
+    ]) {
+      const answer = await sendRaw(
+        app.url,
+        Buffer.from(`GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`, 'latin1'),
+      );
+      expect(answer).toContain('"code":"invalid_api_key"');
+    }
+  });
+
   it('401 invalid_api_key for a wrong checksum, a wrong length or a foreign character, and for a made-up key', async () => {
     const random = app.key.slice('ask_test_'.length, -6);
     const last = app.key.at(-1) === 'a' ? 'b' : 'a';

@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { send } from '../support/http';
+import { send, sendRaw } from '../support/http';
 
 type Row = [
   what: string,
@@ -117,6 +117,34 @@ describe('bodies', () => {
         : { headers: { 'content-type': 'application/json', ...headers }, chunked: body },
     );
     expectError(answer, 401, 'missing_api_key');
+  });
+
+  it.each([
+    ['no length', ''],
+    ['a length of 00', 'Content-Length: 00\r\n'],
+    ['no chunk', 'Transfer-Encoding: chunked\r\n'],
+  ])('empty by %s: 400 validation_failed whatever the Content-Type', async (_what, framing) => {
+    for (const type of ['foo', ';;', '', 'application/xml', 'application/json']) {
+      const answer = await sendRaw(
+        app.url,
+        `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: ${type}\r\n${framing}\r\n${framing.startsWith('T') ? '0\r\n\r\n' : ''}`,
+      );
+      expect(answer).toContain('"code":"validation_failed"');
+    }
+  });
+
+  it('with two Content-Types: 415, whichever comes first', async () => {
+    for (const types of [
+      ['application/json', 'text/xml'],
+      ['text/xml', 'application/json'],
+    ]) {
+      const lines = types.map((type) => `Content-Type: ${type}\r\n`).join('');
+      const answer = await sendRaw(
+        app.url,
+        `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\n${lines}Content-Length: 2\r\n\r\n{}`,
+      );
+      expect(answer).toContain('"code":"unsupported_media_type"');
+    }
   });
 
   it('no body and no Content-Type: 400 validation_failed', async () => {

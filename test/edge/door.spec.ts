@@ -89,6 +89,10 @@ describe('the door', () => {
     '/unroutable',
     '/favicon.ico',
     '/pets',
+    '/docs//',
+    '/docs/../v1/pets',
+    '/docs/%00',
+    '/docs/./x',
     '*',
   ])('404 route_not_found for %s, outside the API, without a key', async (path) =>
     expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, without), 404, 'route_not_found'),

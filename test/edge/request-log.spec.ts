@@ -33,6 +33,18 @@ describe('the request log', () => {
     expect(line).not.toHaveProperty('account');
   });
 
+  it('says of a failure what and where, but not what the client sent', async () => {
+    await app.database.query('ALTER TABLE pets RENAME TO lost');
+    await app.post('/v1/pets', { name: 'Confidential', categoryId: 1 });
+    await app.database.query('ALTER TABLE lost RENAME TO pets');
+    const failure = app.log.find((line) => line.includes('request failed'));
+    expect(JSON.parse(failure ?? '{}').err).toMatchObject({
+      type: 'QueryFailedError',
+      stack: expect.stringContaining('pets.repository'),
+    });
+    expect(app.log.join('')).not.toContain('Confidential');
+  });
+
   it('holds no key, wherever a client puts one', async () => {
     const { key } = app;
     await app.get(`/v1/pets/${key}`);
@@ -44,7 +56,21 @@ describe('the request log', () => {
     await app.post('/v1/pets', key);
     await app.post('/v1/pets', `{"name":"${key}","categoryId":1}`);
     await app.get('/v1/pets', { headers: { authorization: [`Bearer ${key}`] } });
-    expect(app.log.length).toBeGreaterThan(6);
+    const encode = (text: string) =>
+      text.replaceAll(/[a-z_]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+    await app.get(`/v1/pets/${key.replaceAll('_', '%5F')}`);
+    await app.get(`/v1/pets/%61${key.slice(1)}`);
+    await app.get(`/v1/pets/${encode(key)}`);
+    await app.get(`/${encode(encode(key))}`);
+    await app.get(`/v1/pets/${key.slice(0, 20)}%${key.charCodeAt(20).toString(16)}${key.slice(21)}`);
+    expect(app.log.length).toBeGreaterThan(11);
+    const log = app.log
+      .join('')
+      .replaceAll(/%(?:25)*([0-9a-f]{2})/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      );
+    const leak = log.split('\n').find((line) => line.includes(key.slice(-8)));
+    expect(leak).toBeUndefined();
     expect(app.log.join('')).not.toContain(key.slice('ask_test_'.length));
     expect(app.log.join('')).toContain('ask_test_…');
   });

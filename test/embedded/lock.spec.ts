@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockOwner, takeAppLock } from '../../src/database/embedded/lock';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lockPurpose, takeAppLock } from '../../src/database/embedded/lock';
 import { cleanUp, refusalOf, startChild, temporaryFolder } from './support/harness';
 
 const RACERS = 6;
@@ -17,30 +18,42 @@ describe('app.lock', () => {
     writeFileSync(join(folder, name), `{"pid":${deadPid},"identity":"gone","token":"${Math.random()}"}`);
 
   it('is held by one owner until it is given back', async () => {
-    const release = await takeAppLock(folder);
-    expect(lockOwner(folder)).toBe(process.pid);
-    expect(await refusalOf(takeAppLock(folder))).toContain(`in use by process ${process.pid}:`);
+    const release = await takeAppLock(folder, 'service');
+    expect(lockPurpose(folder)).toBe('service');
+    expect(await refusalOf(takeAppLock(folder, 'service'))).toContain(`in use by process ${process.pid}:`);
     release();
     release();
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it('of a command is waited for, and given to a service that came meanwhile', async () => {
+    const release = await takeAppLock(folder, 'command');
+    expect(lockPurpose(folder)).toBe('command');
+    const child = startChild();
+    const waiting = child.ask({ lock: folder });
+    const first = await Promise.race([waiting, sleep(300).then(() => 'still waiting')]);
+    release();
+    expect(first).toBe('still waiting');
+    expect(await waiting).toEqual({ won: true });
+    await child.leave();
+  });
+
   it('is taken over from a process that has ended', async () => {
     leaveStaleLock('app.lock');
-    expect(lockOwner(folder)).toBeUndefined();
-    (await takeAppLock(folder))();
+    expect(lockPurpose(folder)).toBeUndefined();
+    (await takeAppLock(folder, 'service'))();
     expect(existsSync(file)).toBe(false);
   });
 
   it('is taken over when another process has got the pid since', async () => {
     writeFileSync(file, `{"pid":${process.pid},"identity":"of an earlier process","token":"t"}`);
-    (await takeAppLock(folder))();
+    (await takeAppLock(folder, 'service'))();
     expect(existsSync(file)).toBe(false);
   });
 
   it('is taken over when its content was lost in a power cut', async () => {
     writeFileSync(file, '');
-    (await takeAppLock(folder))();
+    (await takeAppLock(folder, 'service'))();
     expect(existsSync(file)).toBe(false);
   });
 
@@ -51,13 +64,13 @@ describe('app.lock', () => {
     const generation = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
     leaveStaleLock(`app.lock.after-${generation}`);
     leaveStaleLock('app.lock.new-0');
-    const release = await takeAppLock(folder);
+    const release = await takeAppLock(folder, 'service');
     expect(readdirSync(folder)).toEqual(['app.lock']);
     release();
   });
 
   it('leaves the lock of a successor alone when it is given back late', async () => {
-    const release = await takeAppLock(folder);
+    const release = await takeAppLock(folder, 'service');
     leaveStaleLock('app.lock');
     release();
     expect(existsSync(file)).toBe(true);

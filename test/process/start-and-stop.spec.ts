@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/database/embedded';
-import { send } from '../support/http';
+import { send, sendRaw } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
 
 jest.setTimeout(60_000);
@@ -63,6 +64,11 @@ describe('npm start', () => {
     );
     expect(existsSync(join(other.path, 'app.lock'))).toBe(false);
     taken.close();
+    // The first start that succeeds is the one that prints a key.
+    const served = await running(run('main', [], { DATA_DIR: other.path }));
+    expect(served.key).toMatch(/^ask_test_/);
+    served.child.kill('SIGTERM');
+    expect(await served.ended).toBe(0);
     other.remove();
   });
 
@@ -108,6 +114,40 @@ describe('npm start', () => {
   });
 });
 
+describe('a stop', () => {
+  const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path };
+  afterAll(folder.remove);
+
+  it('does not wait for connections that never ask, nor for requests that never arrive', async () => {
+    const service = await running(run('main', [], environment));
+    const ask = 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+    const sockets = [
+      '',
+      'GET /v1/pets HTTP/1.1\r\nHo',
+      `${ask}Content-Length: 50\r\nAuthorization: Bearer ${service.key}\r\n\r\n{`,
+    ];
+    const closed = sockets.map((bytes) => sendRaw(service.url, bytes).catch(() => 'reset'));
+    await send(service.url, 'GET', '/livez');
+    service.child.kill('SIGTERM');
+    // Each of them would last for as long as its timeout, and the idle one for ever.
+    expect(await service.ended).toBe(0);
+    expect(await Promise.all(closed)).toHaveLength(3);
+  });
+
+  it('comes by itself, with one sentence and status 1, when the embedded PostgreSQL dies', async () => {
+    const service = await running(run('main', [], environment));
+    const [pid] = readFileSync(join(folder.path, 'pg18', 'postmaster.pid'), 'utf8').split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toContain('The embedded PostgreSQL has ended by itself: read ');
+    const again = await running(run('main', [], environment));
+    expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
+    again.child.kill('SIGTERM');
+    expect(await again.ended).toBe(0);
+  });
+});
+
 describe('a start that cannot succeed ends with status 1 and one sentence', () => {
   async function refusal(environment: Record<string, string>): Promise<string> {
     const refused = run('main', [], environment);
@@ -139,6 +179,34 @@ describe('a start that cannot succeed ends with status 1 and one sentence', () =
     const url = new URL(process.env['ANIMAL_STORE_TEST_ADMIN_URL'] ?? '');
     url.pathname = '/no_such_database';
     expect(await refusal({ DATABASE_URL: url.href })).toMatch(/does not exist/);
+  });
+
+  it('says that the host is no address of this machine', async () => {
+    const data = dataFolder();
+    expect(await refusal({ HOST: '192.0.2.1', DATA_DIR: data.path })).toMatch(
+      /^192\.0\.2\.1 is no address of this machine/,
+    );
+    data.remove();
+  });
+
+  it('says that the pool is larger than the embedded server allows', async () => {
+    expect(await refusal({ DATABASE_POOL_SIZE: '51' })).toContain('DATABASE_POOL_SIZE must be at most 50');
+  });
+
+  it('says that a certificate of DATABASE_URL cannot be read', async () => {
+    const url = 'postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/nowhere';
+    expect(await refusal({ DATABASE_URL: url })).toMatch(/^The file \/nowhere cannot be read/);
+  });
+
+  it('says that .env cannot be read', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'animal-store-env-'));
+    mkdirSync(join(directory, '.env'));
+    const refused = run('main', [], {}, directory);
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toMatch(/^The file \.env cannot be read: .*\n$/);
+    const command = run('cli/main', ['keys', 'list'], {}, directory);
+    expect(await command.ended).toBe(1);
+    expect(command.output()).toBe(refused.output());
   });
 
   it('says that a file stands where the directory should be', async () => {

@@ -35,9 +35,10 @@ export function run(
   program: 'main' | 'cli/main',
   args: readonly string[],
   environment: Record<string, string>,
+  directory = ROOT,
 ): ServiceProcess {
   const runTypeScript = ['-r', join(__dirname, 'typescript.cjs'), join(ROOT, 'src', `${program}.ts`)];
-  return spawnService([...runTypeScript, ...args], environment);
+  return spawnService([...runTypeScript, ...args], environment, directory);
 }
 
 /** Runs what `nest build` made. */
@@ -62,10 +63,14 @@ export async function running(service: ServiceProcess): Promise<RunningService> 
   return { ...service, url, key: /^ {2}(ask_\w+)$/m.exec(service.output())?.[1] };
 }
 
-function spawnService(args: readonly string[], environment: Record<string, string>): ServiceProcess {
+function spawnService(
+  args: readonly string[],
+  environment: Record<string, string>,
+  directory = ROOT,
+): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, args, {
-    cwd: ROOT,
+    cwd: directory,
     env: { PATH, HOME, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -2,7 +2,7 @@ import { findBinaries } from './binaries';
 import { ensureCluster, refuseOtherMajor } from './cluster';
 import { locateData, prepareData, type Place } from './data-directory';
 import { explainFolder } from './errors';
-import { takeAppLock } from './lock';
+import { type Purpose, takeAppLock } from './lock';
 import { startServer, stopServer } from './server';
 import type { ServerProcess } from './server-process';
 import { chooseServerUser, type ServerUser } from './server-user';
@@ -20,6 +20,8 @@ export interface EmbeddedOptions {
   readonly binDir: string | undefined;
   /** false only in tests: fsync off. Default true. */
   readonly durable?: boolean;
+  /** A command is waited for by others, and its server joined by none. Default service. */
+  readonly purpose?: Purpose;
 }
 
 export interface EmbeddedServer {
@@ -29,6 +31,8 @@ export interface EmbeddedServer {
   url(database?: string): string;
   /** Sentences that a person should see on the console. */
   readonly notices: readonly string[];
+  /** Resolves when the server has ended, whether asked to or not. */
+  readonly ended: Promise<void>;
   /** Ends the server and gives the lock back; call after all connections are closed. Safe to call twice. */
   stop(): Promise<void>;
 }
@@ -42,7 +46,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const place = await explaining(options.dataDir, () => locateData(options, user));
   return explaining(place.directory, async () => {
     prepareData(place, user);
-    const release = await takeAppLock(place.directory);
+    const release = await takeAppLock(place.directory, options.purpose ?? 'service');
     try {
       return await startLocked(options, place, user, release);
     } catch (error) {
@@ -68,6 +72,7 @@ async function startLocked(
   return {
     directory,
     url: (database = 'postgres') => connectionUrl(socketDirectory, database),
+    ended: server.ended,
     notices: moved ? [movedNotice(directory, user)] : [],
     stop: () => (stopped ??= end(server, () => removeSocketDirectory(socketDirectory, directory), release)),
   };

@@ -3,7 +3,7 @@ import { clusterOf } from './cluster';
 import { locateData } from './data-directory';
 import type { EmbeddedOptions, EmbeddedServer } from './embedded-server';
 import { explainFolder } from './errors';
-import { lockOwner } from './lock';
+import { lockPurpose } from './lock';
 import { readPostmasterFile } from './postmaster-file';
 import { processFacts } from './process-facts';
 import { chooseServerUser } from './server-user';
@@ -12,7 +12,7 @@ import { answers, connectionUrl } from './socket-directory';
 const START_LIMIT_MS = 10_000;
 
 /**
- * The server that another process runs in dataDir, or undefined when none does. Waits for one that is just starting.
+ * The server that a service runs in dataDir, or undefined when none does. Waits for one that is just starting.
  * Takes no lock and changes nothing, so that the CLI works beside a running service.
  */
 export async function joinEmbedded(
@@ -31,6 +31,9 @@ export async function joinEmbedded(
 async function findSocket(directory: string): Promise<string | undefined> {
   const deadline = Date.now() + START_LIMIT_MS;
   for (;;) {
+    const purpose = lockPurpose(directory);
+    // The server of a command ends with it: whoever joined it would be cut off.
+    if (purpose !== 'service') return undefined;
     const file = readPostmasterFile(clusterOf(directory));
     if (
       file?.ready === true &&
@@ -39,7 +42,7 @@ async function findSocket(directory: string): Promise<string | undefined> {
     ) {
       return file.socketDirectory;
     }
-    if (lockOwner(directory) === undefined || Date.now() > deadline) return undefined;
+    if (Date.now() > deadline) return undefined;
     await sleep(50);
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Binaries } from './binaries';
 import { run } from './command';
 import { EmbeddedServerError } from './errors';
@@ -8,6 +9,7 @@ import type { ServerUser } from './server-user';
 import { answers } from './socket-directory';
 
 const STOP_LIMIT_SECONDS = 60;
+const ORPHAN_LIMIT_MS = 10_000;
 
 /** How far the start that postmaster.pid states may lie from the process's own, in whole seconds of two clocks. */
 const CLOCK_TOLERANCE_MS = 2000;
@@ -35,8 +37,18 @@ export async function settleLeftovers(target: Cluster): Promise<number | undefin
     throw unclear(target.cluster, file.pid, facts.command);
   }
   // The pid is unknown here, but a container that shares this folder has pids of its own.
-  if (await answers(file.socketDirectory)) throw runsElsewhere(target.cluster);
+  if (await answersFor(ORPHAN_LIMIT_MS, file.socketDirectory)) throw runsElsewhere(target.cluster);
   return file.pid;
+}
+
+/** Processes of a server that was killed hold its socket until they have noticed. */
+async function answersFor(limitMs: number, socketDirectory: string): Promise<boolean> {
+  const deadline = Date.now() + limitMs;
+  while (await answers(socketDirectory)) {
+    if (Date.now() > deadline) return true;
+    await sleep(50);
+  }
+  return false;
 }
 
 function isServerOf(facts: ProcessFacts, cluster: string): boolean {

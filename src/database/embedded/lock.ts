@@ -7,9 +7,16 @@ import { processFacts } from './process-facts';
 
 /** How long we watch another process take over a stale lock before we call it the owner. */
 const TAKEOVER_LIMIT_MS = 5000;
+/** How long a command of the command line may keep the lock from others. */
+const COMMAND_LIMIT_MS = 30_000;
+const COMMAND_POLL_MS = 50;
+
+/** A command of the command line is soon done; a service stays. */
+export type Purpose = 'service' | 'command';
 
 interface Holder {
   readonly pid: number;
+  readonly purpose: Purpose;
   readonly alive: boolean;
   /** Names this content of the file and no later one. */
   readonly generation: string;
@@ -19,15 +26,20 @@ interface Holder {
  * Takes `directory/app.lock` for this process and returns how to give it back. A lock whose process has ended is
  * taken over; of any number of processes that try so at once, one succeeds. Throws a sentence that names the owner.
  */
-export async function takeAppLock(directory: string): Promise<() => void> {
+export async function takeAppLock(directory: string, purpose: Purpose): Promise<() => void> {
   const file = join(directory, 'app.lock');
   const token = randomUUID();
-  const record = JSON.stringify({ pid: process.pid, identity: processFacts(process.pid)?.identity, token });
+  const record = JSON.stringify({
+    pid: process.pid,
+    identity: processFacts(process.pid)?.identity,
+    purpose,
+    token,
+  });
   // Written apart and linked: nobody ever reads half a lock.
   const draft = `${file}.new-${token}`;
   writeFileSync(draft, record, { flag: 'wx', mode: 0o600 });
   try {
-    const owner = await occupy(file, draft, Date.now() + TAKEOVER_LIMIT_MS);
+    const owner = await occupyAfterCommands(file, draft);
     if (owner !== undefined) throw inUse(directory, owner);
   } finally {
     rmSync(draft, { force: true });
@@ -38,10 +50,21 @@ export async function takeAppLock(directory: string): Promise<() => void> {
   };
 }
 
-/** The process that holds the lock of `directory` now, if it is alive. */
-export function lockOwner(directory: string): number | undefined {
+/** What the living process that holds the lock of `directory` now is there for; undefined where there is none. */
+export function lockPurpose(directory: string): Purpose | undefined {
   const holder = readHolder(join(directory, 'app.lock'));
-  return holder?.alive === true ? holder.pid : undefined;
+  return holder?.alive === true ? holder.purpose : undefined;
+}
+
+/** Like `occupy`, but waits for commands that have the lock: they give it back by themselves. */
+async function occupyAfterCommands(file: string, draft: string): Promise<number | undefined> {
+  const deadline = Date.now() + COMMAND_LIMIT_MS;
+  for (;;) {
+    const owner = await occupy(file, draft, Date.now() + TAKEOVER_LIMIT_MS);
+    const isCommand = owner !== undefined && owner !== process.pid && readHolder(file)?.purpose !== 'service';
+    if (!isCommand || Date.now() > deadline) return owner;
+    await sleep(COMMAND_POLL_MS);
+  }
 }
 
 /** Makes `file` a second name of `draft`; returns the pid of the living process that already has it, if one does. */
@@ -97,7 +120,12 @@ function readHolder(file: string): Holder | undefined {
     throw error;
   }
   const [, pid = '', identity = ''] = /^\{"pid":(\d+),(?:"identity":"([^"]*)",)?/.exec(content) ?? [];
-  return { pid: Number(pid), alive: isAlive(Number(pid), identity), generation: generationOf(content) };
+  return {
+    pid: Number(pid),
+    purpose: content.includes('"purpose":"command"') ? 'command' : 'service',
+    alive: isAlive(Number(pid), identity),
+    generation: generationOf(content),
+  };
 }
 
 /** A reused pid has another identity; an identity that the system hides counts as the owner's, to be safe. */

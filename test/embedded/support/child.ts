@@ -18,7 +18,7 @@ async function obey(command: Command): Promise<object> {
     return { url: server.url() };
   }
   if (command.lock !== undefined) {
-    release = await takeAppLock(command.lock);
+    release = await takeAppLock(command.lock, 'service');
     return { won: true };
   }
   release?.();
