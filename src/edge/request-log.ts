@@ -4,8 +4,11 @@ import { rawPath } from './target';
 /** What every API key begins with. */
 const API_KEY_MARK = 'ask_';
 
-/** One at a time, so that a path which is not valid UTF-8 is looked at too. */
-const ENCODED_BYTE = /%([0-9a-f]{2})/gi;
+/** However often it was encoded; one at a time, so that a path which is not valid UTF-8 is looked at too. */
+const ENCODED_BYTE = /%(?:25)*([0-9a-f]{2})/gi;
+
+/** Enough for encodings within encodings, and a bound for what was made to be long. */
+const DECODING_PASSES = 4;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,15 +38,14 @@ export class RequestLog extends LogController {
 }
 
 /**
- * The path as it was sent. One that spells an API key, in percent-encoding or not, is written decoded, however often it
- * was encoded: then the logger recognises the key and masks all of it.
+ * The path as it was sent. One that spells an API key, in percent-encoding or not, is written decoded, so that the
+ * logger recognises the key and masks all of it.
  */
 function loggablePath(target: string): string {
   const path = rawPath(target);
   let decoded = path;
-  for (let before = ''; decoded !== before;) {
-    before = decoded;
-    decoded = before.replaceAll(ENCODED_BYTE, (_, hex: string) =>
+  for (let pass = 0; pass < DECODING_PASSES && decoded.includes('%'); pass += 1) {
+    decoded = decoded.replaceAll(ENCODED_BYTE, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     );
   }
