@@ -13,6 +13,12 @@ export class AccountsRepository {
     return this.accounts.find({ order: { name: 'ASC' } });
   }
 
+  /** @returns false where there is no account of that name */
+  async setPlan(name: string, choice: PlanChoice): Promise<boolean> {
+    const { affected } = await this.accounts.update({ name }, choice);
+    return affected === 1;
+  }
+
   /** True where there is no account, and then none can be made elsewhere before the transaction ends. */
   async lockIfEmpty(manager: EntityManager): Promise<boolean> {
     await manager.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');

@@ -33,4 +33,18 @@ export class ApiKeyEntity {
 
   @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
   readonly revokedAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'banned_at', nullable: true })
+  readonly bannedAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'banned_until', nullable: true })
+  readonly bannedUntil!: Date | null;
+
+  /** A ban that began no later than this was lifted by hand. */
+  @Column({ type: 'timestamptz', name: 'unbanned_at', nullable: true })
+  readonly unbannedAt!: Date | null;
+
+  /** To the minute. */
+  @Column({ type: 'timestamptz', name: 'last_used_at', nullable: true })
+  readonly lastUsedAt!: Date | null;
 }

@@ -13,6 +13,14 @@ export interface KnownKey extends PlanChoice {
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  readonly unbannedAt: Date | null;
+}
+
+/** A temporary ban of a key. Times are milliseconds since the epoch. */
+export interface Ban {
+  readonly keyId: string;
+  readonly bannedAt: number;
+  readonly bannedUntil: number;
 }
 
 /** A key as it is listed: all but its secret. */
@@ -26,6 +34,10 @@ export interface ListedKey {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Null where no ban is running. */
+  readonly bannedUntil: Date | null;
+  /** To the minute. */
+  readonly lastUsedAt: Date | null;
 }
 
 export type NewKey = Pick<
@@ -38,7 +50,7 @@ const BY_SECRET: Statement = {
   text: `
     SELECT k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
-           k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt"
+           k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt"
     FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.secret_hash = $1`,
 };
@@ -47,10 +59,35 @@ const LIST: Statement = {
   name: 'api_keys_list',
   text: `
     SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
-           k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt"
+           k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+           CASE WHEN k.banned_until > $2 AND k.banned_at > coalesce(k.unbanned_at, '-infinity')
+             THEN k.banned_until END AS "bannedUntil",
+           k.last_used_at AS "lastUsedAt"
     FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE $1::text IS NULL OR a.name = $1
     ORDER BY k.created_at, k.id`,
+};
+
+const RECORD_BANS: Statement = {
+  name: 'api_keys_record_bans',
+  text: `
+    UPDATE api_keys k SET banned_at = b.banned_at, banned_until = b.banned_until
+    FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS b (id, banned_at, banned_until)
+    WHERE k.id = b.id`,
+};
+
+const RECENT_BANS: Statement = {
+  name: 'api_keys_recent_bans',
+  text: `
+    SELECT id AS "keyId", banned_at AS "bannedAt", banned_until AS "bannedUntil" FROM api_keys
+    WHERE banned_at > $1 AND banned_at > coalesce(unbanned_at, '-infinity')`,
+};
+
+const RECORD_USE: Statement = {
+  name: 'api_keys_record_use',
+  text: `
+    UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
+    WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
 };
 
 @Injectable()
@@ -74,13 +111,41 @@ export class ApiKeysRepository {
   }
 
   /** Keys in the order of their creation, of one account or of all. */
-  list(accountName?: string): Promise<ListedKey[]> {
-    return this.sql.rows<ListedKey>(LIST, [accountName ?? null]);
+  list(accountName: string | undefined, now: Date): Promise<ListedKey[]> {
+    return this.sql.rows<ListedKey>(LIST, [accountName ?? null, now]);
   }
 
   /** A key that was revoked before keeps the time of that. */
   async revoke(id: string, at: Date): Promise<void> {
     await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
+  }
+
+  async liftBan(id: string, at: Date): Promise<void> {
+    await this.keys.update({ id }, { unbannedAt: at });
+  }
+
+  async recordBans(bans: readonly Ban[]): Promise<void> {
+    await this.sql.rows(RECORD_BANS, [
+      bans.map(({ keyId }) => keyId),
+      bans.map(({ bannedAt }) => new Date(bannedAt)),
+      bans.map(({ bannedUntil }) => new Date(bannedUntil)),
+    ]);
+  }
+
+  /** Bans that began after a time and were not lifted by hand. */
+  async recentBans(since: number): Promise<Ban[]> {
+    type Row = { readonly keyId: string; readonly bannedAt: Date; readonly bannedUntil: Date };
+    const rows = await this.sql.rows<Row>(RECENT_BANS, [new Date(since)]);
+    return rows.map(({ keyId, bannedAt, bannedUntil }) => ({
+      keyId,
+      bannedAt: bannedAt.getTime(),
+      bannedUntil: bannedUntil.getTime(),
+    }));
+  }
+
+  /** @param times key id → when it was last used, in milliseconds */
+  async recordUse(times: ReadonlyMap<string, number>): Promise<void> {
+    await this.sql.rows(RECORD_USE, [[...times.keys()], [...times.values()].map((time) => new Date(time))]);
   }
 
   exists(id: string): Promise<boolean> {

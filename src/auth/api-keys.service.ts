@@ -5,17 +5,15 @@ import { Clock } from '../clock';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import type { AccountEntity } from './account.entity';
+import { AccountsError } from './accounts.error';
 import { AccountsRepository } from './accounts.repository';
-import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
+import { ApiKeysRepository, type Ban, type ListedKey } from './api-keys.repository';
 import type { Plan, PlanChoice } from './plans';
 import type { Scope } from './scopes';
 import { createSecret, hashOf, prefixOf } from './secret';
 
 const LAST_FOUR = -4;
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-
-/** A wish about accounts or keys that cannot be granted; the message is one sentence for a person. */
-export class AccountsError extends Error {}
 
 export interface KeyRequest {
   readonly account: string;
@@ -67,14 +65,38 @@ export class ApiKeysService {
   }
 
   list(accountName?: string): Promise<ListedKey[]> {
-    return this.keys.list(accountName);
+    return this.keys.list(accountName, this.now());
   }
 
   /** @throws AccountsError where there is no such key. Revoking twice is no error, and keeps the first time */
   async revoke(id: string): Promise<void> {
+    await this.requireKey(id);
+    await this.keys.revoke(id, this.now());
+  }
+
+  /** Lifts the ban of a key, if it has one. @throws AccountsError where there is no such key */
+  async unban(id: string): Promise<void> {
+    await this.requireKey(id);
+    await this.keys.liftBan(id, this.now());
+  }
+
+  /** Keeps bans beyond the process that gave them. */
+  recordBans(bans: readonly Ban[]): Promise<void> {
+    return this.keys.recordBans(bans);
+  }
+
+  /** Bans that began after a time (milliseconds) and were not lifted by hand. */
+  recentBans(since: number): Promise<Ban[]> {
+    return this.keys.recentBans(since);
+  }
+
+  private now(): Date {
+    return new Date(this.clock.now());
+  }
+
+  private async requireKey(id: string): Promise<void> {
     const isKnown = UUID.test(id) && (await this.keys.exists(id));
-    if (isKnown) await this.keys.revoke(id, new Date(this.clock.now()));
-    else throw new AccountsError(`There is no key with the id ${id}.`);
+    if (!isKnown) throw new AccountsError(`There is no key with the id ${id}.`);
   }
 
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {

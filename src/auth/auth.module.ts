@@ -2,16 +2,27 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountEntity } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
+import { AccountsService } from './accounts.service';
 import { ApiKeyEntity } from './api-key.entity';
 import { ApiKeysRepository } from './api-keys.repository';
 import { ApiKeysService } from './api-keys.service';
 import { AuthGuard } from './auth.guard';
 import { Authenticator } from './authenticator';
 import { KeyCache } from './key-cache';
+import { LastUsed } from './last-used';
 
 @Module({
   imports: [TypeOrmModule.forFeature([AccountEntity, ApiKeyEntity])],
-  providers: [AccountsRepository, ApiKeysRepository, ApiKeysService, KeyCache, Authenticator, AuthGuard],
-  exports: [AccountsRepository, ApiKeysService, AuthGuard],
+  providers: [
+    AccountsService,
+    AccountsRepository,
+    ApiKeysRepository,
+    ApiKeysService,
+    KeyCache,
+    LastUsed,
+    Authenticator,
+    AuthGuard,
+  ],
+  exports: [AccountsService, ApiKeysService, AuthGuard],
 })
 export class AuthModule {}

@@ -8,6 +8,7 @@ import type { KnownKey } from './api-keys.repository';
 import { countHeader } from '../http/raw-headers';
 import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 import { KeyCache, type Lookup } from './key-cache';
+import { LastUsed } from './last-used';
 import { limitsOf } from './plans';
 import type { Principal } from './principal';
 import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';
@@ -26,6 +27,7 @@ export class Authenticator {
   constructor(
     private readonly cache: KeyCache,
     private readonly clock: Clock,
+    private readonly lastUsed: LastUsed,
     @Inject(CONFIG) { deployment }: Config,
   ) {
     this.prefix = prefixOf(deployment);
@@ -45,6 +47,7 @@ export class Authenticator {
     if (!key) return { refusal: invalidApiKey() };
     if (key.revokedAt) return { refusal: revokedApiKey() };
     if (key.expiresAt && key.expiresAt.getTime() <= this.clock.now()) return { refusal: expiredApiKey() };
+    this.lastUsed.note(key.id);
     return { principal: principalOf(key) };
   }
 }
@@ -63,6 +66,8 @@ function principalOf(key: KnownKey): Principal {
     accountName: key.accountName,
     keyId: key.id,
     scopes: key.scopes,
+    plan: key.plan,
     limits: limitsOf(key),
+    unbannedAt: key.unbannedAt?.getTime() ?? 0,
   };
 }

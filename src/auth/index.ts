@@ -1,8 +1,10 @@
-export { AccountsRepository } from './accounts.repository';
-export type { ListedKey } from './api-keys.repository';
-export { AccountsError, ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.service';
+export { AccountsError } from './accounts.error';
+export { AccountsService } from './accounts.service';
+export type { Ban, ListedKey } from './api-keys.repository';
+export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.service';
 export { AuthGuard } from './auth.guard';
 export { AuthModule } from './auth.module';
+export { CurrentPrincipal } from './current-principal.decorator';
 export { isPlan, type Limits, limitsOf, PLANS, type Plan, type PlanChoice } from './plans';
 export type { Principal } from './principal';
 export { Public, RequireScope } from './require-scope.decorator';

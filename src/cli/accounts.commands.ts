@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { AccountsRepository, limitsOf } from '../auth';
+import { AccountsService, limitsOf } from '../auth';
+import { limit, plan, planChoice, type PlanOptions } from './arguments';
 import { withServices } from './context';
-import { minuteOf, printJson, printTable } from './output';
+import { minuteOf, printJson, printLine, printTable } from './output';
 
 export function addAccountsCommands(accounts: Command): void {
   accounts
@@ -9,25 +10,38 @@ export function addAccountsCommands(accounts: Command): void {
     .description('all accounts with their plan and its limits')
     .option('--json', 'print one JSON document')
     .action(list);
+  accounts
+    .command('set-plan <name>')
+    .description('move an account to another plan; in force everywhere within 5 s')
+    .requiredOption('--plan <plan>', 'free, pro, business or enterprise', plan)
+    .option('--per-minute <n>', 'requests a minute of an Enterprise account', limit)
+    .option('--per-day <n>', 'requests a day of an Enterprise account', limit)
+    .action(setPlan);
+}
+
+async function setPlan(name: string, options: PlanOptions, command: Command): Promise<void> {
+  const choice = planChoice(options, command);
+  if (!choice) return;
+  await withServices((services) => services.get(AccountsService, { strict: false }).setPlan(name, choice));
+  const { perMinute, perDay } = limitsOf(choice);
+  printLine(`${name} is on the plan ${choice.plan}: ${perMinute} a minute, ${perDay} a day, within 5 s.`);
 }
 
 async function list({ json }: { readonly json?: true }): Promise<void> {
-  const accounts = await withServices((services) =>
-    services.get(AccountsRepository, { strict: false }).list(),
-  );
-  const rows = accounts.map(({ name, plan, createdAt, ...numbers }) => ({
-    account: name,
-    plan,
-    ...limitsOf({ plan, ...numbers }),
-    createdAt,
+  const accounts = await withServices((services) => services.get(AccountsService, { strict: false }).list());
+  const rows = accounts.map((account) => ({
+    account: account.name,
+    plan: account.plan,
+    ...limitsOf(account),
+    createdAt: account.createdAt,
   }));
   if (json) printJson(rows);
   else {
     printTable(
       ['ACCOUNT', 'PLAN', 'PER MINUTE', 'PER DAY', 'CREATED'],
-      rows.map(({ account, plan, perMinute, perDay, createdAt }) => [
+      rows.map(({ account, plan: name, perMinute, perDay, createdAt }) => [
         account,
-        plan,
+        name,
         String(perMinute),
         String(perDay),
         minuteOf(createdAt),

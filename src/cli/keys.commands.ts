@@ -50,6 +50,7 @@ export function addKeysCommands(keys: Command): void {
     .option('--json', 'print one JSON document')
     .action(list);
   keys.command('revoke <id>').description('end a key; in force everywhere within 5 s').action(revoke);
+  keys.command('unban <id>').description('lift the ban of a key; in force within 5 s').action(unban);
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
@@ -73,12 +74,31 @@ async function list({ account, json }: ListOptions): Promise<void> {
   );
   if (json) printJson(keys);
   else
-    printTable(['ID', 'ACCOUNT', 'LABEL', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'REVOKED'], keys.map(row));
+    printTable(
+      [
+        'ID',
+        'ACCOUNT',
+        'LABEL',
+        'KEY',
+        'SCOPES',
+        'CREATED',
+        'EXPIRES',
+        'REVOKED',
+        'BANNED UNTIL',
+        'LAST USED',
+      ],
+      keys.map(row),
+    );
 }
 
 async function revoke(id: string): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).revoke(id));
   printLine(`Revoked ${id}; in force everywhere within 5 s.`);
+}
+
+async function unban(id: string): Promise<void> {
+  await withServices((services) => services.get(ApiKeysService, { strict: false }).unban(id));
+  printLine(`${id} is not banned any more, within 5 s.`);
 }
 
 function printIssued({ id, key, account, plan: name, scopes: allowed, expiresAt }: IssuedKey): void {
@@ -97,5 +117,7 @@ function row(key: ListedKey): string[] {
     minuteOf(key.createdAt),
     minuteOf(key.expiresAt),
     minuteOf(key.revokedAt),
+    minuteOf(key.bannedUntil),
+    minuteOf(key.lastUsedAt),
   ];
 }

@@ -25,6 +25,8 @@ function setting<T>(variable: string, byDefault: string, parse: Parser<T>): Sett
 const LONGEST_TIMEOUT_MS = 600_000;
 const MOST_CONNECTIONS = 1_000_000;
 const MOST_REQUESTS = 1_000_000_000;
+/** The time of each strike is remembered. */
+const MOST_STRIKES = 10_000;
 const milliseconds = integer(1, LONGEST_TIMEOUT_MS);
 
 /** Every setting of the service. `.env.example` and the README list the same, with their meaning. */
@@ -51,7 +53,7 @@ export const settings = {
   trustProxy: setting('TRUST_PROXY', '', cidrs),
   corsOrigins: setting('CORS_ORIGINS', '', origins),
   rateLimitAnonymousPerMinute: setting('RATE_LIMIT_ANONYMOUS_PER_MINUTE', '1000', integer(1, MOST_REQUESTS)),
-  rateLimitBanAfter: setting('RATE_LIMIT_BAN_AFTER', '100', integer(0, MOST_REQUESTS)),
+  rateLimitBanAfter: setting('RATE_LIMIT_BAN_AFTER', '100', integer(0, MOST_STRIKES)),
   rateLimitBanSeconds: setting('RATE_LIMIT_BAN_SECONDS', '300', integer(0, 86_400)),
   logLevel: setting('LOG_LEVEL', 'info', oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')),
 } as const;
