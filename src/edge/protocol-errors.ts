@@ -12,12 +12,16 @@ const ERRORS: Readonly<Record<string, () => ApiError>> = {
 };
 
 /** Fastify's `clientErrorHandler`: broken HTTP gets the Error body too, and the connection is closed. */
-export function answerProtocolError(error: NodeJS.ErrnoException, socket: Socket): void {
+export function answerProtocolError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  headers: Readonly<Record<string, string>>,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   const refusal = (ERRORS[error.code ?? ''] ?? malformedRequest)();
   // Nothing of a broken request can be relied on, its X-Request-Id included.
-  socket.end(errorResponse(refusal, { ...COMMON_HEADERS, 'X-Request-Id': randomUUID() }));
+  socket.end(errorResponse(refusal, { ...COMMON_HEADERS, ...headers, 'X-Request-Id': randomUUID() }));
 }

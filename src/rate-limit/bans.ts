@@ -1,0 +1,85 @@
+import { DAY_MS } from './counters';
+
+/** From so many strikes within the strike period on, a key is banned for so long. */
+export interface BanPolicy {
+  /** 0 switches bans off, as does a length of 0. */
+  readonly strikes: number;
+  readonly seconds: number;
+}
+
+/** What is remembered of a key that was refused. Times are milliseconds since the epoch. */
+export interface Offender {
+  /** When its first 429 of the window was given, and until when that asked it to wait. */
+  readonly firstRefusedAt: number;
+  readonly askedToWaitUntil: number;
+  /** When it came back too early, within the strike period. */
+  readonly strikes: readonly number[];
+  /** The last ban; both 0 for none. */
+  readonly bannedAt: number;
+  readonly bannedUntil: number;
+}
+
+/** Requests that were under way together with the one refused first are no strikes. */
+const GRACE_MS = 1_000;
+const STRIKE_PERIOD_MS = 300_000;
+/** Another ban within this time of the last one is longer. */
+const REPEAT_PERIOD_MS = DAY_MS;
+const REPEAT_FACTOR = 6;
+
+const INNOCENT: Offender = {
+  firstRefusedAt: 0,
+  askedToWaitUntil: 0,
+  strikes: [],
+  bannedAt: 0,
+  bannedUntil: 0,
+};
+
+/** The same key after a 429 of an exhausted window that ends at `roomAgainAt`; it may be banned by now. */
+export function refused(
+  known: Offender = INNOCENT,
+  now: number,
+  roomAgainAt: number,
+  policy: BanPolicy,
+): Offender {
+  const isFirst = now >= known.askedToWaitUntil;
+  const isStrike = !isFirst && now > known.firstRefusedAt + GRACE_MS;
+  const offender = {
+    ...known,
+    firstRefusedAt: isFirst ? now : known.firstRefusedAt,
+    askedToWaitUntil: roomAgainAt,
+  };
+  return isStrike ? withStrike(offender, now, policy) : offender;
+}
+
+/** The same key after an admitted request: whatever it was told of waiting is over. */
+export function admitted(known: Offender): Offender {
+  return { ...known, firstRefusedAt: 0, askedToWaitUntil: 0 };
+}
+
+/** True when nothing of it can matter any more. */
+export function isForgettable(
+  { askedToWaitUntil, strikes, bannedAt, bannedUntil }: Offender,
+  now: number,
+): boolean {
+  const lastStrike = strikes.at(-1) ?? 0;
+  return (
+    askedToWaitUntil <= now &&
+    lastStrike <= now - STRIKE_PERIOD_MS &&
+    bannedUntil <= now &&
+    bannedAt <= now - REPEAT_PERIOD_MS
+  );
+}
+
+/** The earliest start of a ban that still makes the next one longer, or may still be running. */
+export function oldestRelevantBan(now: number, banSeconds: number): number {
+  return now - Math.max(REPEAT_PERIOD_MS, banSeconds * REPEAT_FACTOR * 1_000);
+}
+
+function withStrike(offender: Offender, now: number, policy: BanPolicy): Offender {
+  const strikes = [...offender.strikes.filter((at) => at > now - STRIKE_PERIOD_MS), now];
+  const isBanned = policy.strikes > 0 && policy.seconds > 0 && strikes.length >= policy.strikes;
+  if (!isBanned) return { ...offender, strikes };
+  const isRepeat = offender.bannedAt > 0 && now - offender.bannedAt <= REPEAT_PERIOD_MS;
+  const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);
+  return { ...offender, strikes: [], bannedAt: now, bannedUntil: now + seconds * 1_000 };
+}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { type Statement, Sql } from '../database/sql';
+import type { Counters } from './counters';
+
+interface Row {
+  readonly owner: string;
+  readonly minuteUsed: number;
+  readonly minuteEndsAt: Date;
+  readonly dayUsed: number;
+  readonly dayEndsAt: Date;
+}
+
+const SAVE: Statement = {
+  name: 'rate_limit_save',
+  text: `
+    INSERT INTO rate_limit_counters (owner, minute_used, minute_ends_at, day_used, day_ends_at)
+    SELECT * FROM unnest($1::text[], $2::integer[], $3::timestamptz[], $4::integer[], $5::timestamptz[])
+    ON CONFLICT (owner) DO UPDATE SET
+      minute_used = excluded.minute_used, minute_ends_at = excluded.minute_ends_at,
+      day_used = excluded.day_used, day_ends_at = excluded.day_ends_at`,
+};
+
+const LOAD: Statement = {
+  name: 'rate_limit_load',
+  text: `
+    SELECT owner, minute_used AS "minuteUsed", minute_ends_at AS "minuteEndsAt",
+           day_used AS "dayUsed", day_ends_at AS "dayEndsAt"
+    FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) > $1`,
+};
+
+const PURGE: Statement = {
+  name: 'rate_limit_purge',
+  text: 'DELETE FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) <= $1',
+};
+
+/** The row of this instance, and when it was first written: what others wrote before that may be of the dead. */
+const ANNOUNCE: Statement = {
+  name: 'rate_limit_announce',
+  text: `
+    INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+    RETURNING seen_at::text AS "seenAt"`,
+};
+
+const OTHERS: Statement = {
+  name: 'rate_limit_others',
+  text: `
+    SELECT count(*)::integer AS others FROM rate_limit_instances
+    WHERE id <> $1 AND seen_at > $2::timestamptz AND seen_at > clock_timestamp() - interval '10 seconds'`,
+};
+
+const LEAVE: Statement = {
+  name: 'rate_limit_leave',
+  text: `DELETE FROM rate_limit_instances WHERE id = $1 OR seen_at < clock_timestamp() - interval '1 hour'`,
+};
+
+/** The counters that outlive their process, and the instances that write them. */
+@Injectable()
+export class CountersRepository {
+  constructor(private readonly sql: Sql) {}
+
+  async save(counters: ReadonlyMap<string, Counters>): Promise<void> {
+    const values = [...counters.values()];
+    await this.sql.rows(SAVE, [
+      [...counters.keys()],
+      values.map(({ minute }) => minute.used),
+      values.map(({ minute }) => new Date(minute.endsAt)),
+      values.map(({ day }) => day.used),
+      values.map(({ day }) => new Date(day.endsAt)),
+    ]);
+  }
+
+  /** The counters with a window that has not ended. */
+  async load(now: number): Promise<Map<string, Counters>> {
+    const rows = await this.sql.rows<Row>(LOAD, [new Date(now)]);
+    return new Map(
+      rows.map(({ owner, minuteUsed, minuteEndsAt, dayUsed, dayEndsAt }) => [
+        owner,
+        {
+          minute: { used: minuteUsed, endsAt: minuteEndsAt.getTime() },
+          day: { used: dayUsed, endsAt: dayEndsAt.getTime() },
+        },
+      ]),
+    );
+  }
+
+  async purge(now: number): Promise<void> {
+    await this.sql.rows(PURGE, [new Date(now)]);
+  }
+
+  /** Says that the instance is there. @returns when, by the database's clock */
+  async announce(instanceId: string): Promise<string | undefined> {
+    const [row] = await this.sql.rows<{ seenAt: string }>(ANNOUNCE, [instanceId]);
+    return row?.seenAt;
+  }
+
+  /** How many other instances have been there since. */
+  async countOthers(instanceId: string, since: string): Promise<number> {
+    const [row] = await this.sql.rows<{ others: number }>(OTHERS, [instanceId, since]);
+    return row?.others ?? 0;
+  }
+
+  async leave(instanceId: string): Promise<void> {
+    await this.sql.rows(LEAVE, [instanceId]);
+  }
+}

@@ -1,0 +1,64 @@
+import type { OwnerLimits, Usage, Windows } from './rate-limit.store';
+
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
+
+/** Requests counted in a window, and when it ends (milliseconds since the epoch). */
+export interface Counter {
+  readonly used: number;
+  readonly endsAt: number;
+}
+
+/** The two windows of an owner. */
+export interface Counters {
+  readonly minute: Counter;
+  readonly day: Counter;
+}
+
+/** In the place of a day that is not limited: it has always ended. */
+const NO_DAY: Counter = { used: 0, endsAt: 0 };
+
+/** The windows in force at a time: those that have not ended, new ones for the rest. */
+export function countersAt(now: number, known: Counters | undefined, { perDay }: OwnerLimits): Counters {
+  return {
+    minute: inForce(now, known?.minute, now + MINUTE_MS),
+    day: perDay === undefined ? NO_DAY : inForce(now, known?.day, nextMidnight(now)),
+  };
+}
+
+export function hasRoom({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): boolean {
+  return minute.used < perMinute && (perDay === undefined || day.used < perDay);
+}
+
+/** One more request in both windows. */
+export function counted({ minute, day }: Counters): Counters {
+  return { minute: { ...minute, used: minute.used + 1 }, day: { ...day, used: day.used + 1 } };
+}
+
+export function windowsOf({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): Windows {
+  return {
+    minute: usageOf(minute, perMinute),
+    day: perDay === undefined ? undefined : usageOf(day, perDay),
+  };
+}
+
+/** When the last of the exhausted windows ends. */
+export function roomAgainAt({ minute, day }: Windows): number {
+  const exhausted = [minute, day].filter((usage) => usage?.remaining === 0);
+  return Math.max(...exhausted.map((usage) => usage?.resetAt ?? 0));
+}
+
+/** A clock that was set back must not make a window longer than a new one would be. */
+function inForce(now: number, known: Counter | undefined, newEnd: number): Counter {
+  if (known === undefined || known.endsAt <= now) return { used: 0, endsAt: newEnd };
+  return known.endsAt > newEnd ? { ...known, endsAt: newEnd } : known;
+}
+
+/** After a change to a smaller plan more may be used than the limit allows. */
+function usageOf({ used, endsAt }: Counter, limit: number): Usage {
+  return { limit, remaining: Math.max(0, limit - used), resetAt: endsAt };
+}
+
+function nextMidnight(now: number): number {
+  return (Math.floor(now / DAY_MS) + 1) * DAY_MS;
+}

@@ -1,0 +1,2 @@
+export { RateLimitGuard } from './rate-limit.guard';
+export { RateLimitModule } from './rate-limit.module';

@@ -1,0 +1,125 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Ban } from '../auth';
+import { Clock } from '../clock';
+import type { Config } from '../config/config';
+import { CONFIG } from '../config/config.token';
+import { admitted, type BanPolicy, isForgettable, type Offender, refused } from './bans';
+import { counted, type Counters, countersAt, hasRoom, roomAgainAt, windowsOf } from './counters';
+import {
+  type Charge,
+  type Decision,
+  type OwnerLimits,
+  RateLimitStore,
+  type Windows,
+} from './rate-limit.store';
+
+/** What has changed since it was last asked for. */
+export interface Changes {
+  readonly counters: ReadonlyMap<string, Counters>;
+  readonly bans: readonly Ban[];
+}
+
+/**
+ * The windows of one process. A charge is decided without a pause, so it is atomic. It holds an entry for each owner
+ * with a window in force and each key that was refused lately, and nothing else.
+ */
+@Injectable()
+export class MemoryRateLimitStore extends RateLimitStore {
+  private readonly counters = new Map<string, Counters>();
+  private readonly offenders = new Map<string, Offender>();
+  private changedOwners = new Set<string>();
+  private changedKeys = new Set<string>();
+  private readonly banPolicy: BanPolicy;
+
+  constructor(
+    private readonly clock: Clock,
+    @Inject(CONFIG) config: Config,
+  ) {
+    super();
+    this.banPolicy = { strikes: config.rateLimitBanAfter, seconds: config.rateLimitBanSeconds };
+  }
+
+  override take({ owner, limits, key }: Charge): Decision {
+    const now = this.clock.now();
+    const counters = countersAt(now, this.counters.get(owner), limits);
+    const offender = key && this.offenderOf(key);
+    if (offender && offender.bannedUntil > now) {
+      const windows = windowsOf(counters, limits);
+      return { verdict: 'banned', windows, now, bannedUntil: offender.bannedUntil };
+    }
+    if (!hasRoom(counters, limits)) return this.refuse(windowsOf(counters, limits), now, key?.id);
+    const next = counted(counters);
+    this.counters.set(owner, next);
+    this.changedOwners.add(owner);
+    if (key && offender) this.offenders.set(key.id, admitted(offender));
+    return { verdict: 'admitted', windows: windowsOf(next, limits), now };
+  }
+
+  override peek(owner: string, limits: OwnerLimits): Windows {
+    return windowsOf(countersAt(this.clock.now(), this.counters.get(owner), limits), limits);
+  }
+
+  /** Hands over what changed since the last call; `giveBack` returns it where it could not be kept. */
+  takeChanges(): Changes {
+    const counters = new Map<string, Counters>();
+    for (const owner of this.changedOwners) {
+      const known = this.counters.get(owner);
+      if (known) counters.set(owner, known);
+    }
+    const bans = [...this.changedKeys].flatMap((keyId) => {
+      const offender = this.offenders.get(keyId);
+      return offender ? [{ keyId, bannedAt: offender.bannedAt, bannedUntil: offender.bannedUntil }] : [];
+    });
+    this.changedOwners = new Set();
+    this.changedKeys = new Set();
+    return { counters, bans };
+  }
+
+  /** Marks changes as still to be kept. */
+  giveBack({ counters, bans }: Changes): void {
+    for (const owner of counters.keys()) this.changedOwners.add(owner);
+    for (const { keyId } of bans) this.changedKeys.add(keyId);
+  }
+
+  /** Goes on from what an earlier process kept. */
+  load(counters: ReadonlyMap<string, Counters>, bans: readonly Ban[]): void {
+    for (const [owner, known] of counters) this.counters.set(owner, known);
+    for (const { keyId, bannedAt, bannedUntil } of bans) {
+      const ban = { firstRefusedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
+      this.offenders.set(keyId, ban);
+    }
+  }
+
+  /** Forgets what can no longer matter; call it when nothing is left to be kept of it. */
+  sweep(): void {
+    const now = this.clock.now();
+    for (const [owner, { minute, day }] of this.counters) {
+      if (minute.endsAt <= now && day.endsAt <= now) this.counters.delete(owner);
+    }
+    for (const [keyId, offender] of this.offenders) {
+      if (isForgettable(offender, now)) this.offenders.delete(keyId);
+    }
+  }
+
+  /** How many owners and keys are held. */
+  sizes(): { readonly owners: number; readonly keys: number } {
+    return { owners: this.counters.size, keys: this.offenders.size };
+  }
+
+  /** What is known of a key, unless its last ban was lifted by hand: then it begins anew. */
+  private offenderOf({ id, unbannedAt }: NonNullable<Charge['key']>): Offender | undefined {
+    const known = this.offenders.get(id);
+    if (!known || known.bannedAt === 0 || known.bannedAt > unbannedAt) return known;
+    this.offenders.delete(id);
+    return undefined;
+  }
+
+  private refuse(windows: Windows, now: number, keyId: string | undefined): Decision {
+    if (keyId === undefined) return { verdict: 'limited', windows, now };
+    const offender = refused(this.offenders.get(keyId), now, roomAgainAt(windows), this.banPolicy);
+    this.offenders.set(keyId, offender);
+    if (offender.bannedUntil <= now) return { verdict: 'limited', windows, now };
+    this.changedKeys.add(keyId);
+    return { verdict: 'banned', windows, now, bannedUntil: offender.bannedUntil, beganBan: true };
+  }
+}
