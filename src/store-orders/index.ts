@@ -1,0 +1,1 @@
+export { StoreOrdersModule } from './store-orders.module';

@@ -1,0 +1,22 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { int64Column } from '../database/int64-column';
+import type { OrderStatus } from './order-status';
+
+/** An account's order of one animal. */
+@Entity('store_orders')
+export class StoreOrderEntity {
+  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  readonly id!: bigint;
+
+  @Column({ ...int64Column, name: 'account_id' })
+  readonly accountId!: bigint;
+
+  @Column({ ...int64Column, name: 'pet_id' })
+  readonly petId!: bigint;
+
+  @Column({ type: 'text' })
+  readonly status!: OrderStatus;
+
+  @Column({ type: 'timestamptz', name: 'placed_at' })
+  readonly placedAt!: Date;
+}

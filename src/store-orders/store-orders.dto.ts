@@ -1,0 +1,52 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn } from 'class-validator';
+import { ApiInt64 } from '../http/int64.decorator';
+import { IsOmittable } from '../http/omittable.decorator';
+import { PageQuery } from '../http/page';
+import { ORDER_STATUSES, type OrderStatus } from './order-status';
+
+const STATUS_PROPERTY = { enum: ORDER_STATUSES, enumName: 'OrderStatus' } as const;
+
+/** An order as it is returned. */
+export class Order {
+  @ApiInt64('Unique identifier, assigned by the service.', 1)
+  readonly id!: bigint;
+
+  @ApiInt64('Identifier of the ordered animal.', 1)
+  readonly petId!: bigint;
+
+  @ApiProperty({ ...STATUS_PROPERTY, description: 'How far the order has come.', example: 'placed' })
+  readonly status!: OrderStatus;
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    description: 'When the order was placed (RFC 3339, UTC, to the millisecond).',
+    example: '2026-11-21T12:00:00.000Z',
+  })
+  readonly placedAt!: string;
+}
+
+/** Query of listOrders. */
+export class ListOrdersQuery extends PageQuery {
+  @ApiPropertyOptional({ ...STATUS_PROPERTY, description: 'Only orders that have come this far.' })
+  @IsOmittable()
+  @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
+  readonly status?: OrderStatus;
+
+  override filters(): Readonly<Record<string, string | undefined>> {
+    return { status: this.status };
+  }
+}
+
+/** A row of `store_orders`; int8 arrives as text. */
+export interface OrderRow {
+  readonly id: string;
+  readonly petId: string;
+  readonly status: OrderStatus;
+  readonly placedAt: Date;
+}
+
+export function toOrder({ id, petId, status, placedAt }: OrderRow): Order {
+  return { id: BigInt(id), petId: BigInt(petId), status, placedAt: placedAt.toISOString() };
+}

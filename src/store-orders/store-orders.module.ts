@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Links } from '../http/links';
+import { StoreOrderEntity } from './store-order.entity';
+import { StoreOrdersController } from './store-orders.controller';
+import { StoreOrdersRepository } from './store-orders.repository';
+import { StoreOrdersService } from './store-orders.service';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([StoreOrderEntity])],
+  controllers: [StoreOrdersController],
+  providers: [StoreOrdersRepository, StoreOrdersService, Links],
+})
+export class StoreOrdersModule {}
