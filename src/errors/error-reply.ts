@@ -2,6 +2,13 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { ApiError } from './api-error';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The code of the Error body that it was answered with. */
+    errorCode?: string;
+  }
+}
+
 /** The Error body of an ApiError as JSON: exactly code, message and status. */
 export function errorBody({ code, message, status }: ApiError): string {
   return JSON.stringify({ code, message, status });
@@ -9,6 +16,7 @@ export function errorBody({ code, message, status }: ApiError): string {
 
 /** Answers with the Error body. The one way in which door and filter refuse. */
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  reply.request.errorCode = error.code;
   return reply
     .code(error.status)
     .headers(error.headers)

@@ -1,0 +1,19 @@
+/** Why the listener of the metrics cannot be opened; the message is one sentence for a person. */
+export class MetricsPortError extends Error {}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is already in use: stop the program that uses it, or set METRICS_PORT',
+  EACCES: 'may not be used by this user: set METRICS_PORT to 1024 or more',
+  EADDRNOTAVAIL: 'is not an address of this machine: set HOST',
+};
+
+/** @param error what listening failed with */
+export function metricsPortRefused(host: string, port: number, error: unknown): MetricsPortError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const problem = SENTENCES[code] ?? `cannot be listened on (${code}): set HOST or METRICS_PORT`;
+  return new MetricsPortError(`${host}:${port}, meant for the metrics, ${problem}.`);
+}
+
+export function metricsPortIsPort(port: number): MetricsPortError {
+  return new MetricsPortError(`METRICS_PORT and PORT are both ${port}: set METRICS_PORT to another port.`);
+}

@@ -1,0 +1,57 @@
+import { Pool } from 'pg';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../config/config';
+
+/** In front of every name, so that one Prometheus can hold many services. */
+export const PREFIX = 'animal_store_';
+
+/** The metrics of one application: those of the process and of its pool are read whenever they are asked for. */
+export function createRegistry({ databasePoolSize }: Config, source: DataSource): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: PREFIX });
+  registry.registerMetric(poolConnections(source));
+  registry.registerMetric(poolWaiting(source));
+  registry.registerMetric(poolSize(databasePoolSize));
+  return registry;
+}
+
+function poolConnections(source: DataSource): Gauge {
+  return new Gauge({
+    name: `${PREFIX}database_pool_connections`,
+    help: 'Open connections to the database, by state: in_use or idle.',
+    labelNames: ['state'],
+    registers: [],
+    collect() {
+      const { totalCount = 0, idleCount = 0 } = poolOf(source) ?? {};
+      this.set({ state: 'in_use' }, totalCount - idleCount);
+      this.set({ state: 'idle' }, idleCount);
+    },
+  });
+}
+
+function poolWaiting(source: DataSource): Gauge {
+  return new Gauge({
+    name: `${PREFIX}database_pool_waiting_requests`,
+    help: 'Queries and transactions that wait for a connection to the database.',
+    registers: [],
+    collect() {
+      this.set(poolOf(source)?.waitingCount ?? 0);
+    },
+  });
+}
+
+function poolSize(size: number): Gauge {
+  const gauge = new Gauge({
+    name: `${PREFIX}database_pool_size`,
+    help: 'Most connections to the database that this process opens.',
+    registers: [],
+  });
+  gauge.set(size);
+  return gauge;
+}
+
+/** The pool that TypeORM owns; its type does not show it. */
+function poolOf({ driver }: DataSource): Pool | undefined {
+  return 'master' in driver && driver.master instanceof Pool ? driver.master : undefined;
+}

@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { PREFIX } from './registry';
+
+/** A page takes a few milliseconds, a request may wait seconds for a connection. */
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Clients can send any of Node's 30 and more methods; each would be a series of its own. */
+const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** What answered requests add to the metrics. No label takes its values from what a client sends. */
+@Injectable()
+export class RequestMetrics {
+  private readonly durations: Histogram<'route' | 'method' | 'status'>;
+  private readonly refusals: Counter<'code'>;
+  private readonly decisions: Counter<'plan' | 'verdict'>;
+  private readonly bans: Counter;
+  private readonly deprecatedCalls: Counter<'account' | 'route'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.durations = new Histogram({
+      name: `${PREFIX}http_request_duration_seconds`,
+      help: 'Time from the head of a request to the end of its answer.',
+      labelNames: ['route', 'method', 'status'],
+      buckets: DURATION_BUCKETS_SECONDS,
+      registers,
+    });
+    this.refusals = new Counter({
+      name: `${PREFIX}refusals_total`,
+      help: 'Requests that were answered with an Error body, by its code.',
+      labelNames: ['code'],
+      registers,
+    });
+    this.decisions = new Counter({
+      name: `${PREFIX}rate_limit_decisions_total`,
+      help: 'Requests that the limit decided on, by plan (anonymous: without a valid key) and verdict.',
+      labelNames: ['plan', 'verdict'],
+      registers,
+    });
+    this.bans = new Counter({ name: `${PREFIX}bans_total`, help: 'Bans of keys that began.', registers });
+    this.deprecatedCalls = new Counter({
+      name: `${PREFIX}deprecated_calls_total`,
+      help: 'Calls of deprecated operations with a valid key, by account.',
+      labelNames: ['account', 'route'],
+      registers,
+    });
+  }
+
+  record(request: FastifyRequest, reply: FastifyReply): void {
+    const { errorCode, principal, rateLimit, routeOptions } = request;
+    const { url: route = 'none', config } = routeOptions;
+    const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
+    this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
+    if (errorCode !== undefined) this.refusals.inc({ code: errorCode });
+    if (rateLimit) this.decisions.inc({ plan: principal?.plan ?? 'anonymous', verdict: rateLimit.verdict });
+    if (rateLimit?.beganBan) this.bans.inc();
+    if (config.deprecation && principal) this.deprecatedCalls.inc({ account: principal.accountName, route });
+  }
+}
+
+/** Records every request once it is answered, whoever answered it. */
+export function recordRequests(fastify: FastifyInstance, metrics: RequestMetrics): void {
+  fastify.addHook('onResponse', (request, reply, done) => {
+    metrics.record(request, reply);
+    done();
+  });
+}
