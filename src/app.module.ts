@@ -7,8 +7,11 @@ import { DatabaseModule } from './database/database.module';
 import { ErrorFilter } from './errors/error.filter';
 import { HealthModule } from './health/health.module';
 import { ValidationPipe } from './http/validation.pipe';
+import { MetricsModule } from './metrics/metrics.module';
 import { PetsModule } from './pets';
+import { RateLimitGuard, RateLimitModule } from './rate-limit';
 import { RuntimeModule } from './runtime.module';
+import { StoreOrdersModule } from './store-orders';
 
 /** A service that knows its database: the embedded server is one like any other once it runs. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
@@ -23,11 +26,15 @@ export class AppModule {
         RuntimeModule.forRoot(config, clock),
         DatabaseModule.forRoot(config),
         AuthModule,
+        RateLimitModule,
         PetsModule,
+        StoreOrdersModule,
         HealthModule,
+        MetricsModule.forRoot(config),
       ],
       providers: [
         { provide: APP_GUARD, useExisting: AuthGuard },
+        { provide: APP_GUARD, useExisting: RateLimitGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

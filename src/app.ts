@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 import { AppModule, type ServiceConfig } from './app.module';
 import { AuthGuard } from './auth';
 import { type Clock, SystemClock } from './clock';
@@ -17,9 +18,16 @@ import { requireDecodablePath, requireRoute, requireShortTarget } from './edge/r
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './edge/target';
 import type { Logger } from './logging/logger';
 import { NestLogger } from './logging/nest-logger';
+import { recordRequests, RequestMetrics } from './metrics/request-metrics';
 import { createDocument } from './openapi/document';
 import { addResponseSchemas } from './openapi/response-schemas';
 import { serveDocument } from './openapi/serve-document';
+import { RateLimitGuard } from './rate-limit';
+
+/** The limit's headers for a response that is charged to nobody, by the client's address. */
+type LimitHeaders = (ip: string | undefined) => Record<string, string>;
+
+const noHeaders: LimitHeaders = () => ({});
 
 /** How often Node looks for slow clients. */
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
@@ -30,11 +38,15 @@ export async function createApp(
   logger: Logger,
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
+  // The adapter comes before the modules, and no request before both.
+  let limitHeaders = noHeaders;
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock),
-    createAdapter(config, logger),
+    createAdapter(config, logger, (ip) => limitHeaders(ip)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
+  const limit = app.get(RateLimitGuard);
+  limitHeaders = (ip) => limit.headersOf(ip);
   const fastify = app.getHttpAdapter().getInstance();
   fastify.server.maxConnections = config.maxConnections;
   // Node would drop headers beyond 2,000 unseen, a second Authorization among them; their size is bounded anyway.
@@ -42,8 +54,10 @@ export async function createApp(
   app.enableVersioning({ type: VersioningType.URI });
   enableCors(app, config.corsOrigins);
   installResponseHeaders(fastify, config.publicBaseUrl);
-  openTheDoor(app);
+  showLimits(fastify, limit);
+  openTheDoor(fastify, app.get(AuthGuard), limit);
   useJsonBodies(fastify, config.bodyLimitBytes);
+  if (config.metricsPort !== undefined) recordRequests(fastify, app.get(RequestMetrics));
   const refuseOtherMethods = collectMethods(fastify);
   await app.init();
   const document = createDocument(app, config);
@@ -54,12 +68,11 @@ export async function createApp(
 }
 
 /** The order of checks that the API promises. */
-function openTheDoor(app: NestFastifyApplication): void {
-  const auth = app.get(AuthGuard);
-  installDoor(app.getHttpAdapter().getInstance(), [
+function openTheDoor(fastify: FastifyInstance, auth: AuthGuard, limit: RateLimitGuard): void {
+  installDoor(fastify, [
     requireShortTarget,
     (request) => auth.identify(request),
-    // The account's or the address's limit is charged here, once there is one.
+    (request, reply) => limit.check(request, reply),
     (request) => auth.requireKey(request),
     requireDecodablePath,
     requireRoute,
@@ -67,14 +80,23 @@ function openTheDoor(app: NestFastifyApplication): void {
   ]);
 }
 
-function createAdapter(config: ServiceConfig, logger: Logger): FastifyAdapter {
+/** Every response says where its client stands; one that was charged to nobody shows the window of its address. */
+function showLimits(fastify: FastifyInstance, limit: RateLimitGuard): void {
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    if (!request.rateLimit) reply.headers(limit.headersOf(request.ip));
+    done();
+  });
+}
+
+function createAdapter(config: ServiceConfig, logger: Logger, limitHeaders: LimitHeaders): FastifyAdapter {
   return new FastifyAdapter({
     loggerInstance: logger,
     logController: new RequestLog(),
     genReqId: requestId,
     rewriteUrl: rewriteTarget,
     routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },
-    clientErrorHandler: answerProtocolError,
+    clientErrorHandler: (error, socket) =>
+      answerProtocolError(error, socket, limitHeaders(socket.remoteAddress)),
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     keepAliveTimeout: config.keepAliveTimeoutMs,
     requestTimeout: config.requestTimeoutMs,

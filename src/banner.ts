@@ -56,9 +56,10 @@ function firstKeyLines(url: string, key: string): string[] {
     'An API key of the account demo (plan business), shown this once:',
     `  ${key}`,
     '',
-    'Add an animal, list the animals, fetch one (deprecated):',
+    'Add an animal, list the animals, fetch one (deprecated), list your orders:',
     `  ${curl} ${json} -d '{"name":"Rex","categoryId":3}' ${url}/v1/pets`,
     `  ${curl} '${url}/v1/pets?limit=20&status=available'`,
     `  ${curl} ${url}/v1/pets/1`,
+    `  ${curl} ${url}/v1/store/orders`,
   ];
 }

@@ -4,6 +4,7 @@ import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
 import { ListenError } from './listen';
 import { SchemaError } from './database/migrate';
+import { MetricsPortError } from './metrics/metrics.errors';
 
 /** What a person is told of an error that keeps the service from starting or a command from its work, by PostgreSQL's code. */
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -14,7 +15,14 @@ const SENTENCES: Readonly<Record<string, string>> = {
 };
 
 /** Errors whose message is the sentence already. */
-const SENTENCE_ERRORS = [AccountsError, ConfigError, EmbeddedServerError, ListenError, SchemaError];
+const SENTENCE_ERRORS = [
+  AccountsError,
+  ConfigError,
+  EmbeddedServerError,
+  ListenError,
+  MetricsPortError,
+  SchemaError,
+];
 
 /** One sentence that says what to do, or for an error that nobody foresaw all that is known of it. */
 export function explain(error: unknown): string {

@@ -18,6 +18,7 @@ export function createDocument(app: INestApplication, config: Config): OpenAPIOb
     .setVersion('1.0.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
     .addTag('pets', 'Animals')
+    .addTag('store orders', "The account's orders of animals")
     .addBearerAuth({
       type: 'http',
       scheme: 'bearer',
