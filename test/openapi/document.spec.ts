@@ -49,6 +49,7 @@ describe('the OpenAPI document and Swagger UI', () => {
       ['listPets', 'get /pets', false, [{ bearer: [] }]],
       ['createPet', 'post /pets', false, [{ bearer: [] }]],
       ['getPet', 'get /pets/{petId}', true, [{ bearer: [] }]],
+      ['listOrders', 'get /store/orders', false, [{ bearer: [] }]],
     ]);
     expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
   });

@@ -1,3 +1,4 @@
+import { migrations } from '../../src/database/migrations';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { run, running, type RunningService } from '../support/service';
@@ -41,7 +42,7 @@ describe('with DATABASE_URL', () => {
     for (const { url } of services) {
       expect((await send(url, 'GET', '/v1/pets', { key: keys[0] })).status).toBe(200);
     }
-    expect(await database.query('SELECT name FROM migrations')).toHaveLength(2);
+    expect(await database.query('SELECT name FROM migrations')).toHaveLength(migrations.length);
     await stop(...services);
   });
 

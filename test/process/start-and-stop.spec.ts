@@ -27,10 +27,10 @@ describe('npm start', () => {
   it('prints a key and, for each operation, a curl line that works', async () => {
     expect(first.key).toMatch(/^ask_test_\w{36}$/);
     const lines = first.output().match(/^ {2}curl .*$/gm) ?? [];
-    expect(lines).toHaveLength(3);
+    expect(lines).toHaveLength(4);
     const statuses = [];
     for (const line of lines) statuses.push((await asCurlWould(line)).status);
-    expect(statuses).toEqual([201, 200, 200]);
+    expect(statuses).toEqual([201, 200, 200, 200]);
     expect(first.output()).toContain(`${first.url}/docs`);
   });
 

@@ -22,6 +22,8 @@ export interface TestApp {
   send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   get(path: string, options?: RequestOptions): Promise<Answer>;
   post(path: string, body: RequestOptions['body'], options?: RequestOptions): Promise<Answer>;
+  /** Stops and starts the service on the same database, with the same clock. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,14 +38,18 @@ export async function startApp(
   const log: string[] = [];
   const clock = new TestClock();
   const config = { ...readConfig({ LOG_LEVEL: 'trace' }), ...settings, databaseUrl: database.url };
-  const nest = await createApp(config, createLogger(config, { write: (line) => log.push(line) }), clock);
-  beforeListen(nest);
-  await nest.listen(0, '127.0.0.1');
-  const url = await nest.getUrl();
-  const keys = nest.get(ApiKeysService, { strict: false });
+
+  const start = async () => {
+    const nest = await createApp(config, createLogger(config, { write: (line) => log.push(line) }), clock);
+    beforeListen(nest);
+    await nest.listen(0, '127.0.0.1');
+    return { nest, url: await nest.getUrl() };
+  };
+  let running = await start();
+
   const createKey = (request: Partial<KeyRequest> = {}) => {
     accounts += 1;
-    return keys.create({
+    return running.nest.get(ApiKeysService, { strict: false }).create({
       account: `account ${accounts}`,
       choice: { plan: 'business', perMinute: null, perDay: null },
       scopes: SCOPES,
@@ -54,10 +60,14 @@ export async function startApp(
   };
   const { key } = await createKey();
   const sendWithKey = (method: string, path: string, options?: RequestOptions) =>
-    send(url, method, path, { key, ...options });
+    send(running.url, method, path, { key, ...options });
   return {
-    url,
-    nest,
+    get url() {
+      return running.url;
+    },
+    get nest() {
+      return running.nest;
+    },
     clock,
     database,
     log,
@@ -66,8 +76,13 @@ export async function startApp(
     send: sendWithKey,
     get: (path, options) => sendWithKey('GET', path, options),
     post: (path, body, options) => sendWithKey('POST', path, { body, ...options }),
+    restart: async (meanwhile = () => Promise.resolve()) => {
+      await running.nest.close();
+      await meanwhile();
+      running = await start();
+    },
     close: async () => {
-      await nest.close();
+      await running.nest.close();
       await database.drop();
       refuseKeysIn(log);
     },

@@ -1,0 +1,159 @@
+import { chmodSync } from 'node:fs';
+import { migrations } from '../../src/database/migrations';
+import { send } from '../support/http';
+import { dataFolder, run, running, type RunningService } from '../support/service';
+
+jest.setTimeout(60_000);
+
+describe('the command line', () => {
+  const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path };
+  let service: RunningService;
+
+  beforeAll(async () => {
+    chmodSync(folder.path, 0o700);
+    service = await running(run('main', [], environment));
+  });
+  afterAll(async () => {
+    service.child.kill('SIGTERM');
+    await service.ended;
+    folder.remove();
+  });
+
+  async function cli(...args: string[]) {
+    const command = run('cli/main', args, environment);
+    const status = await command.ended;
+    const out = command.standardOutput();
+    return { status, out, all: command.output(), json: () => JSON.parse(out) };
+  }
+
+  it('keys create makes a key that works at once beside the running service, and prints exactly the promised JSON', async () => {
+    const { status, all, json } = await cli('keys', 'create', '--account', 'acme', '--json');
+    expect(status).toBe(0);
+    expect(all.trim().split('\n')).toHaveLength(1);
+    expect(json()).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      key: expect.stringMatching(/^ask_test_[0-9A-Za-z]{36}$/),
+      account: 'acme',
+      plan: 'free',
+      scopes: ['pets:read', 'pets:write', 'orders:read', 'orders:write'],
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    });
+    const days = (Date.parse(json().expiresAt) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(364.9);
+    expect(days).toBeLessThan(365.1);
+    expect((await send(service.url, 'GET', '/v1/pets', { key: json().key })).status).toBe(200);
+  });
+
+  it('keys create takes plan, numbers, scopes, expiry and label; the secret is shown once and never listed', async () => {
+    const { json } = await cli(
+      'keys',
+      'create',
+      '--account',
+      'big',
+      '--plan',
+      'enterprise',
+      '--per-minute',
+      '5',
+      '--per-day',
+      '50',
+      '--scopes',
+      'pets:read',
+      '--expires',
+      'never',
+      '--label',
+      'shop window',
+      '--json',
+    );
+    expect(json()).toMatchObject({
+      account: 'big',
+      plan: 'enterprise',
+      scopes: ['pets:read'],
+      expiresAt: null,
+    });
+    const list = await cli('keys', 'list', '--account', 'big', '--json');
+    expect(list.json()).toEqual([
+      {
+        id: json().id,
+        account: 'big',
+        label: 'shop window',
+        prefix: 'ask_test_',
+        lastFour: json().key.slice(-4),
+        scopes: ['pets:read'],
+        createdAt: expect.any(String),
+        expiresAt: null,
+        revokedAt: null,
+        bannedUntil: null,
+        lastUsedAt: null,
+      },
+    ]);
+    const table = await cli('keys', 'list');
+    expect(table.out).toContain('shop window');
+    expect(table.out + list.out).not.toContain(json().key.slice(0, -4));
+    const accounts = await cli('accounts', 'list', '--json');
+    expect(accounts.json()).toContainEqual({
+      account: 'big',
+      plan: 'enterprise',
+      perMinute: 5,
+      perDay: 50,
+      createdAt: expect.any(String),
+    });
+    const { status } = await send(service.url, 'POST', '/v1/pets', {
+      key: json().key,
+      body: { name: 'Rex', categoryId: 1 },
+    });
+    expect(status).toBe(403);
+  });
+
+  it('keys create adds a key to an account that exists, and refuses another plan with status 1', async () => {
+    expect((await cli('keys', 'create', '--account', 'pro', '--plan', 'pro')).status).toBe(0);
+    expect((await cli('keys', 'create', '--account', 'pro', '--json')).json().plan).toBe('pro');
+    expect((await cli('keys', 'create', '--account', 'pro', '--plan', 'pro')).status).toBe(0);
+    const refused = await cli('keys', 'create', '--account', 'pro', '--plan', 'business', '--json');
+    expect(refused).toMatchObject({ status: 1, out: '' });
+    expect(refused.all.trim().split('\n')).toHaveLength(1);
+    expect((await cli('keys', 'list', '--account', 'pro', '--json')).json()).toHaveLength(3);
+  });
+
+  it('keys revoke ends a key; twice is the same; an unknown id is status 1', async () => {
+    const { id, key } = (await cli('keys', 'create', '--account', 'gone', '--json')).json();
+    expect((await cli('keys', 'revoke', id)).status).toBe(0);
+    expect((await send(service.url, 'GET', '/v1/pets', { key })).json.code).toBe('revoked_api_key');
+    const revokedAt = async () =>
+      (await cli('keys', 'list', '--account', 'gone', '--json')).json()[0].revokedAt as string;
+    const first = await revokedAt();
+    expect((await cli('keys', 'revoke', id)).status).toBe(0);
+    expect(await revokedAt()).toBe(first);
+    expect((await cli('keys', 'revoke', '00000000-0000-4000-8000-000000000000')).status).toBe(1);
+    expect((await cli('keys', 'revoke', "1' or true")).status).toBe(1);
+  });
+
+  it('accounts set-plan moves an account, Enterprise with its numbers; an unknown account is status 1', async () => {
+    await cli('keys', 'create', '--account', 'grows');
+    const limits = async () => {
+      const accounts: { account: string }[] = (await cli('accounts', 'list', '--json')).json();
+      return accounts.find(({ account }) => account === 'grows');
+    };
+    expect(await limits()).toMatchObject({ plan: 'free', perMinute: 60, perDay: 1_000 });
+    expect((await cli('accounts', 'set-plan', 'grows', '--plan', 'pro')).status).toBe(0);
+    expect(await limits()).toMatchObject({ plan: 'pro', perMinute: 300, perDay: 10_000 });
+    const custom = ['--plan', 'enterprise', '--per-minute', '5', '--per-day', '50'];
+    expect((await cli('accounts', 'set-plan', 'grows', ...custom)).status).toBe(0);
+    expect(await limits()).toMatchObject({ plan: 'enterprise', perMinute: 5, perDay: 50 });
+    expect((await cli('accounts', 'set-plan', 'grows', '--plan', 'business')).status).toBe(0);
+    expect(await limits()).toMatchObject({ plan: 'business', perMinute: 1_000, perDay: 100_000 });
+    expect((await cli('accounts', 'set-plan', 'nobody', '--plan', 'pro')).status).toBe(1);
+  });
+
+  it('keys unban is status 0 for a key, and 1 for an unknown one', async () => {
+    const { id } = (await cli('keys', 'create', '--account', 'forgiven', '--json')).json();
+    expect((await cli('keys', 'unban', id)).status).toBe(0);
+    expect((await cli('keys', 'unban', '00000000-0000-4000-8000-000000000000')).status).toBe(1);
+  });
+
+  it('db status and db migrate work beside the running service', async () => {
+    const status = await cli('db', 'status');
+    expect(status.out.trim().split('\n')).toEqual(migrations.map(({ name }) => `applied  ${name}`));
+    expect(await cli('db', 'migrate')).toMatchObject({ status: 0, out: 'The schema is up to date.\n' });
+  });
+});

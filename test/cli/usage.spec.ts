@@ -1,0 +1,61 @@
+import { runCommand } from '../../src/cli/program';
+
+describe('usage of the command line', () => {
+  async function inProcess(args: readonly string[]) {
+    const written = { out: '', all: '' };
+    const out = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      written.out += String(text);
+      written.all += String(text);
+      return true;
+    });
+    const error = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      written.all += String(text);
+      return true;
+    });
+    const status = await runCommand(args);
+    out.mockRestore();
+    error.mockRestore();
+    return { status, ...written };
+  }
+
+  it.each([
+    [[]],
+    [['keys']],
+    [['nothing']],
+    [['keys', 'make']],
+    [['keys', 'create']],
+    [['keys', 'create', '--account', '']],
+    [['keys', 'create', '--account', 'a\u0007b']],
+    [['keys', 'create', '--account', 'x', '--plan', 'gold']],
+    [['keys', 'create', '--account', 'x', '--plan', 'enterprise']],
+    [['keys', 'create', '--account', 'x', '--plan', 'enterprise', '--per-minute', '5']],
+    [['keys', 'create', '--account', 'x', '--per-day', '5']],
+    [['keys', 'create', '--account', 'x', '--plan', 'pro', '--per-minute', '5', '--per-day', '5']],
+    [['keys', 'create', '--account', 'x', '--scopes', 'pets:eat']],
+    [['keys', 'create', '--account', 'x', '--scopes', '']],
+    [['keys', 'create', '--account', 'x', '--expires', '90']],
+    [['keys', 'create', '--account', 'x', '--expires', '0d']],
+    [['keys', 'create', '--account', 'x', '--unknown']],
+    [['keys', 'create', 'extra', '--account', 'x']],
+    [['keys', 'revoke']],
+    [['db', 'status', 'now']],
+    [['accounts', 'set-plan', 'x']],
+    [['accounts', 'set-plan', '--plan', 'pro']],
+    [['accounts', 'set-plan', 'x', '--plan', 'enterprise']],
+    [['accounts', 'set-plan', 'x', '--plan', 'pro', '--per-day', '5']],
+    [['keys', 'unban']],
+  ])('wrong usage is status 2, says why and changes nothing: %j', async (args) => {
+    const { status, out, all } = await inProcess(args);
+    expect({ status, out }).toEqual({ status: 2, out: '' });
+    expect(all).not.toBe('');
+  });
+
+  it('help that was asked for is status 0', async () => {
+    for (const args of [['--help'], ['keys', '--help'], ['keys', 'create', '--help'], ['help']]) {
+      expect(await inProcess(args)).toMatchObject({
+        status: 0,
+        out: expect.stringContaining('Usage: animal-store'),
+      });
+    }
+  });
+});

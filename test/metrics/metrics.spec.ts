@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PlanChoice } from '../../src/auth';
+import { startApp, type TestApp } from '../support/app';
+import { aNewPet } from '../support/factories';
+import { send } from '../support/http';
+import { metricsUrl, scrape, valueOf } from '../support/metrics';
+
+const DURATIONS = 'animal_store_http_request_duration_seconds_count';
+const TINY: PlanChoice = { plan: 'enterprise', perMinute: 2, perDay: 100 };
+/** Far from any number that a metric holds by chance. */
+const ID = '8070605040302010';
+
+describe('metrics', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ metricsPort: 0, rateLimitBanAfter: 1, databasePoolSize: 2 });
+  });
+  afterAll(() => app.close());
+
+  /** By how much each series grows while `work` runs. */
+  async function growth(work: () => Promise<unknown>, ...series: string[]): Promise<number[]> {
+    const before = await scrape(app);
+    await work();
+    // The service records an answer when it is sent, which can be a moment after it was received.
+    await sleep(20);
+    const after = await scrape(app);
+    return series.map((each) => (valueOf(after, each) ?? 0) - (valueOf(before, each) ?? 0));
+  }
+
+  it('GET /metrics answers in the text format of Prometheus, HEAD without the body', async () => {
+    const answer = await scrape(app);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(answer.text).toMatch(/^# HELP animal_store_/m);
+    expect(answer.text).toMatch(/^# TYPE animal_store_http_request_duration_seconds histogram$/m);
+    expect(await send(metricsUrl(app), 'HEAD', '/metrics')).toMatchObject({ status: 200, text: '' });
+    expect((await send(metricsUrl(app), 'GET', '/metrics?name=x')).status).toBe(200);
+  });
+
+  it('request durations count by route pattern, method and status', async () => {
+    const grown = await growth(
+      async () => {
+        await app.get('/v1/pets');
+        await app.get('/v1/pets?limit=1');
+        await app.get(`/v1/pets/${ID}`);
+        await app.post('/v1/pets', aNewPet());
+        await app.get('/livez');
+      },
+      `${DURATIONS}{route="/v1/pets",method="GET",status="200"}`,
+      `${DURATIONS}{route="/v1/pets/:petId",method="GET",status="404"}`,
+      `${DURATIONS}{route="/v1/pets",method="POST",status="201"}`,
+      `${DURATIONS}{route="/livez",method="GET",status="200"}`,
+    );
+    expect(grown).toEqual([2, 1, 1, 1]);
+  });
+
+  it('addresses without a route are the route none, and unusual methods the method other', async () => {
+    const grown = await growth(
+      async () => {
+        await app.get('/v1/nothing/here');
+        await app.get('/%ff');
+        await app.send('PROPFIND', '/v1/pets');
+        await app.send('UNLOCK', '/v1/pets');
+      },
+      `${DURATIONS}{route="none",method="GET",status="404"}`,
+      `${DURATIONS}{route="none",method="GET",status="400"}`,
+      `${DURATIONS}{route="/v1/pets",method="other",status="405"}`,
+    );
+    expect(grown).toEqual([1, 1, 2]);
+  });
+
+  it('request durations are measured in seconds', async () => {
+    const { database } = app;
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE pets');
+    const series = '{route="/v1/pets",method="POST",status="201"}';
+    const [seconds = 0] = await growth(async () => {
+      const posted = app.post('/v1/pets', aNewPet());
+      await sleep(300);
+      await database.query('COMMIT');
+      await posted;
+    }, `animal_store_http_request_duration_seconds_sum${series}`);
+    expect(seconds).toBeGreaterThan(0.25);
+    expect(seconds).toBeLessThan(5);
+  });
+
+  it('refusals count by error code, whoever refused', async () => {
+    const grown = await growth(
+      async () => {
+        await app.get('/v1/pets', { key: undefined });
+        await app.get('/v1/pets', { key: 'wrong' });
+        await app.get('/v1/pets?limit=0');
+        await app.post('/v1/pets', '{');
+        await app.get('/v1/pets');
+      },
+      ...['missing_api_key', 'invalid_api_key', 'validation_failed', 'malformed_json', 'internal_error'].map(
+        (code) => `animal_store_refusals_total{code="${code}"}`,
+      ),
+    );
+    expect(grown).toEqual([1, 1, 1, 1, 0]);
+  });
+
+  it('decisions count by plan and verdict, and a ban once, when it begins', async () => {
+    const { key } = await app.createKey({ choice: TINY });
+    const decision = (plan: string, verdict: string) =>
+      `animal_store_rate_limit_decisions_total{plan="${plan}",verdict="${verdict}"}`;
+    const grown = await growth(
+      async () => {
+        for (let sent = 0; sent < 3; sent += 1) await app.get('/v1/pets', { key });
+        app.clock.advance({ seconds: 2 });
+        await app.get('/v1/pets', { key });
+        await app.get('/v1/pets', { key });
+        await app.get('/v1/pets', { key: undefined });
+        await app.get('/livez', { key: undefined });
+        await app.get('/v1/pets');
+      },
+      decision('enterprise', 'admitted'),
+      decision('enterprise', 'limited'),
+      decision('enterprise', 'banned'),
+      decision('anonymous', 'admitted'),
+      decision('business', 'admitted'),
+      'animal_store_bans_total',
+    );
+    expect(grown).toEqual([2, 1, 2, 1, 1, 1]);
+  });
+
+  it('the pool shows its size, its connections in use and idle, and who waits for one', async () => {
+    const { database } = app;
+    const pool = async () => {
+      const answer = await scrape(app);
+      return {
+        size: valueOf(answer, 'animal_store_database_pool_size'),
+        inUse: valueOf(answer, 'animal_store_database_pool_connections{state="in_use"}'),
+        idle: valueOf(answer, 'animal_store_database_pool_connections{state="idle"}'),
+        waiting: valueOf(answer, 'animal_store_database_pool_waiting_requests'),
+      };
+    };
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE pets');
+    const requests = Array.from({ length: 5 }, () => app.get('/v1/pets'));
+    await sleep(200);
+    const busy = await pool();
+    await database.query('COMMIT');
+    await Promise.all(requests);
+    expect(busy).toEqual({ size: 2, inUse: 2, idle: 0, waiting: expect.any(Number) });
+    // The counters of the limit are saved every second, and may wait too.
+    expect(busy.waiting).toBeGreaterThanOrEqual(3);
+    await until(async () => (await pool()).idle === 2);
+    expect(await pool()).toEqual({ size: 2, inUse: 0, idle: 2, waiting: 0 });
+  });
+
+  it('calls of a deprecated operation count by account and route; other calls and strangers do not', async () => {
+    const { key } = await app.createKey({ account: 'old client' });
+    const grown = await growth(async () => {
+      await app.get(`/v1/pets/${ID}`, { key });
+      await app.send('HEAD', `/v1/pets/${ID}`, { key });
+      await app.get('/v1/pets', { key });
+      await app.get(`/v1/pets/${ID}`, { key: undefined });
+    }, 'animal_store_deprecated_calls_total{account="old client",route="/v1/pets/:petId"}');
+    expect(grown).toEqual([2]);
+    expect((await scrape(app)).text).not.toMatch(/deprecated_calls_total\{[^}]*route="\/v1\/pets"/);
+  });
+
+  it('the delay of the event loop and the memory of the process are there', async () => {
+    const answer = await scrape(app);
+    expect(valueOf(answer, 'animal_store_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    expect(valueOf(answer, 'animal_store_process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+  });
+
+  it('no metric holds a key, its id, an id of an animal, or anything else that a client sent', async () => {
+    const { key, id } = await app.createKey();
+    await app.get(`/v1/pets/${ID}`, { key, headers: { 'x-request-id': 'chosen', 'user-agent': 'chosen' } });
+    await app.get(`/v1/pets?cursor=chosen&key=${key}`, { key });
+    await app.get(`/v1/${key}/chosen`);
+    await app.post('/v1/pets', aNewPet({ name: 'chosen' }), { key });
+    await sleep(20);
+    const { text } = await scrape(app);
+    for (const secret of [key, key.slice(-10), id, ID, 'chosen']) expect(text).not.toContain(secret);
+  });
+
+  it('of two applications in one process each counts its own', async () => {
+    const other = await startApp({ metricsPort: 0 });
+    const series = `${DURATIONS}{route="/livez",method="GET",status="200"}`;
+    const before = valueOf(await scrape(app), series);
+    await other.get('/livez');
+    await sleep(20);
+    expect(valueOf(await scrape(other), series)).toBe(1);
+    expect(valueOf(await scrape(app), series)).toBe(before);
+    await other.close();
+  });
+});
+
+/** Looks again and again until the condition holds, for 5 s at most. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('waited in vain');
+    await sleep(20);
+  }
+}

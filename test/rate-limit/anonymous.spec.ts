@@ -1,0 +1,99 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { send, sendRaw, type Answer } from '../support/http';
+
+const BUDGET = 20;
+
+const shown = ({ headers }: Answer) =>
+  ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
+
+describe('requests without a valid key', () => {
+  let app: TestApp;
+  beforeEach(async () => {
+    app = await startApp({ rateLimitAnonymousPerMinute: BUDGET, trustProxy: ['127.0.0.1'] });
+  });
+  afterEach(() => app.close());
+
+  const from = (address: string, options: object = {}) =>
+    app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': address }, ...options });
+
+  it('are 401 up to the budget of their address, then 429, then 401 again in the next minute', async () => {
+    const end = app.clock.now() / 1_000 + 60;
+    for (let at = 1; at <= BUDGET; at += 1) {
+      const answer = await from('192.0.2.1', at % 2 === 0 ? { key: 'nonsense' } : {});
+      expectError(answer, 401, at % 2 === 0 ? 'invalid_api_key' : 'missing_api_key');
+      expect(shown(answer)).toEqual([BUDGET, BUDGET - at, end]);
+      expect(answer.headers['ratelimit-policy']).toBe(`"minute";q=${BUDGET};w=60`);
+    }
+    const refused = await from('192.0.2.1');
+    expectError(refused, 429, 'rate_limit_exceeded');
+    expect(shown(refused)).toEqual([BUDGET, 0, end]);
+    expect(refused.headers['retry-after']).toBe('60');
+    app.clock.advance({ seconds: 60 });
+    expectError(await from('192.0.2.1'), 401, 'missing_api_key');
+  });
+
+  it('never cost a valid key from the same address anything, nor it them', async () => {
+    await Promise.all(Array.from({ length: 5 * BUDGET }, () => from('192.0.2.2')));
+    const answer = await from('192.0.2.2', { key: app.key });
+    expect(answer.status).toBe(200);
+    expect(shown(answer).slice(0, 2)).toEqual([1_000, 999]);
+    expectError(await from('192.0.2.2'), 429, 'rate_limit_exceeded');
+    await Promise.all(Array.from({ length: 3 * BUDGET }, () => from('192.0.2.3', { key: app.key })));
+    expect(shown(await from('192.0.2.3'))[1]).toBe(BUDGET - 1);
+  });
+
+  it('count by IPv6 /64 and by IPv4 address, however that is written', async () => {
+    const remaining = async (address: string) => shown(await from(address))[1];
+    expect(await remaining('2001:db8:0:1::1')).toBe(BUDGET - 1);
+    expect(await remaining('2001:db8:0:1:ffff::2')).toBe(BUDGET - 2);
+    expect(await remaining('2001:db8:0:2::1')).toBe(BUDGET - 1);
+    expect(await remaining('192.0.2.9')).toBe(BUDGET - 1);
+    expect(await remaining('::ffff:192.0.2.9')).toBe(BUDGET - 2);
+    expect(await remaining('192.0.2.10')).toBe(BUDGET - 1);
+  });
+
+  it('an expired and a revoked key count as none', async () => {
+    const { key } = await app.createKey({ expiresAt: new Date(app.clock.now()) });
+    const answer = await from('192.0.2.4', { key });
+    expectError(answer, 401, 'expired_api_key');
+    expect(shown(answer)).toEqual([BUDGET, BUDGET - 1, expect.any(Number)]);
+  });
+
+  it('what is charged to nobody shows the window of its address as it stands', async () => {
+    await from('192.0.2.5');
+    await from('192.0.2.5');
+    for (const path of ['/livez', '/docs', '/nothing', `/v1/pets?x=${'x'.repeat(9_000)}`]) {
+      const answer = await app.get(path, { key: undefined, headers: { 'x-forwarded-for': '192.0.2.5' } });
+      expect(shown(answer).slice(0, 2)).toEqual([BUDGET, BUDGET - 2]);
+    }
+    const broken = await sendRaw(app.url, 'broken\r\n\r\n');
+    expect(broken).toMatch(
+      new RegExp(
+        `X-RateLimit-Limit: ${BUDGET}\r\nX-RateLimit-Remaining: ${BUDGET}\r\nX-RateLimit-Reset: \\d+\r\n`,
+      ),
+    );
+  });
+});
+
+describe('X-Forwarded-For', () => {
+  it('counts only from a trusted proxy', async () => {
+    const app = await startApp({ rateLimitAnonymousPerMinute: 2 });
+    const from = (address: string) =>
+      send(app.url, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': address } });
+    expectError(await from('192.0.2.1'), 401, 'missing_api_key');
+    expectError(await from('192.0.2.2'), 401, 'missing_api_key');
+    expectError(await from('192.0.2.3'), 429, 'rate_limit_exceeded');
+    await app.close();
+  });
+
+  it('of a chain the last address that is no trusted proxy counts, so clients cannot choose theirs', async () => {
+    const app = await startApp({ rateLimitAnonymousPerMinute: 2, trustProxy: ['127.0.0.1', '10.0.0.0/8'] });
+    const from = (chain: string) =>
+      send(app.url, 'GET', '/v1/pets', { headers: { 'x-forwarded-for': chain } });
+    expectError(await from('198.51.100.1, 192.0.2.1'), 401, 'missing_api_key');
+    expectError(await from('198.51.100.2, 192.0.2.1, 10.1.2.3'), 401, 'missing_api_key');
+    expectError(await from('198.51.100.3, 192.0.2.1'), 429, 'rate_limit_exceeded');
+    await app.close();
+  });
+});

@@ -1,0 +1,164 @@
+import { ApiKeysService } from '../../src/auth';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+
+const BAN_AFTER = 5;
+const BAN_SECONDS = 300;
+
+describe('bans', () => {
+  let app: TestApp;
+  let key: string;
+  let id: string;
+  const choice = { plan: 'enterprise', perMinute: 2, perDay: 1_000_000 } as const;
+
+  beforeEach(async () => {
+    app = await startApp({ rateLimitBanAfter: BAN_AFTER, rateLimitBanSeconds: BAN_SECONDS });
+    ({ key, id } = await app.createKey({ account: 'banned', choice }));
+  });
+  afterEach(() => app.close());
+
+  const ask = async (with_: string = key) => {
+    const { status, headers, text } = await app.get('/v1/pets', { key: with_ });
+    const code = status === 429 ? (JSON.parse(text) as { code: string }).code : String(status);
+    return {
+      code,
+      retryAfter: Number(headers['retry-after']),
+      remaining: Number(headers['x-ratelimit-remaining']),
+      reset: Number(headers['x-ratelimit-reset']),
+    };
+  };
+  /** Uses the minute up, is refused once, and comes back `strikes` times too early. */
+  async function hammer(strikes: number): Promise<string[]> {
+    const codes = [];
+    for (let at = 0; at < 3; at += 1) codes.push((await ask()).code);
+    app.clock.advance({ seconds: 2 });
+    for (let at = 0; at < strikes; at += 1) codes.push((await ask()).code);
+    return codes;
+  }
+  const nowSeconds = () => Math.ceil(app.clock.now() / 1_000);
+
+  it('a key that keeps coming back too early is banned by its last strike, for the promised time', async () => {
+    const codes = await hammer(BAN_AFTER);
+    expect(codes.slice(0, 3)).toEqual(['200', '200', 'rate_limit_exceeded']);
+    expect(codes.slice(3)).toEqual([
+      ...Array<string>(BAN_AFTER - 1).fill('rate_limit_exceeded'),
+      'api_key_banned',
+    ]);
+    const end = nowSeconds() + BAN_SECONDS;
+    expect(await ask()).toEqual({
+      code: 'api_key_banned',
+      retryAfter: BAN_SECONDS,
+      remaining: 0,
+      reset: end,
+    });
+    app.clock.advance({ seconds: BAN_SECONDS - 0.5 });
+    expect(await ask()).toEqual({ code: 'api_key_banned', retryAfter: 1, remaining: 0, reset: end });
+    app.clock.advance({ seconds: 0.5 });
+    expect((await ask()).code).toBe('200');
+  });
+
+  it('429 api_key_banned is an Error body that says when the ban ends', async () => {
+    await hammer(BAN_AFTER);
+    const answer = await app.get('/v1/pets', { key });
+    expectError(answer, 429, 'api_key_banned');
+    expect(answer.json.message).toContain('300 s');
+  });
+
+  it('another ban within 24 h lasts six times as long, and never longer', async () => {
+    await hammer(BAN_AFTER);
+    app.clock.advance({ seconds: BAN_SECONDS });
+    expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
+    expect((await ask()).retryAfter).toBe(6 * BAN_SECONDS);
+    app.clock.advance({ seconds: 6 * BAN_SECONDS });
+    expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
+    expect((await ask()).retryAfter).toBe(6 * BAN_SECONDS);
+    app.clock.advance({ seconds: 86_401 });
+    expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
+    expect((await ask()).retryAfter).toBe(BAN_SECONDS);
+  });
+
+  it('a client that heeds Retry-After is never banned', async () => {
+    for (let round = 0; round < 3 * BAN_AFTER; round += 1) {
+      for (let at = 0; at < 2; at += 1) expect((await ask()).code).toBe('200');
+      const refused = await ask();
+      expect(refused.code).toBe('rate_limit_exceeded');
+      app.clock.advance({ seconds: refused.retryAfter });
+    }
+  });
+
+  it('a client that sends 1,200 at once is not banned', async () => {
+    await Promise.all(Array.from({ length: 1_200 }, () => ask()));
+    app.clock.advance({ seconds: 60 });
+    expect((await ask()).code).toBe('200');
+  });
+
+  it('refusals during a ban are no strikes, and do not prolong it', async () => {
+    await hammer(BAN_AFTER);
+    for (let at = 0; at < 10 * BAN_AFTER; at += 1) await ask();
+    app.clock.advance({ seconds: BAN_SECONDS });
+    expect((await ask()).code).toBe('200');
+    expect((await hammer(1)).at(-1)).toBe('rate_limit_exceeded');
+  });
+
+  it('strikes count for five minutes', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      expect((await hammer(BAN_AFTER - 1)).at(-1)).toBe('rate_limit_exceeded');
+      app.clock.advance({ seconds: 301 });
+    }
+    expect((await hammer(BAN_AFTER - 2)).at(-1)).toBe('rate_limit_exceeded');
+    app.clock.advance({ seconds: 60 });
+    expect((await hammer(2)).at(-1)).toBe('api_key_banned');
+  });
+
+  it("the account's other keys go on, within the windows that they share", async () => {
+    const { key: other } = await app.createKey({ account: 'banned', choice: undefined });
+    await hammer(BAN_AFTER);
+    expect((await ask(other)).code).toBe('rate_limit_exceeded');
+    app.clock.advance({ seconds: 60 });
+    expect((await ask(other)).code).toBe('200');
+    expect((await ask()).code).toBe('api_key_banned');
+  });
+
+  it('keys unban lifts a ban within 5 s, and the next one is as short as a first', async () => {
+    await hammer(BAN_AFTER);
+    await app.nest.get(ApiKeysService, { strict: false }).unban(id);
+    app.clock.advance({ seconds: 5 });
+    expect((await ask()).code).toBe('rate_limit_exceeded');
+    app.clock.advance({ seconds: 60 });
+    expect((await ask()).code).toBe('200');
+    app.clock.advance({ seconds: 60 });
+    expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
+    expect((await ask()).retryAfter).toBe(BAN_SECONDS);
+  });
+
+  it('a ban survives a restart, and counts as the earlier one afterwards; keys list shows it while it runs', async () => {
+    await hammer(BAN_AFTER);
+    await app.restart();
+    expect((await ask()).code).toBe('api_key_banned');
+    const listed = async () => {
+      const keys = await app.nest.get(ApiKeysService, { strict: false }).list('banned');
+      return keys.map(({ bannedUntil }) => bannedUntil?.getTime());
+    };
+    expect(await listed()).toEqual([app.clock.now() + BAN_SECONDS * 1_000]);
+    app.clock.advance({ seconds: BAN_SECONDS });
+    expect(await listed()).toEqual([undefined]);
+    expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
+    expect((await ask()).retryAfter).toBe(6 * BAN_SECONDS);
+  });
+});
+
+describe('bans switched off', () => {
+  it.each([{ rateLimitBanAfter: 0 }, { rateLimitBanSeconds: 0, rateLimitBanAfter: 2 }])(
+    '%j bans nobody',
+    async (settings) => {
+      const app = await startApp(settings);
+      const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
+      await app.get('/v1/pets', { key });
+      for (let at = 0; at < 150; at += 1) {
+        expectError(await app.get('/v1/pets', { key }), 429, 'rate_limit_exceeded');
+        app.clock.advance({ seconds: 0.3 });
+      }
+      await app.close();
+    },
+  );
+});

@@ -1,0 +1,167 @@
+import { AccountsService } from '../../src/auth';
+import { startApp, type TestApp } from '../support/app';
+import { connectAdmin } from '../support/database';
+import type { Answer } from '../support/http';
+import { send, sendRaw } from '../support/http';
+
+/**
+ * One way to each code that a running service of this version can answer. 500 and 503 come last: they break it.
+ * `expectation_failed`, `order_not_found`, `pet_not_available`, `invalid_transition` and the idempotency codes have
+ * no way to them yet.
+ */
+describe('the headers of the limit', () => {
+  const ORIGIN = 'https://shop.example';
+  let app: TestApp;
+  let enterprise: { key: string };
+  beforeAll(async () => {
+    app = await startApp({
+      corsOrigins: [ORIGIN],
+      rateLimitBanAfter: 2,
+      requestTimeoutMs: 300,
+      headersTimeoutMs: 200,
+    });
+    enterprise = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
+  });
+  afterAll(() => app.close());
+
+  const key = async (request: Parameters<TestApp['createKey']>[0]) => (await app.createKey(request)).key;
+  const expired = () => key({ expiresAt: new Date(app.clock.now()) });
+  async function revoked(): Promise<string> {
+    const made = await app.createKey();
+    await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [made.id]);
+    return made.key;
+  }
+  async function banned(): Promise<Answer> {
+    const options = { key: await key({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } }) };
+    for (let at = 0; at < 5; at += 1) {
+      await app.get('/v1/pets', options);
+      app.clock.advance({ seconds: 2 });
+    }
+    return app.get('/v1/pets', options);
+  }
+  async function daily(): Promise<Answer> {
+    const options = { key: await key({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } }) };
+    await app.get('/v1/pets', options);
+    return app.get('/v1/pets', options);
+  }
+  const preflight = { origin: ORIGIN, 'access-control-request-method': 'POST' };
+
+  const answers: [status: number, code: string, ask: () => Promise<Answer>][] = [
+    [200, 'list', () => app.get('/v1/pets')],
+    [200, 'orders', () => app.get('/v1/store/orders')],
+    [200, 'health', () => app.get('/livez', { key: undefined })],
+    [201, 'created', () => app.post('/v1/pets', { name: 'Rex', categoryId: 1 })],
+    [204, 'preflight', () => send(app.url, 'OPTIONS', '/v1/pets', { headers: preflight })],
+    [302, 'front page', () => app.get('/', { key: undefined })],
+    [400, 'malformed_request', () => app.get('/v1/%ff')],
+    [400, 'malformed_json', () => app.post('/v1/pets', '{')],
+    [400, 'validation_failed', () => app.post('/v1/pets', {})],
+    [400, 'invalid_cursor', () => app.get('/v1/pets?cursor=x')],
+    [401, 'missing_api_key', () => app.get('/v1/pets', { key: undefined })],
+    [401, 'invalid_api_key', () => app.get('/v1/pets', { key: 'x' })],
+    [401, 'expired_api_key', async () => app.get('/v1/pets', { key: await expired() })],
+    [401, 'revoked_api_key', async () => app.get('/v1/pets', { key: await revoked() })],
+    [
+      403,
+      'insufficient_scope',
+      async () => app.get('/v1/pets', { key: await key({ scopes: ['orders:read'] }) }),
+    ],
+    [404, 'pet_not_found', () => app.get('/v1/pets/9999')],
+    [404, 'route_not_found', () => app.get('/v1/nothing')],
+    [404, 'route_not_found', () => app.get('/nothing', { key: undefined })],
+    [405, 'method_not_allowed', () => app.send('DELETE', '/v1/pets')],
+    [413, 'payload_too_large', () => app.post('/v1/pets', 'x'.repeat(70_000))],
+    [414, 'uri_too_long', () => app.get(`/v1/pets?x=${'x'.repeat(9_000)}`)],
+    [
+      415,
+      'unsupported_media_type',
+      () => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
+    ],
+    [
+      429,
+      'rate_limit_exceeded',
+      async () => (await app.get('/v1/pets', enterprise)) && app.get('/v1/pets', enterprise),
+    ],
+    [429, 'daily_quota_exceeded', daily],
+    [429, 'api_key_banned', banned],
+  ];
+
+  const HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+
+  function expectHeaders({ headers }: Pick<Answer, 'headers'>): void {
+    for (const name of HEADERS)
+      expect({ name, value: headers[name] }).toEqual({ name, value: expect.stringMatching(/^\d+$/) });
+    expect(headers['ratelimit-policy']).toMatch(/^"minute";q=\d+;w=60/);
+    expect(headers['ratelimit']).toMatch(/^"minute";r=\d+;t=\d+/);
+  }
+
+  it.each(answers)('stand, as integers, on %i %s', async (status, code, ask) => {
+    const answer = await ask();
+    expect(answer.status).toBe(status);
+    expect(status < 400 || answer.json.code === code).toBe(true);
+    expectHeaders(answer);
+  });
+
+  it.each([
+    ['HTTP/1.1 400', 'broken\r\n\r\n'],
+    ['HTTP/1.1 431', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['HTTP/1.1 408', 'GET / HTTP/1.1\r\n'],
+  ])('stand on %s, which the HTTP parser gives', async (start, bytes) => {
+    const answer = await sendRaw(app.url, bytes);
+    expect(answer.startsWith(start)).toBe(true);
+    const headers = Object.fromEntries(
+      [...answer.split('\r\n\r\n')[0]!.matchAll(/^([\w-]+): (.*)$/gm)].map(([, name, value]) => [
+        name!.toLowerCase(),
+        value!.trim(),
+      ]),
+    );
+    expectHeaders({ headers });
+  });
+
+  it('stand on 500 internal_error', async () => {
+    await app.database.query('ALTER TABLE pets RENAME TO lost');
+    const answer = await app.get('/v1/pets');
+    await app.database.query('ALTER TABLE lost RENAME TO pets');
+    expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+    expect(answer.text).not.toContain('pets');
+    expectHeaders(answer);
+  });
+
+  it('stand on 503 service_unavailable, whether or not the key could be looked up', async () => {
+    const name = new URL(app.database.url).pathname.slice(1);
+    const admin = await connectAdmin();
+    await app.get('/v1/pets');
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const known = await app.get('/v1/pets');
+    app.clock.advance({ seconds: 5 });
+    const unknown = await app.get('/v1/pets');
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    await admin.end();
+    for (const answer of [known, unknown]) {
+      expect(answer).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
+      expectHeaders(answer);
+    }
+  });
+});
+
+describe('a change of plan', () => {
+  it('is in force within 5 s; what was used stays used, and Remaining is never negative', async () => {
+    const app = await startApp();
+    const custom = { perMinute: null, perDay: null };
+    const { key } = await app.createKey({ account: 'moving', choice: { plan: 'pro', ...custom } });
+    const shown = async () => {
+      const { headers } = await app.get('/v1/pets', { key });
+      return [Number(headers['x-ratelimit-limit']), Number(headers['x-ratelimit-remaining'])];
+    };
+    for (let at = 0; at < 80; at += 1) await shown();
+    const accounts = app.nest.get(AccountsService, { strict: false });
+    await accounts.setPlan('moving', { plan: 'free', ...custom });
+    app.clock.advance({ seconds: 5 });
+    expect(await shown()).toEqual([60, 0]);
+    await accounts.setPlan('moving', { plan: 'business', ...custom });
+    app.clock.advance({ seconds: 5 });
+    expect(await shown()).toEqual([1_000, 919]);
+    await app.close();
+  });
+});

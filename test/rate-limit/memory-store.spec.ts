@@ -1,0 +1,50 @@
+import { readConfig } from '../../src/config/config';
+import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
+import { TestClock } from '../support/clock';
+import { storeContract } from './store.contract';
+
+function create(settings: Record<string, string> = {}) {
+  const clock = new TestClock();
+  return { clock, store: new MemoryRateLimitStore(clock, readConfig(settings)) };
+}
+
+storeContract('the memory store', create);
+
+describe('the memory store', () => {
+  it('holds nothing of owners whose windows have ended, nor of keys that nothing is held against', () => {
+    const { clock, store } = create({ RATE_LIMIT_BAN_AFTER: '3' });
+    for (let at = 0; at < 1_000; at += 1) {
+      const key = { id: `key ${at}`, unbannedAt: 0 };
+      for (let time = 0; time < 6; time += 1) {
+        store.take({ owner: `account:${at}`, limits: { perMinute: 1, perDay: 9 }, key });
+        store.take({ owner: `ip:${at}`, limits: { perMinute: 1 } });
+        clock.advance({ seconds: 0.001 });
+      }
+    }
+    clock.advance({ seconds: 3 });
+    for (let at = 0; at < 1_000; at += 1) {
+      const key = { id: `key ${at}`, unbannedAt: 0 };
+      store.take({ owner: `account:${at}`, limits: { perMinute: 1, perDay: 9 }, key });
+    }
+    expect(store.sizes()).toEqual({ owners: 2_000, keys: 1_000 });
+    clock.advance({ seconds: 2 * 86_400 });
+    store.sweep();
+    expect(store.sizes()).toEqual({ owners: 0, keys: 0 });
+  });
+
+  it('a clock that is set back makes no window longer, and admits none too many', () => {
+    const { clock, store } = create();
+    const charge = { owner: 'account:1', limits: { perMinute: 3, perDay: 100 } };
+    store.take(charge);
+    clock.advance({ seconds: -3_600 });
+    expect(store.take(charge).windows.minute).toEqual({
+      limit: 3,
+      remaining: 1,
+      resetAt: clock.now() + 60_000,
+    });
+    store.take(charge);
+    expect(store.take(charge).verdict).toBe('limited');
+    clock.advance({ seconds: 60 });
+    expect(store.take(charge).verdict).toBe('admitted');
+  });
+});

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp } from '../../src/app';
+import { readConfig } from '../../src/config/config';
+import { createLogger } from '../../src/logging/logger';
+import { startApp, type TestApp } from '../support/app';
+import type { Answer } from '../support/http';
+
+const shown = ({ headers }: Answer) =>
+  ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
+const day = ({ headers }: Answer) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
+
+jest.setTimeout(30_000);
+
+/** Looks again and again until the condition holds, for 10 s at most. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('waited in vain');
+    await sleep(20);
+  }
+}
+
+describe('counters without Redis', () => {
+  let app: TestApp;
+  beforeEach(async () => {
+    app = await startApp({ rateLimitAnonymousPerMinute: 100 });
+  });
+  afterEach(() => app.close());
+
+  it('a clean stop loses nothing of minute, day and address', async () => {
+    for (let at = 0; at < 7; at += 1) await app.get('/v1/pets');
+    for (let at = 0; at < 3; at += 1) await app.get('/v1/pets', { key: undefined });
+    const before = await app.get('/v1/pets');
+    await app.restart();
+    const after = await app.get('/v1/pets');
+    expect(shown(after)).toEqual([1_000, shown(before)[1]! - 1, shown(before)[2]]);
+    expect(day(after)).toBe(day(before) - 1);
+    expect(shown(await app.get('/v1/pets', { key: undefined }))[1]).toBe(96);
+  });
+
+  it('are written within a second of the request, so that a crash loses no more', async () => {
+    await app.get('/v1/pets');
+    await until(async () => {
+      const rows = await app.database.query<{ used: number }>(
+        'SELECT minute_used AS used FROM rate_limit_counters',
+      );
+      return rows.some(({ used }) => used === 1);
+    });
+    expect(await app.database.query('SELECT owner FROM rate_limit_counters')).toEqual([
+      { owner: expect.stringMatching(/^account:\d+$/) },
+    ]);
+  });
+
+  it('count on while the database is away, and are saved when it is back', async () => {
+    await app.get('/v1/pets');
+    await app.database.query('ALTER TABLE rate_limit_counters RENAME TO away');
+    for (let at = 0; at < 4; at += 1) expect((await app.get('/v1/pets')).status).toBe(200);
+    await until(() => app.log.some((line) => line.includes('cannot be saved')));
+    await app.database.query('ALTER TABLE away RENAME TO rate_limit_counters');
+    await until(() => app.log.some((line) => line.includes('are saved again')));
+    await app.restart();
+    expect(shown(await app.get('/v1/pets'))[1]).toBe(1_000 - 6);
+    expect(app.log.filter((line) => line.includes('cannot be saved'))).toHaveLength(1);
+  });
+
+  it('of windows that have ended are neither loaded nor kept', async () => {
+    await app.get('/v1/pets');
+    app.clock.advance({ seconds: 86_400 });
+    await app.restart();
+    expect(shown(await app.get('/v1/pets'))[1]).toBe(999);
+    await until(async () => (await app.database.query('SELECT 1 FROM rate_limit_counters')).length === 1);
+  });
+
+  it('a second instance on the same database is warned of, a restart is not', async () => {
+    await app.restart();
+    // Nest's Logger is one for the whole process: the lines of both go where the later one logs.
+    const log: string[] = [];
+    const warnings = () => log.filter((line) => line.includes('without Redis'));
+    const config = { ...readConfig({}), databaseUrl: app.database.url };
+    const second = await createApp(config, createLogger(config, { write: (line) => log.push(line) }));
+    await until(() => warnings().length === 2);
+    await second.close();
+    await app.restart();
+    const saves = app.log.length;
+    await app.get('/v1/pets');
+    await until(async () => (await app.database.query('SELECT 1 FROM rate_limit_instances')).length === 1);
+    expect(app.log.slice(saves).filter((line) => line.includes('without Redis'))).toEqual([]);
+  });
+
+  it('a key that was used says when, to the minute, and costs its requests no query', async () => {
+    const { id, key } = await app.createKey();
+    app.clock.advance({ seconds: 77 });
+    await app.get('/v1/pets', { key });
+    await app.get('/v1/pets', { key });
+    await until(async () => {
+      const [row] = await app.database.query<{ at: Date | null }>(
+        'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
+        [id],
+      );
+      return row?.at?.getTime() === Math.floor(app.clock.now() / 60_000) * 60_000;
+    });
+    app.clock.advance({ seconds: 60 });
+    await app.get('/v1/pets', { key });
+    await app.restart();
+    const [row] = await app.database.query<{ at: Date }>(
+      'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
+      [id],
+    );
+    expect(row!.at.getTime()).toBe(Math.floor(app.clock.now() / 60_000) * 60_000);
+  });
+});

@@ -1,0 +1,170 @@
+import type { PlanChoice } from '../../src/auth';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import type { Answer } from '../support/http';
+
+const custom = { perMinute: null, perDay: null };
+const PLANS: [PlanChoice, number, number][] = [
+  [{ plan: 'free', ...custom }, 60, 1_000],
+  [{ plan: 'pro', ...custom }, 300, 10_000],
+  [{ plan: 'business', ...custom }, 1_000, 100_000],
+  [{ plan: 'enterprise', perMinute: 7, perDay: 20 }, 7, 20],
+];
+
+/** Limit, Remaining and Reset. */
+function shown({ headers }: Answer): number[] {
+  return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
+}
+
+describe('limits by plan', () => {
+  let app: TestApp;
+  beforeEach(async () => {
+    app = await startApp();
+  });
+  afterEach(() => app.close());
+
+  const keyOn = async (choice: PlanChoice) => (await app.createKey({ choice })).key;
+  const seconds = () => Math.ceil(app.clock.now() / 1_000);
+  const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z') / 1_000;
+
+  it.each(PLANS)(
+    '%j admits exactly its number in a minute, one after another, Remaining counting down by one',
+    async (choice, perMinute) => {
+      const key = await keyOn(choice);
+      const begin = seconds();
+      for (let remaining = perMinute - 1; remaining >= 0; remaining -= 1) {
+        const answer = await app.get('/v1/pets', { key });
+        expect([answer.status, ...shown(answer)]).toEqual([200, perMinute, remaining, begin + 60]);
+      }
+      const refused = await app.get('/v1/pets', { key });
+      expectError(refused, 429, 'rate_limit_exceeded');
+      expect(shown(refused)).toEqual([perMinute, 0, begin + 60]);
+      expect(Number(refused.headers['retry-after'])).toBe(60);
+    },
+  );
+
+  it.each(PLANS)(
+    '%j admits exactly its number of parallel requests over two routes together',
+    async (choice, perMinute) => {
+      const key = await keyOn(choice);
+      const answers = await Promise.all(
+        Array.from({ length: perMinute + 100 }, (_, at) =>
+          app.get(at % 2 === 0 ? '/v1/pets?limit=1' : '/v1/pets/1', { key }),
+        ),
+      );
+      const admitted = answers.filter(({ status }) => status !== 429);
+      expect(admitted).toHaveLength(perMinute);
+      expect(admitted.map((answer) => shown(answer)[1]).sort((a, b) => a! - b!)).toEqual(
+        Array.from({ length: perMinute }, (_, at) => at),
+      );
+    },
+  );
+
+  it('the minute begins with the first request counted in it, and is followed by a new one', async () => {
+    const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 100 });
+    app.clock.advance({ seconds: 41.5 });
+    const begin = app.clock.now() / 1_000;
+    expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, Math.ceil(begin + 60)]);
+    app.clock.advance({ seconds: 30 });
+    expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 0, Math.ceil(begin + 60)]);
+    app.clock.advance({ seconds: 29.999 });
+    const refused = await app.get('/v1/pets', { key });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    app.clock.advance({ seconds: 0.001 });
+    expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, Math.ceil(begin + 120)]);
+  });
+
+  it('Retry-After reaches Reset, and a client that heeds it is admitted', async () => {
+    const key = await keyOn({ plan: 'enterprise', perMinute: 1, perDay: 100 });
+    for (const wait of [0.25, 7.8, 0.001, 59.999]) {
+      app.clock.advance({ seconds: wait });
+      await app.get('/v1/pets', { key });
+      const refused = await app.get('/v1/pets', { key });
+      const retryAfter = Number(refused.headers['retry-after']);
+      expect(Math.floor(app.clock.now() / 1_000) + retryAfter).toBeGreaterThanOrEqual(shown(refused)[2]!);
+      app.clock.advance({ seconds: retryAfter });
+      expect((await app.get('/v1/pets', { key })).status).toBe(200);
+      app.clock.advance({ seconds: 60 });
+    }
+  });
+
+  it.each(PLANS)('%j admits exactly its number in a UTC day', async (choice, perMinute, perDay) => {
+    const { key } = await app.createKey({ choice });
+    await app.get('/v1/pets', { key });
+    // All but three of the day are used up before, as the database says when the service starts.
+    await app.restart(async () => {
+      await app.database.query('UPDATE rate_limit_counters SET day_used = $1, minute_ends_at = $2', [
+        perDay - 3,
+        new Date(app.clock.now()),
+      ]);
+    });
+    expect(shown(await app.get('/v1/pets', { key }))[1]).toBe(Math.min(perMinute - 1, 2));
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
+    expect(shown(await app.get('/v1/pets', { key }))).toEqual([perDay, 0, MIDNIGHT]);
+    const refused = await app.get('/v1/pets', { key });
+    expectError(refused, 429, 'daily_quota_exceeded');
+    expect(shown(refused)).toEqual([perDay, 0, MIDNIGHT]);
+    expect(Number(refused.headers['retry-after'])).toBe(12 * 3_600);
+    app.clock.advance({ seconds: 12 * 3_600 });
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
+  });
+
+  it('a request refused by one window uses neither', async () => {
+    const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 3 });
+    const day = (answer: Answer) => /"day";r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1];
+    await app.get('/v1/pets', { key });
+    await app.get('/v1/pets', { key });
+    for (let at = 0; at < 5; at += 1) expect(day(await app.get('/v1/pets', { key }))).toBe('1');
+    app.clock.advance({ seconds: 60 });
+    expect(day(await app.get('/v1/pets', { key }))).toBe('0');
+    for (let at = 0; at < 5; at += 1) {
+      const refused = await app.get('/v1/pets', { key });
+      expectError(refused, 429, 'daily_quota_exceeded');
+      expect(refused.headers['ratelimit']).toMatch(/^"minute";r=1;t=\d+, "day";r=0;t=\d+$/);
+    }
+  });
+
+  it('on 429 shows the exhausted window that resets last, else the one with the fewest left, of two alike the later', async () => {
+    const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 2 });
+    expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, MIDNIGHT]);
+    expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 0, MIDNIGHT]);
+    expectError(await app.get('/v1/pets', { key }), 429, 'daily_quota_exceeded');
+    // In the last minute of the day the minute resets later than the day.
+    const late = await keyOn({ plan: 'enterprise', perMinute: 1, perDay: 1 });
+    app.clock.advance({ seconds: 12 * 3_600 - 30 });
+    await app.get('/v1/pets', { key: late });
+    const refused = await app.get('/v1/pets', { key: late });
+    expectError(refused, 429, 'rate_limit_exceeded');
+    expect(shown(refused)).toEqual([1, 0, MIDNIGHT + 30]);
+  });
+
+  it('RateLimit-Policy and RateLimit tell of both windows at once', async () => {
+    const { headers } = await app.get('/v1/pets', { key: await keyOn({ plan: 'free', ...custom }) });
+    expect(headers['ratelimit-policy']).toBe('"minute";q=60;w=60, "day";q=1000;w=86400');
+    expect(headers['ratelimit']).toBe('"minute";r=59;t=60, "day";r=999;t=43200');
+  });
+
+  it('two keys of one account share its windows, two accounts do not', async () => {
+    const choice = { plan: 'enterprise', perMinute: 5, perDay: 100 } as const;
+    const first = await app.createKey({ account: 'shared', choice });
+    const second = await app.createKey({ account: 'shared', choice: undefined });
+    const other = await keyOn(choice);
+    expect(shown(await app.get('/v1/pets', first))[1]).toBe(4);
+    expect(shown(await app.get('/v1/pets', second))[1]).toBe(3);
+    expect(shown(await app.get('/v1/pets', { key: other }))[1]).toBe(4);
+  });
+
+  it('every answer to a valid key is counted, 400 to 415 alike; paths outside the API and preflights are not', async () => {
+    const { key } = app;
+    const remaining = async (answer: Promise<Answer>) => shown(await answer)[1];
+    expect(await remaining(app.get('/v1/pets', { key }))).toBe(999);
+    expect(await remaining(app.get('/v1/pets?limit=0', { key }))).toBe(998);
+    expect(await remaining(app.get('/v1/pets/9', { key }))).toBe(997);
+    expect(await remaining(app.get('/v1/nothing', { key }))).toBe(996);
+    expect(await remaining(app.send('DELETE', '/v1/pets', { key }))).toBe(995);
+    expect(await remaining(app.get('/v1/%ff', { key }))).toBe(994);
+    expect(await remaining(app.post('/v1/pets', '{', { key }))).toBe(993);
+    for (const path of ['/livez', '/nothing', '/docs', '/openapi.json']) await app.get(path, { key });
+    expect(await remaining(app.get('/v1/pets', { key }))).toBe(992);
+  });
+});

@@ -1,0 +1,31 @@
+import type { TestApp } from '../../support/app';
+
+/** An account with a key. */
+export interface Client {
+  readonly account: string;
+  readonly id: string;
+  readonly key: string;
+}
+
+export async function newClient(app: TestApp, account: string): Promise<Client> {
+  const { key } = await app.createKey({ account });
+  const [row] = await app.database.query<{ id: string }>('SELECT id FROM accounts WHERE name = $1', [
+    account,
+  ]);
+  return { account, id: row!.id, key };
+}
+
+/** Adds `count` orders of each account straight to the table, account by account in turn, as real ones would mix. */
+export async function fillOrders(
+  app: TestApp,
+  clients: readonly Client[],
+  count: number,
+  statuses: readonly string[] = ['placed'],
+): Promise<void> {
+  await app.database.query(
+    `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+     SELECT account, (SELECT max(id) FROM pets), ($3::text[])[1 + i % cardinality($3::text[])], now()
+     FROM generate_series(1, $2) AS i, unnest($1::bigint[]) AS account ORDER BY i, account`,
+    [clients.map(({ id }) => id), count, statuses],
+  );
+}
