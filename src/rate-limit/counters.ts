@@ -42,10 +42,10 @@ export function windowsOf({ minute, day }: Counters, { perMinute, perDay }: Owne
   };
 }
 
-/** When the last of the exhausted windows ends. */
-export function roomAgainAt({ minute, day }: Windows): number {
-  const exhausted = [minute, day].filter((usage) => usage?.remaining === 0);
-  return Math.max(...exhausted.map((usage) => usage?.resetAt ?? 0));
+/** Of the exhausted windows the one that resets last. */
+export function exhausted({ minute, day }: Windows): Usage {
+  if (day?.remaining !== 0) return minute;
+  return minute.remaining === 0 && minute.resetAt > day.resetAt ? minute : day;
 }
 
 /** A clock that was set back must not make a window longer than a new one would be. */

@@ -4,7 +4,7 @@ import { Clock } from '../clock';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import { admitted, type BanPolicy, isForgettable, type Offender, refused } from './bans';
-import { counted, type Counters, countersAt, hasRoom, roomAgainAt, windowsOf } from './counters';
+import { counted, type Counters, countersAt, exhausted, hasRoom, windowsOf } from './counters';
 import {
   type Charge,
   type Decision,
@@ -116,7 +116,7 @@ export class MemoryRateLimitStore extends RateLimitStore {
 
   private refuse(windows: Windows, now: number, keyId: string | undefined): Decision {
     if (keyId === undefined) return { verdict: 'limited', windows, now };
-    const offender = refused(this.offenders.get(keyId), now, roomAgainAt(windows), this.banPolicy);
+    const offender = refused(this.offenders.get(keyId), now, exhausted(windows).resetAt, this.banPolicy);
     this.offenders.set(keyId, offender);
     if (offender.bannedUntil <= now) return { verdict: 'limited', windows, now };
     this.changedKeys.add(keyId);

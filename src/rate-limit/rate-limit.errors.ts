@@ -1,5 +1,6 @@
 import { ApiError } from '../errors/api-error';
-import { exhausted, retryAfterSeconds } from './rate-limit.headers';
+import { exhausted } from './counters';
+import { retryAfterSeconds } from './rate-limit.headers';
 import type { Decision } from './rate-limit.store';
 
 /** The 429 of a decision that is no admission. */

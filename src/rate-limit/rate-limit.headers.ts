@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from './counters';
+import { DAY_MS, exhausted, MINUTE_MS } from './counters';
 import type { Decision, Usage, Windows } from './rate-limit.store';
 
 type Headers = Record<string, string>;
@@ -23,12 +23,6 @@ export function windowsHeaders(windows: Windows, now: number): Headers {
  */
 export function retryAfterSeconds(now: number, resetAt: number): number {
   return Math.max(1, seconds(resetAt) - Math.floor(now / 1_000));
-}
-
-/** Of the exhausted windows the one that resets last. */
-export function exhausted({ minute, day }: Windows): Usage {
-  if (day?.remaining !== 0) return minute;
-  return minute.remaining === 0 && minute.resetAt > day.resetAt ? minute : day;
 }
 
 /** The window with the fewest requests remaining; of two alike the one that resets later. */

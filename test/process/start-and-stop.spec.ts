@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/database/embedded';
 import { send, sendRaw } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
+import { until } from '../support/until';
 
 jest.setTimeout(60_000);
 
@@ -228,15 +228,6 @@ function asCurlWould(line: string) {
 }
 
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-
-/** Looks again and again until the condition holds, for 10 s at most. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('waited in vain');
-    await sleep(5);
-  }
-}
 
 /** True when nothing listens there any more. */
 function isRefused(url: string): Promise<boolean> {

@@ -1,24 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app';
 import { readConfig } from '../../src/config/config';
 import { createLogger } from '../../src/logging/logger';
 import { startApp, type TestApp } from '../support/app';
 import type { Answer } from '../support/http';
+import { until } from '../support/until';
 
 const shown = ({ headers }: Answer) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 const day = ({ headers }: Answer) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
 jest.setTimeout(30_000);
-
-/** Looks again and again until the condition holds, for 10 s at most. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('waited in vain');
-    await sleep(20);
-  }
-}
 
 describe('counters without Redis', () => {
   let app: TestApp;

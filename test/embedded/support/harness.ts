@@ -3,9 +3,10 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { EmbeddedOptions } from '../../../src/database/embedded';
+
+export { until } from '../../support/until';
 
 /** As root the server runs as another user, and some rights can only then be tried. */
 export const isRoot = process.getuid?.() === 0;
@@ -71,14 +72,6 @@ export async function query(url: string, sql: string): Promise<any[]> {
     return (await client.query(sql)).rows;
   } finally {
     await client.end();
-  }
-}
-
-/** Waits at most five seconds for a condition. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries++) {
-    if (tries > 500) throw new Error('not within five seconds');
-    await sleep(10);
   }
 }
 
