@@ -4,14 +4,17 @@ export class MetricsPortError extends Error {}
 const SENTENCES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is already in use: stop the program that uses it, or set METRICS_PORT',
   EACCES: 'may not be used by this user: set METRICS_PORT to 1024 or more',
-  EADDRNOTAVAIL: 'is not an address of this machine: set HOST',
 };
 
 /** @param error what listening failed with */
 export function metricsPortRefused(host: string, port: number, error: unknown): MetricsPortError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  const problem = SENTENCES[code] ?? `cannot be listened on (${code}): set HOST or METRICS_PORT`;
-  return new MetricsPortError(`${host}:${port}, meant for the metrics, ${problem}.`);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const sentence = SENTENCES[code];
+  return new MetricsPortError(
+    sentence === undefined
+      ? `${host} is no address of this machine (${code}): set HOST to one that is.`
+      : `${host}:${port}, meant for the metrics, ${sentence}.`,
+  );
 }
 
 export function metricsPortIsPort(port: number): MetricsPortError {

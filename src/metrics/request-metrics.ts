@@ -9,7 +9,7 @@ const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 /** Clients can send any of Node's 30 and more methods; each would be a series of its own. */
 const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** What answered requests add to the metrics. No label takes its values from what a client sends. */
+/** What answered requests add to the metrics. No label takes a value that a client can choose freely. */
 @Injectable()
 export class RequestMetrics {
   private readonly durations: Histogram<'route' | 'method' | 'status'>;

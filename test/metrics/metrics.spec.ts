@@ -4,6 +4,7 @@ import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
+import { until } from '../support/until';
 
 const DURATIONS = 'animal_store_http_request_duration_seconds_count';
 const TINY: PlanChoice = { plan: 'enterprise', perMinute: 2, perDay: 100 };
@@ -189,12 +190,3 @@ describe('metrics', () => {
     await other.close();
   });
 });
-
-/** Looks again and again until the condition holds, for 5 s at most. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 5_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('waited in vain');
-    await sleep(20);
-  }
-}
