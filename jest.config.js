@@ -8,6 +8,8 @@ const shared = {
 };
 
 module.exports = {
+  // A guard against hanging, not a promise of speed: the machine may be busy.
+  testTimeout: 60_000,
   coverageProvider: 'babel',
   collectCoverageFrom: ['src/**/*.ts'],
   projects: [

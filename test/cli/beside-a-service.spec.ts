@@ -3,8 +3,6 @@ import { migrations } from '../../src/database/migrations';
 import { send } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
 
-jest.setTimeout(60_000);
-
 describe('the command line', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };

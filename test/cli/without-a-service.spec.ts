@@ -2,8 +2,6 @@ import { migrations } from '../../src/database/migrations';
 import { send } from '../support/http';
 import { dataFolder, run, running } from '../support/service';
 
-jest.setTimeout(60_000);
-
 describe('the command line without a running service', () => {
   const folder = dataFolder();
   afterAll(folder.remove);

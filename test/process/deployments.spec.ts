@@ -3,8 +3,6 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { run, running, type RunningService } from '../support/service';
 
-jest.setTimeout(60_000);
-
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
   beforeEach(async () => {

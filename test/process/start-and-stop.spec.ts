@@ -8,8 +8,6 @@ import { send, sendRaw } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
 import { until } from '../support/until';
 
-jest.setTimeout(60_000);
-
 describe('npm start', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };

@@ -29,6 +29,12 @@ export interface TestApp {
 
 let accounts = 0;
 
+/** What a failing spec did not come to close would keep jest from ending. */
+const open = new Set<TestApp>();
+afterAll(async () => {
+  for (const app of open) await app.close();
+});
+
 /** @param beforeListen adds routes to the running application's Fastify, as an extension would */
 export async function startApp(
   settings: Partial<Config> = {},
@@ -61,7 +67,7 @@ export async function startApp(
   const { key } = await createKey();
   const sendWithKey = (method: string, path: string, options?: RequestOptions) =>
     send(running.url, method, path, { key, ...options });
-  return {
+  const app: TestApp = {
     get url() {
       return running.url;
     },
@@ -82,11 +88,14 @@ export async function startApp(
       running = await start();
     },
     close: async () => {
+      open.delete(app);
       await running.nest.close();
       await database.drop();
       refuseKeysIn(log);
     },
   };
+  open.add(app);
+  return app;
 }
 
 /** No spec may make the service log a key, whatever it is about. */

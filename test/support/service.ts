@@ -6,6 +6,12 @@ import { join } from 'node:path';
 const ROOT = join(__dirname, '..', '..');
 const LONGEST_START_MS = 60_000;
 
+/** What a failing spec did not come to stop would keep jest from ending. */
+const living = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** The service, or a command of it, in a process of its own. */
 export interface ServiceProcess {
   readonly child: ChildProcess;
@@ -74,6 +80,8 @@ function spawnService(
     env: { PATH, HOME, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  living.add(child);
+  child.once('close', () => living.delete(child));
   let all = '';
   let standardOutput = '';
   child.stdout.on('data', (chunk: Buffer) => {
