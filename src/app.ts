@@ -25,7 +25,7 @@ import { serveDocument } from './openapi/serve-document';
 import { RateLimitGuard } from './rate-limit';
 
 /** The limit's headers for a response that is charged to nobody, by the client's address. */
-type LimitHeaders = (ip: string | undefined) => Record<string, string>;
+type LimitHeaders = (address: string | undefined) => Record<string, string>;
 
 const noHeaders: LimitHeaders = () => ({});
 
@@ -42,11 +42,11 @@ export async function createApp(
   let limitHeaders = noHeaders;
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock),
-    createAdapter(config, logger, (ip) => limitHeaders(ip)),
+    createAdapter(config, logger, (address) => limitHeaders(address)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
   const limit = app.get(RateLimitGuard);
-  limitHeaders = (ip) => limit.headersOf(ip);
+  limitHeaders = (address) => limit.headersOf(address, address);
   const fastify = app.getHttpAdapter().getInstance();
   fastify.server.maxConnections = config.maxConnections;
   // Node would drop headers beyond 2,000 unseen, a second Authorization among them; their size is bounded anyway.
@@ -83,7 +83,7 @@ function openTheDoor(fastify: FastifyInstance, auth: AuthGuard, limit: RateLimit
 /** Every response says where its client stands; one that was charged to nobody shows the window of its address. */
 function showLimits(fastify: FastifyInstance, limit: RateLimitGuard): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {
-    if (!request.rateLimit) reply.headers(limit.headersOf(request.ip));
+    if (!request.rateLimit) reply.headers(limit.headersOf(request.ip, request.socket.remoteAddress));
     done();
   });
 }

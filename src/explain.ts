@@ -14,6 +14,12 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '42501': 'The user in DATABASE_URL may not create tables: grant it CREATE on the schema.',
 };
 
+/** What node-postgres refuses by itself, by the beginning of its message. */
+const DRIVER_REFUSALS: readonly (readonly [string, string])[] = [
+  ['SASL: ', 'The database asks for a password: put it into DATABASE_URL.'],
+  ['The server does not support SSL', 'The database offers no TLS: take sslmode out of DATABASE_URL.'],
+];
+
 /** Errors whose message is the sentence already. */
 const SENTENCE_ERRORS = [
   AccountsError,
@@ -33,6 +39,8 @@ export function explain(error: unknown): string {
   if ('path' in error && 'syscall' in error && error.syscall === 'open') {
     return `The file ${String(error.path)} cannot be read: correct its name in DATABASE_URL, or let this user read it.`;
   }
+  const refusal = DRIVER_REFUSALS.find(([beginning]) => error.message.startsWith(beginning));
+  if (refusal) return refusal[1];
   if (isDatabaseUnavailable(error)) {
     return `The database cannot be reached (${error.message || codeOf(error)}): check DATABASE_URL, and that the server runs.`;
   }

@@ -80,7 +80,14 @@ const RECENT_BANS: Statement = {
   name: 'api_keys_recent_bans',
   text: `
     SELECT id AS "keyId", banned_at AS "bannedAt", banned_until AS "bannedUntil" FROM api_keys
-    WHERE banned_at > $1 AND banned_at > coalesce(unbanned_at, '-infinity')`,
+    WHERE (banned_until > $1 OR banned_at > $1::timestamptz - interval '24 hours')
+      AND banned_at > coalesce(unbanned_at, '-infinity')`,
+};
+
+/** Never before the ban itself, whose clock may be ahead of ours. */
+const LIFT_BAN: Statement = {
+  name: 'api_keys_lift_ban',
+  text: 'UPDATE api_keys SET unbanned_at = greatest($2::timestamptz, banned_at) WHERE id = $1',
 };
 
 const RECORD_USE: Statement = {
@@ -121,7 +128,7 @@ export class ApiKeysRepository {
   }
 
   async liftBan(id: string, at: Date): Promise<void> {
-    await this.keys.update({ id }, { unbannedAt: at });
+    await this.sql.rows(LIFT_BAN, [id, at]);
   }
 
   async recordBans(bans: readonly Ban[]): Promise<void> {
@@ -132,10 +139,10 @@ export class ApiKeysRepository {
     ]);
   }
 
-  /** Bans that began after a time and were not lifted by hand. */
-  async recentBans(since: number): Promise<Ban[]> {
+  /** Bans that are running, or began within 24 h of a time (milliseconds), and were not lifted by hand. */
+  async recentBans(now: number): Promise<Ban[]> {
     type Row = { readonly keyId: string; readonly bannedAt: Date; readonly bannedUntil: Date };
-    const rows = await this.sql.rows<Row>(RECENT_BANS, [new Date(since)]);
+    const rows = await this.sql.rows<Row>(RECENT_BANS, [new Date(now)]);
     return rows.map(({ keyId, bannedAt, bannedUntil }) => ({
       keyId,
       bannedAt: bannedAt.getTime(),

@@ -85,9 +85,9 @@ export class ApiKeysService {
     return this.keys.recordBans(bans);
   }
 
-  /** Bans that began after a time (milliseconds) and were not lifted by hand. */
-  recentBans(since: number): Promise<Ban[]> {
-    return this.keys.recentBans(since);
+  /** Bans that are running, or began within 24 h of a time (milliseconds), and were not lifted by hand. */
+  recentBans(now: number): Promise<Ban[]> {
+    return this.keys.recentBans(now);
   }
 
   private now(): Date {

@@ -26,7 +26,7 @@ const LONGEST_TIMEOUT_MS = 600_000;
 const MOST_CONNECTIONS = 1_000_000;
 const MOST_REQUESTS = 1_000_000_000;
 /** The time of each strike is remembered. */
-const MOST_STRIKES = 10_000;
+const MOST_STRIKES = 1_000;
 const milliseconds = integer(1, LONGEST_TIMEOUT_MS);
 
 /** Every setting of the service. `.env.example` and the README list the same, with their meaning. */

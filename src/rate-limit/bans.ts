@@ -70,16 +70,22 @@ export function isForgettable(
   );
 }
 
-/** The earliest start of a ban that still makes the next one longer, or may still be running. */
-export function oldestRelevantBan(now: number, banSeconds: number): number {
-  return now - Math.max(REPEAT_PERIOD_MS, banSeconds * REPEAT_FACTOR * 1_000);
+export function isOff({ strikes, seconds }: BanPolicy): boolean {
+  return strikes === 0 || seconds === 0;
+}
+
+/** The same key where the clock was set back behind the beginning of its ban: the ban is as long as it was meant to be. */
+export function clamped(known: Offender, now: number): Offender {
+  if (known.bannedAt <= now) return known;
+  return { ...known, bannedAt: now, bannedUntil: now + known.bannedUntil - known.bannedAt };
 }
 
 function withStrike(offender: Offender, now: number, policy: BanPolicy): Offender {
   const strikes = [...offender.strikes.filter((at) => at > now - STRIKE_PERIOD_MS), now];
-  const isBanned = policy.strikes > 0 && policy.seconds > 0 && strikes.length >= policy.strikes;
-  if (!isBanned) return { ...offender, strikes };
+  if (strikes.length < policy.strikes) return { ...offender, strikes };
   const isRepeat = offender.bannedAt > 0 && now - offender.bannedAt <= REPEAT_PERIOD_MS;
   const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);
-  return { ...offender, strikes: [], bannedAt: now, bannedUntil: now + seconds * 1_000 };
+  const bannedUntil = now + seconds * 1_000;
+  // From here on the client is asked to wait for the end of the ban, and heeds that by coming back then.
+  return { firstRefusedAt: 0, askedToWaitUntil: bannedUntil, strikes: [], bannedAt: now, bannedUntil };
 }

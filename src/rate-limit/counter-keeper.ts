@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ApiKeysService } from '../auth';
 import { Clock } from '../clock';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
-import { oldestRelevantBan } from './bans';
 import { CountersRepository } from './counters.repository';
 import { type Changes, MemoryRateLimitStore } from './memory.store';
 
 const SAVE_INTERVAL_MS = 1_000;
-/** Every so many saves the instance looks for others, and what has ended is forgotten. */
-const SAVES_PER_ROUND = 3;
+/** Every so many ticks the instance looks for others, and what has ended is forgotten. */
+const TICKS_PER_ROUND = 3;
+const FINAL_SAVE_LIMIT_MS = 3_000;
 
 /**
  * Keeps the memory store's counters and bans in Postgres: reads them at start, writes what changed every second and
@@ -22,8 +21,8 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
   private readonly instanceId = randomUUID();
   private announcedAt: string | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private saving: Promise<void> = Promise.resolve();
-  private saves = 0;
+  private saving: Promise<void> | undefined;
+  private ticks = 0;
   private isFailing = false;
   private others = 0;
 
@@ -32,36 +31,50 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
     private readonly repository: CountersRepository,
     private readonly keys: ApiKeysService,
     private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   async onModuleInit(): Promise<void> {
     const now = this.clock.now();
-    const since = oldestRelevantBan(now, this.config.rateLimitBanSeconds);
-    this.store.load(await this.repository.load(now), await this.keys.recentBans(since));
+    this.store.load(await this.repository.load(now), await this.keys.recentBans(now));
     this.announcedAt = await this.repository.announce(this.instanceId);
-    this.timer = setInterval(() => void this.save(), SAVE_INTERVAL_MS).unref();
+    this.timer = setInterval(() => this.tick(), SAVE_INTERVAL_MS).unref();
   }
 
   /** Runs when the last request has been answered, and before the pool is closed. */
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
+    // A database that hangs must not keep the process: then a second of counts is lost, as in a crash.
+    const limit = sleep(FINAL_SAVE_LIMIT_MS, undefined, { ref: false });
+    await Promise.race([this.saveLast(), limit]);
+  }
+
+  /** One save at a time: while the database hangs, they must not queue up behind it. */
+  private tick(): void {
+    this.ticks += 1;
+    if (this.ticks % TICKS_PER_ROUND === 0) this.store.sweep();
+    this.saving ??= this.saveAndLookAround().finally(() => {
+      this.saving = undefined;
+    });
+  }
+
+  private async saveLast(): Promise<void> {
+    await this.saving;
     await this.save();
-    if (!this.isFailing) await this.repository.leave(this.instanceId);
+    await this.repository.leave(this.instanceId).catch(() => undefined);
   }
 
-  /** Writes what has changed. One save at a time; what could not be written is tried again with the next. */
-  save(): Promise<void> {
-    this.saving = this.saving.then(() => this.saveOnce());
-    return this.saving;
+  private async saveAndLookAround(): Promise<void> {
+    await this.save();
+    // Whether the database is away is told by the saves.
+    if (this.ticks % TICKS_PER_ROUND === 0) await this.lookAround().catch(() => undefined);
   }
 
-  private async saveOnce(): Promise<void> {
+  /** Writes what has changed; what could not be written is tried again with the next save. */
+  private async save(): Promise<void> {
     const changes = this.store.takeChanges();
+    if (changes.counters.size === 0 && changes.bans.length === 0) return;
     try {
       await this.write(changes);
-      this.saves += 1;
-      if (this.saves % SAVES_PER_ROUND === 0) await this.lookAround();
       if (this.isFailing) this.logger.warn('The counters of the rate limit are saved again.');
       this.isFailing = false;
     } catch (error) {
@@ -79,13 +92,12 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async lookAround(): Promise<void> {
-    this.store.sweep();
     await this.repository.purge(this.clock.now());
     await this.repository.announce(this.instanceId);
     const others = await this.repository.countOthers(this.instanceId, this.announcedAt ?? 'infinity');
     if (others > this.others) {
       this.logger.warn(
-        `${others} other instance(s) count on the same database without Redis: each admits the whole limit. Set REDIS_URL on all of them.`,
+        `${others} other instance(s) count on the same database without Redis, and each admits the whole limit: run a single one.`,
       );
     }
     this.others = others;

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type Statement, Sql } from '../database/sql';
 import type { Counters } from './counters';
 
+const BATCH_SIZE = 5_000;
+
 interface Row {
   readonly owner: string;
   readonly minuteUsed: number;
@@ -30,7 +32,10 @@ const LOAD: Statement = {
 
 const PURGE: Statement = {
   name: 'rate_limit_purge',
-  text: 'DELETE FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) <= $1',
+  // By the earlier of two clocks and with a margin: an instance whose clock is fast must not take rows from the others.
+  text: `
+    DELETE FROM rate_limit_counters
+    WHERE greatest(minute_ends_at, day_ends_at) < least($1, clock_timestamp()) - interval '1 hour'`,
 };
 
 /** The row of this instance, and when it was first written: what others wrote before that may be of the dead. */
@@ -59,14 +64,20 @@ const LEAVE: Statement = {
 export class CountersRepository {
   constructor(private readonly sql: Sql) {}
 
+  /** In batches, which keep the event loop free, and in the order of the owners, so that two savers cannot deadlock. */
   async save(counters: ReadonlyMap<string, Counters>): Promise<void> {
-    const values = [...counters.values()];
+    const entries = [...counters].sort(([one], [other]) => (one < other ? -1 : 1));
+    for (let at = 0; at < entries.length; at += BATCH_SIZE)
+      await this.saveBatch(entries.slice(at, at + BATCH_SIZE));
+  }
+
+  private async saveBatch(entries: readonly (readonly [string, Counters])[]): Promise<void> {
     await this.sql.rows(SAVE, [
-      [...counters.keys()],
-      values.map(({ minute }) => minute.used),
-      values.map(({ minute }) => new Date(minute.endsAt)),
-      values.map(({ day }) => day.used),
-      values.map(({ day }) => new Date(day.endsAt)),
+      entries.map(([owner]) => owner),
+      entries.map(([, { minute }]) => minute.used),
+      entries.map(([, { minute }]) => new Date(minute.endsAt)),
+      entries.map(([, { day }]) => day.used),
+      entries.map(([, { day }]) => new Date(day.endsAt)),
     ]);
   }
 

@@ -30,6 +30,11 @@ export function hasRoom({ minute, day }: Counters, { perMinute, perDay }: OwnerL
   return minute.used < perMinute && (perDay === undefined || day.used < perDay);
 }
 
+/** What is known after a refusal: the same windows, made shorter where the clock was set back; none begins. */
+export function shortened(known: Counters, inForceNow: Counters): Counters {
+  return { minute: shorter(known.minute, inForceNow.minute), day: shorter(known.day, inForceNow.day) };
+}
+
 /** One more request in both windows. */
 export function counted({ minute, day }: Counters): Counters {
   return { minute: { ...minute, used: minute.used + 1 }, day: { ...day, used: day.used + 1 } };
@@ -46,6 +51,10 @@ export function windowsOf({ minute, day }: Counters, { perMinute, perDay }: Owne
 export function exhausted({ minute, day }: Windows): Usage {
   if (day?.remaining !== 0) return minute;
   return minute.remaining === 0 && minute.resetAt > day.resetAt ? minute : day;
+}
+
+function shorter(one: Counter, other: Counter): Counter {
+  return other.endsAt < one.endsAt ? other : one;
 }
 
 /** A clock that was set back must not make a window longer than a new one would be. */

@@ -3,8 +3,8 @@ import type { Ban } from '../auth';
 import { Clock } from '../clock';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import { admitted, type BanPolicy, isForgettable, type Offender, refused } from './bans';
-import { counted, type Counters, countersAt, exhausted, hasRoom, windowsOf } from './counters';
+import { admitted, type BanPolicy, clamped, isForgettable, isOff, type Offender, refused } from './bans';
+import { counted, type Counters, countersAt, exhausted, hasRoom, shortened, windowsOf } from './counters';
 import {
   type Charge,
   type Decision,
@@ -41,13 +41,17 @@ export class MemoryRateLimitStore extends RateLimitStore {
 
   override take({ owner, limits, key }: Charge): Decision {
     const now = this.clock.now();
-    const counters = countersAt(now, this.counters.get(owner), limits);
-    const offender = key && this.offenderOf(key);
+    const known = this.counters.get(owner);
+    const counters = countersAt(now, known, limits);
+    const offender = key && this.offenderOf(key, now);
     if (offender && offender.bannedUntil > now) {
       const windows = windowsOf(counters, limits);
       return { verdict: 'banned', windows, now, bannedUntil: offender.bannedUntil };
     }
-    if (!hasRoom(counters, limits)) return this.refuse(windowsOf(counters, limits), now, key?.id);
+    if (!hasRoom(counters, limits)) {
+      if (known) this.counters.set(owner, shortened(known, counters));
+      return this.refuse(windowsOf(counters, limits), now, key?.id);
+    }
     const next = counted(counters);
     this.counters.set(owner, next);
     this.changedOwners.add(owner);
@@ -90,7 +94,7 @@ export class MemoryRateLimitStore extends RateLimitStore {
     }
   }
 
-  /** Forgets what can no longer matter; call it when nothing is left to be kept of it. */
+  /** Forgets what can no longer matter. */
   sweep(): void {
     const now = this.clock.now();
     for (const [owner, { minute, day }] of this.counters) {
@@ -107,15 +111,20 @@ export class MemoryRateLimitStore extends RateLimitStore {
   }
 
   /** What is known of a key, unless its last ban was lifted by hand: then it begins anew. */
-  private offenderOf({ id, unbannedAt }: NonNullable<Charge['key']>): Offender | undefined {
+  private offenderOf({ id, unbannedAt }: NonNullable<Charge['key']>, now: number): Offender | undefined {
     const known = this.offenders.get(id);
-    if (!known || known.bannedAt === 0 || known.bannedAt > unbannedAt) return known;
-    this.offenders.delete(id);
-    return undefined;
+    if (!known) return undefined;
+    if (isOff(this.banPolicy) || (known.bannedAt > 0 && known.bannedAt <= unbannedAt)) {
+      this.offenders.delete(id);
+      return undefined;
+    }
+    const offender = clamped(known, now);
+    if (offender !== known) this.offenders.set(id, offender);
+    return offender;
   }
 
   private refuse(windows: Windows, now: number, keyId: string | undefined): Decision {
-    if (keyId === undefined) return { verdict: 'limited', windows, now };
+    if (keyId === undefined || isOff(this.banPolicy)) return { verdict: 'limited', windows, now };
     const offender = refused(this.offenders.get(keyId), now, exhausted(windows).resetAt, this.banPolicy);
     this.offenders.set(keyId, offender);
     if (offender.bannedUntil <= now) return { verdict: 'limited', windows, now };

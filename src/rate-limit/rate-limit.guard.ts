@@ -3,7 +3,6 @@ import { Reflector } from '@nestjs/core';
 import {
   InjectThrottlerOptions,
   InjectThrottlerStorage,
-  normalizeIp,
   ThrottlerGuard,
   type ThrottlerModuleOptions,
   type ThrottlerStorage,
@@ -15,6 +14,7 @@ import { CONFIG } from '../config/config.token';
 import { isProtected } from '../edge/route-checks';
 import type { ApiError } from '../errors/api-error';
 import { anonymousLimits, limitsOfRequest } from './limits';
+import { ownerOfAccount, ownerOfAddress } from './owners';
 import { tooManyRequests } from './rate-limit.errors';
 import { decisionHeaders, windowsHeaders } from './rate-limit.headers';
 import { type Charge, type Decision, RateLimitStore } from './rate-limit.store';
@@ -53,8 +53,8 @@ export class RateLimitGuard extends ThrottlerGuard {
   }
 
   /** Headers for a response that is charged to nobody: the address's window as it stands. */
-  headersOf(ip: string | undefined): Record<string, string> {
-    const windows = this.store.peek(ownerOfAddress(ip ?? ''), anonymousLimits(this.config));
+  headersOf(ip: string | undefined, socketAddress: string | undefined): Record<string, string> {
+    const windows = this.store.peek(ownerOfAddress(ip, socketAddress), anonymousLimits(this.config));
     return windowsHeaders(windows, this.clock.now());
   }
 
@@ -71,9 +71,9 @@ export class RateLimitGuard extends ThrottlerGuard {
   private chargeOf(request: FastifyRequest): Charge {
     const { principal } = request;
     const limits = limitsOfRequest(request, this.config);
-    if (!principal) return { owner: ownerOfAddress(request.ip), limits };
+    if (!principal) return { owner: ownerOfAddress(request.ip, request.socket.remoteAddress), limits };
     const key = { id: principal.keyId, unbannedAt: principal.unbannedAt };
-    return { owner: `account:${principal.accountId}`, limits, key };
+    return { owner: ownerOfAccount(principal.accountId), limits, key };
   }
 }
 
@@ -81,9 +81,4 @@ function announce(decision: Decision, request: FastifyRequest, reply: FastifyRep
   request.rateLimit = decision;
   reply.headers(decisionHeaders(decision));
   return decision.verdict === 'admitted' ? undefined : tooManyRequests(decision);
-}
-
-/** IPv6 addresses count by their /64: one customer has at least so many. */
-function ownerOfAddress(ip: string): string {
-  return `ip:${normalizeIp(ip)}`;
 }

@@ -8,7 +8,7 @@ export function decisionHeaders({ verdict, windows, now, bannedUntil }: Decision
   const shown = verdict === 'limited' ? exhausted(windows) : tightest(windows);
   return {
     ...(bannedUntil === undefined ? usageHeaders(shown) : bannedHeaders(shown, bannedUntil)),
-    ...draftHeaders(windows, now),
+    ...draftHeaders(bannedUntil === undefined ? windows : closedUntil(windows, bannedUntil), now),
   };
 }
 
@@ -42,6 +42,12 @@ function usageHeaders({ limit, remaining, resetAt }: Usage): Headers {
 
 function bannedHeaders({ limit }: Usage, bannedUntil: number): Headers {
   return usageHeaders({ limit, remaining: 0, resetAt: bannedUntil });
+}
+
+/** The windows as a banned key finds them: nothing is left until the ban ends. */
+function closedUntil({ minute, day }: Windows, resetAt: number): Windows {
+  const closed = (usage: Usage): Usage => ({ ...usage, remaining: 0, resetAt });
+  return { minute: closed(minute), day: day && closed(day) };
 }
 
 /** Both windows at once, as draft-ietf-httpapi-ratelimit-headers-10 has them: an extra, and experimental. */

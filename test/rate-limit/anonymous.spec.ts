@@ -50,14 +50,25 @@ describe('requests without a valid key', () => {
     expect(await remaining('2001:db8:0:2::1')).toBe(BUDGET - 1);
     expect(await remaining('192.0.2.9')).toBe(BUDGET - 1);
     expect(await remaining('::ffff:192.0.2.9')).toBe(BUDGET - 2);
+    expect(await remaining('192.0.2.9:4711')).toBe(BUDGET - 3);
+    expect(await remaining('[2001:db8:0:1::3]:443')).toBe(BUDGET - 3);
     expect(await remaining('192.0.2.10')).toBe(BUDGET - 1);
+    // What is no address counts as that of the socket.
+    expect(await remaining('unknown')).toBe(BUDGET - 1);
+    expect(await remaining('x'.repeat(5_000))).toBe(BUDGET - 2);
   });
 
   it('an expired and a revoked key count as none', async () => {
-    const { key } = await app.createKey({ expiresAt: new Date(app.clock.now()) });
-    const answer = await from('192.0.2.4', { key });
-    expectError(answer, 401, 'expired_api_key');
-    expect(shown(answer)).toEqual([BUDGET, BUDGET - 1, expect.any(Number)]);
+    const expired = await app.createKey({ expiresAt: new Date(app.clock.now()) });
+    const revoked = await app.createKey();
+    await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [revoked.id]);
+    const answers = [
+      await from('192.0.2.4', { key: expired.key }),
+      await from('192.0.2.4', { key: revoked.key }),
+    ];
+    expectError(answers[0]!, 401, 'expired_api_key');
+    expectError(answers[1]!, 401, 'revoked_api_key');
+    expect(answers.map((answer) => shown(answer)[1])).toEqual([BUDGET - 1, BUDGET - 2]);
   });
 
   it('what is charged to nobody shows the window of its address as it stands', async () => {

@@ -86,6 +86,35 @@ describe('bans', () => {
     }
   });
 
+  it('a 429 within a second of the first is no strike, one after it is', async () => {
+    const strict = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
+    const { key: own } = await strict.createKey({ choice });
+    const code = async () => {
+      const { status, json } = await strict.get('/v1/pets', { key: own });
+      return status === 429 ? json.code : status;
+    };
+    expect([await code(), await code(), await code()]).toEqual([200, 200, 'rate_limit_exceeded']);
+    strict.clock.advance({ seconds: 1 });
+    expect(await code()).toBe('rate_limit_exceeded');
+    strict.clock.advance({ seconds: 0.001 });
+    expect(await code()).toBe('api_key_banned');
+    await strict.close();
+  });
+
+  it('a client that waits for the end of its ban gets no strike for that, even where the day is used up', async () => {
+    const strict = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
+    const { key: own } = await strict.createKey({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } });
+    const again = () => strict.get('/v1/pets', { key: own });
+    for (let at = 0; at < 2; at += 1) await again();
+    strict.clock.advance({ seconds: 2 });
+    const banned = await again();
+    expectError(banned, 429, 'api_key_banned');
+    expect(banned.headers['ratelimit']).toMatch(/^"minute";r=0;t=300, "day";r=0;t=300$/);
+    strict.clock.advance({ seconds: Number(banned.headers['retry-after']) });
+    expectError(await again(), 429, 'daily_quota_exceeded');
+    await strict.close();
+  });
+
   it('a client that sends 1,200 at once is not banned', async () => {
     await Promise.all(Array.from({ length: 1_200 }, () => ask()));
     app.clock.advance({ seconds: 60 });

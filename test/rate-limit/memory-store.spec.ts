@@ -44,7 +44,11 @@ describe('the memory store', () => {
     });
     store.take(charge);
     expect(store.take(charge).verdict).toBe('limited');
-    clock.advance({ seconds: 60 });
+    clock.advance({ seconds: -3_600 });
+    expect(store.take(charge).windows.minute.resetAt).toBe(clock.now() + 60_000);
+    clock.advance({ seconds: 30 });
+    expect(store.take(charge).windows.minute.resetAt).toBe(clock.now() + 30_000);
+    clock.advance({ seconds: 30 });
     expect(store.take(charge).verdict).toBe('admitted');
   });
 });

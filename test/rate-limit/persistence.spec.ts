@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createApp } from '../../src/app';
 import { readConfig } from '../../src/config/config';
 import { createLogger } from '../../src/logging/logger';
@@ -8,8 +9,6 @@ import { until } from '../support/until';
 const shown = ({ headers }: Answer) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 const day = ({ headers }: Answer) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
-
-jest.setTimeout(30_000);
 
 describe('counters without Redis', () => {
   let app: TestApp;
@@ -54,12 +53,40 @@ describe('counters without Redis', () => {
     expect(app.log.filter((line) => line.includes('cannot be saved'))).toHaveLength(1);
   });
 
-  it('of windows that have ended are neither loaded nor kept', async () => {
+  it('of windows that have ended are neither loaded nor, after an hour, kept', async () => {
     await app.get('/v1/pets');
     app.clock.advance({ seconds: 86_400 });
-    await app.restart();
+    await app.restart(async () => {
+      await app.database.query(
+        `INSERT INTO rate_limit_counters VALUES ('account:0', 1, '2020-01-01Z', 1, '2020-01-01Z')`,
+      );
+    });
     expect(shown(await app.get('/v1/pets'))[1]).toBe(999);
-    await until(async () => (await app.database.query('SELECT 1 FROM rate_limit_counters')).length === 1);
+    await until(async () => {
+      const old = await app.database.query(`SELECT 1 FROM rate_limit_counters WHERE owner = 'account:0'`);
+      return old.length === 0;
+    });
+  });
+
+  it('an address that is too long for the table, or none at all, does not keep the others from being saved', async () => {
+    const proxied = await startApp({ trustProxy: ['127.0.0.1'], rateLimitAnonymousPerMinute: 100 });
+    const from = (address: string) =>
+      proxied.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': address } });
+    for (let at = 0; at < 5; at += 1) await proxied.get('/v1/pets');
+    await from(randomBytes(4_500).toString('base64'));
+    await proxied.restart();
+    expect(shown(await proxied.get('/v1/pets'))[1]).toBe(1_000 - 6);
+    await proxied.close();
+  });
+
+  it('a stop does not wait for a database that hangs', async () => {
+    await app.get('/v1/pets');
+    await app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
+    await app.get('/v1/pets');
+    await app.nest.close();
+    await app.database.query('COMMIT');
+    await app.restart();
+    expect((await app.get('/v1/pets')).status).toBe(200);
   });
 
   it('a second instance on the same database is warned of, a restart is not', async () => {

@@ -6,10 +6,10 @@ export class RateLimit1795219200002 implements MigrationInterface {
       CREATE TABLE rate_limit_counters (
         -- account:7 or ip:192.0.2.1
         owner text PRIMARY KEY,
-        minute_used integer NOT NULL,
-        minute_ends_at timestamptz NOT NULL,
-        day_used integer NOT NULL,
-        day_ends_at timestamptz NOT NULL
+        minute_used integer NOT NULL CHECK (minute_used >= 0),
+        minute_ends_at timestamptz NOT NULL CHECK (isfinite(minute_ends_at)),
+        day_used integer NOT NULL CHECK (day_used >= 0),
+        day_ends_at timestamptz NOT NULL CHECK (isfinite(day_ends_at))
       )`);
     await runner.query(`
       CREATE TABLE rate_limit_instances (

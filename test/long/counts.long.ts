@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, send } from '../support/http';
+import { dataFolder, runBuilt, running } from '../support/service';
+
+const ROUNDS = 3;
+/** What a crash may cost: the counts of its last second, and the time that one save takes. */
+const LOSS_MS = 1_000 + 250;
+
+jest.setTimeout(ROUNDS * 60_000);
+
+const usedToday = ({ headers }: Answer): number =>
+  100_000 - Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
+
+describe('SIGKILL of the service', () => {
+  const folder = dataFolder();
+  afterAll(folder.remove);
+
+  it('loses at most the last second of counts', async () => {
+    let key: string | undefined;
+    const losses: string[] = [];
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const service = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+      key ??= service.key;
+      const counted: { at: number; used: number }[] = [];
+      const end = performance.now() + 1_500 + Math.random() * 1_500;
+      while (performance.now() < end) {
+        const answer = await send(service.url, 'GET', '/v1/pets?limit=1', { key });
+        counted.push({ at: performance.now(), used: usedToday(answer) });
+        await sleep(10);
+      }
+      service.child.kill('SIGKILL');
+      const killedAt = performance.now();
+      await service.ended;
+      const again = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+      const used = usedToday(await send(again.url, 'GET', '/v1/pets?limit=1', { key })) - 1;
+      const certain = counted.findLast(({ at }) => at < killedAt - LOSS_MS)?.used ?? 0;
+      losses.push(
+        `${(counted.at(-1)?.used ?? 0) - used} of the last second's ${(counted.at(-1)?.used ?? 0) - certain}`,
+      );
+      expect(used).toBeGreaterThanOrEqual(certain);
+      again.child.kill('SIGTERM');
+      expect(await again.ended).toBe(0);
+    }
+    process.stdout.write(`counts lost by SIGKILL: ${losses.join('; ')}\n`);
+  });
+});
