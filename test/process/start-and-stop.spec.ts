@@ -207,6 +207,12 @@ describe('a start that cannot succeed ends with status 1 and one sentence', () =
     expect(command.output()).toBe(refused.output());
   });
 
+  it('says that the database offers no TLS', async () => {
+    const url = new URL(process.env['ANIMAL_STORE_TEST_ADMIN_URL'] ?? '');
+    url.searchParams.set('sslmode', 'verify-full');
+    expect(await refusal({ DATABASE_URL: url.href })).toMatch(/^The database offers no TLS: /);
+  });
+
   it('says that a file stands where the directory should be', async () => {
     expect(await refusal({ DATA_DIR: __filename })).toContain(__filename);
   });
