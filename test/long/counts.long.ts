@@ -13,13 +13,14 @@ const usedToday = ({ headers }: Answer): number =>
 
 describe('SIGKILL of the service', () => {
   const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
   afterAll(folder.remove);
 
   it('loses at most the last second of counts', async () => {
     let key: string | undefined;
     const losses: string[] = [];
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const service = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+      const service = await running(runBuilt('main', [], environment));
       key ??= service.key;
       const counted: { at: number; used: number }[] = [];
       const end = performance.now() + 1_500 + Math.random() * 1_500;
@@ -31,7 +32,7 @@ describe('SIGKILL of the service', () => {
       service.child.kill('SIGKILL');
       const killedAt = performance.now();
       await service.ended;
-      const again = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+      const again = await running(runBuilt('main', [], environment));
       const used = usedToday(await send(again.url, 'GET', '/v1/pets?limit=1', { key })) - 1;
       const certain = counted.findLast(({ at }) => at < killedAt - LOSS_MS)?.used ?? 0;
       losses.push(

@@ -20,18 +20,27 @@ interface Ledger {
 
 describe('SIGKILL of the service, with fsync on', () => {
   const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
   afterAll(folder.remove);
+
+  /** A key of an account whose limits no writer reaches. */
+  async function createKey(): Promise<string> {
+    const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
+    const args = ['keys', 'create', '--account', 'writers', '--plan', 'enterprise', ...numbers, '--json'];
+    const command = runBuilt('cli/main', args, environment);
+    expect(await command.ended).toBe(0);
+    return (JSON.parse(command.standardOutput()) as { key: string }).key;
+  }
 
   it(`in ${ROUNDS} rounds under ${WRITERS} writers loses no acknowledged animal, and every next start works`, async () => {
     const ledger: Ledger = { acknowledged: new Set(), unknown: new Set() };
-    let key: string | undefined;
+    const key = await createKey();
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const service = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
-      key ??= service.key;
+      const service = await running(runBuilt('main', [], environment));
       await writeUntilKilled(service, key, ledger, round);
       expect(await service.ended).toBeNull();
     }
-    const service = await running(runBuilt({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+    const service = await running(runBuilt('main', [], environment));
     const stored = await allNames(service, key);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
@@ -51,7 +60,7 @@ describe('SIGKILL of the service, with fsync on', () => {
 /** Eight clients add animals as fast as they are answered, until the service is killed at a random moment. */
 async function writeUntilKilled(
   service: RunningService,
-  key: string | undefined,
+  key: string,
   { acknowledged, unknown }: Ledger,
   round: number,
 ): Promise<void> {
@@ -76,7 +85,7 @@ async function writeUntilKilled(
   agent.destroy();
 }
 
-async function allNames(service: RunningService, key: string | undefined): Promise<string[]> {
+async function allNames(service: RunningService, key: string): Promise<string[]> {
   const names: string[] = [];
   for (let next: string | undefined = '/v1/pets?limit=100'; next !== undefined;) {
     const answer = await send(service.url, 'GET', next, { key });

@@ -48,8 +48,12 @@ export function run(
 }
 
 /** Runs what `nest build` made. */
-export function runBuilt(environment: Record<string, string>): ServiceProcess {
-  return spawnService([join(ROOT, 'dist', 'main.js')], environment);
+export function runBuilt(
+  program: 'main' | 'cli/main',
+  args: readonly string[],
+  environment: Record<string, string>,
+): ServiceProcess {
+  return spawnService([join(ROOT, 'dist', `${program}.js`), ...args], environment);
 }
 
 /** Waits until the service has printed its addresses. */
