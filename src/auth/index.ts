@@ -5,7 +5,7 @@ export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.serv
 export { AuthGuard } from './auth.guard';
 export { AuthModule } from './auth.module';
 export { CurrentPrincipal } from './current-principal.decorator';
-export { isPlan, type Limits, limitsOf, PLANS, type Plan, type PlanChoice } from './plans';
+export { isPlan, limitsOf, PLANS, type Plan, type PlanChoice } from './plans';
 export type { Principal } from './principal';
 export { Public, RequireScope } from './require-scope.decorator';
 export { isScope, type Scope, SCOPES } from './scopes';

@@ -7,8 +7,8 @@ import { parseJson } from './json';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why a body of this type would be refused, if there is one. */
-    mediaTypeRefusal: ApiError | undefined;
+    /** The Content-Type as it was sent. */
+    contentType: string | undefined;
   }
 }
 
@@ -18,10 +18,10 @@ declare module 'fastify' {
  */
 export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): void {
   fastify.removeAllContentTypeParsers();
-  fastify.decorateRequest('mediaTypeRefusal', undefined);
+  fastify.decorateRequest('contentType', undefined);
   fastify.addHook('preParsing', (request, _reply, payload, done) => {
     // Fastify would refuse an odd Content-Type before anyone looks whether there is a body.
-    request.mediaTypeRefusal = mediaTypeRefusal(request);
+    request.contentType = request.headers['content-type'];
     delete request.headers['content-type'];
     done(null, payload);
   });
@@ -38,7 +38,7 @@ export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): voi
 /** Collects the body; Fastify closes the connection after a refusal here, as the rest of it stays unread. */
 function readBody(request: FastifyRequest, stream: Readable, limitBytes: number): Promise<Buffer> {
   const declaredBytes = Number(request.headers['content-length'] ?? 0);
-  const refusal = request.mediaTypeRefusal;
+  const refusal = mediaTypeRefusal(request);
   if (refusal && declaredBytes > 0) return Promise.reject(refusal);
   if (declaredBytes > limitBytes) return Promise.reject(payloadTooLarge(limitBytes));
   return new Promise((resolve, reject) => {
@@ -62,12 +62,12 @@ function readBody(request: FastifyRequest, stream: Readable, limitBytes: number)
 }
 
 /** JSON has no charset parameter, and one makes no difference (RFC 8259, 11). */
-function mediaTypeRefusal({ headers, raw }: FastifyRequest): ApiError | undefined {
+function mediaTypeRefusal({ headers, contentType = '', raw }: FastifyRequest): ApiError | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') {
     return unsupportedMediaType('Content-Encoding is not supported: send the body as it is.');
   }
-  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
+  const [mediaType = ''] = contentType.split(';', 1);
   const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
   if (!isOneType || mediaType.trim().toLowerCase() !== 'application/json') {
     return unsupportedMediaType(JSON_ONLY);

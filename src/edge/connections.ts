@@ -16,14 +16,9 @@ export class Connections {
     });
   }
 
-  /** True while the answer to a request is still to come. */
-  isBusy(socket: Socket): boolean {
-    return (this.open.get(socket)?.size ?? 0) > 0;
-  }
-
   /** Ends every connection on which no request waits for its answer, whether it is idle or sends half a request. */
   destroyQuiet(): void {
-    for (const socket of this.open.keys()) if (!this.isBusy(socket)) socket.destroy();
+    for (const [socket, requests] of this.open) if (requests.size === 0) socket.destroy();
   }
 
   /** Ends every connection whose request has not arrived whole. */
