@@ -10,23 +10,48 @@ export interface Statement {
   readonly text: string;
 }
 
+/** What TypeORM makes of UPDATE and DELETE: the rows of RETURNING, and how many were changed. */
+type Changed<Row> = [rows: Row[], count: number];
+
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()
 export class Sql {
   private readonly usesPrepared: boolean;
 
   constructor(
-    @InjectEntityManager() private readonly manager: EntityManager,
+    @InjectEntityManager() private readonly pool: EntityManager,
     @Inject(CONFIG) config: Config,
   ) {
     this.usesPrepared = config.databasePreparedStatements;
   }
 
-  /** The rows of a SELECT or INSERT … RETURNING. int8 columns arrive as text: pass them through `BigInt()`. */
-  rows<Row>({ name, text }: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+  /**
+   * The rows of a SELECT or of a change with RETURNING. int8 columns arrive as text: pass them through `BigInt()`.
+   *
+   * @param transaction the transaction that the statement belongs to; without one it is its own
+   */
+  async rows<Row>(
+    { name, text }: Statement,
+    parameters: readonly unknown[],
+    transaction: EntityManager = this.pool,
+  ): Promise<Row[]> {
     // TypeORM hands the first argument to pg's `query` untouched, which takes a named text too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const query = this.usesPrepared ? ({ name, text } as unknown as string) : text;
-    return this.manager.query<Row[]>(query, [...parameters]);
+    const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
+    return isChanged(result) ? result[0] : result;
   }
+
+  /**
+   * Runs work in a transaction: committed where it resolves, rolled back where it rejects.
+   *
+   * @param outer a transaction that has begun already; the work joins it, and its owner commits
+   */
+  transaction<T>(work: (transaction: EntityManager) => Promise<T>, outer?: EntityManager): Promise<T> {
+    return outer ? work(outer) : this.pool.transaction(work);
+  }
+}
+
+function isChanged<Row>(result: Row[] | Changed<Row>): result is Changed<Row> {
+  return typeof result[1] === 'number';
 }

@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The Content-Type as it was sent. */
     contentType: string | undefined;
+    /** The body as it was sent, byte for byte; undefined where there is none. */
+    rawBody: Buffer | undefined;
   }
 }
 
@@ -19,6 +21,7 @@ declare module 'fastify' {
 export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): void {
   fastify.removeAllContentTypeParsers();
   fastify.decorateRequest('contentType', undefined);
+  fastify.decorateRequest('rawBody', undefined);
   fastify.addHook('preParsing', (request, _reply, payload, done) => {
     // Fastify would refuse an odd Content-Type before anyone looks whether there is a body.
     request.contentType = request.headers['content-type'];
@@ -30,7 +33,10 @@ export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): voi
   );
   fastify.addHook('preValidation', (request, _reply, done) => {
     const { body } = request;
-    if (Buffer.isBuffer(body)) request.body = body.length === 0 ? undefined : parseJson(body);
+    if (Buffer.isBuffer(body)) {
+      request.rawBody = body.length === 0 ? undefined : body;
+      request.body = request.rawBody && parseJson(request.rawBody);
+    }
     done();
   });
 }
