@@ -7,6 +7,7 @@ import { DatabaseModule } from './database/database.module';
 import { ErrorFilter } from './errors/error.filter';
 import { HealthModule } from './health/health.module';
 import { ValidationPipe } from './http/validation.pipe';
+import { IdempotencyModule } from './idempotency';
 import { MetricsModule } from './metrics/metrics.module';
 import { PetsModule } from './pets';
 import { RateLimitGuard, RateLimitModule } from './rate-limit';
@@ -27,6 +28,7 @@ export class AppModule {
         DatabaseModule.forRoot(config),
         AuthModule,
         RateLimitModule,
+        IdempotencyModule,
         PetsModule,
         StoreOrdersModule,
         HealthModule,

@@ -2,6 +2,7 @@ import { AccountsAndApiKeys1795219200000 } from './migrations/0001-accounts-and-
 import { Pets1795219200001 } from './migrations/0002-pets';
 import { RateLimit1795219200002 } from './migrations/0003-rate-limit';
 import { StoreOrders1795219200003 } from './migrations/0004-store-orders';
+import { OrdersOnce1795219200004 } from './migrations/0005-orders-once';
 
 /** Every migration, in the order in which they run. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   Pets1795219200001,
   RateLimit1795219200002,
   StoreOrders1795219200003,
+  OrdersOnce1795219200004,
 ] as const;

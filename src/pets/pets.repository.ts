@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../http/int64';
 import { type Statement, Sql } from '../database/sql';
 import type { PetStatus } from './pet-status';
@@ -30,6 +31,12 @@ const INSERT: Statement = {
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
 };
 
+/** Of several that move an animal at once, one finds it as it was; the others wait for its row, and then do not. */
+const MOVE: Statement = {
+  name: 'pets_move',
+  text: 'UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING id',
+};
+
 /** The statements of animals, one for each operation. */
 @Injectable()
 export class PetsRepository {
@@ -43,14 +50,24 @@ export class PetsRepository {
     return rows.map(toPet);
   }
 
-  async find(id: bigint): Promise<Pet | undefined> {
-    const [row] = await this.sql.rows<PetRow>(FIND, [id]);
+  async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
+    const [row] = await this.sql.rows<PetRow>(FIND, [id], transaction);
     return row && toPet(row);
   }
 
-  async insert({ name, categoryId, status }: NewPet): Promise<Pet> {
-    const [row] = await this.sql.rows<PetRow>(INSERT, [name, categoryId, status]);
+  async insert({ name, categoryId, status }: NewPet, transaction?: EntityManager): Promise<Pet> {
+    const [row] = await this.sql.rows<PetRow>(INSERT, [name, categoryId, status], transaction);
     if (!row) throw new Error('INSERT … RETURNING returned no row');
     return toPet(row);
+  }
+
+  /** Changes an animal's status where it is one of those named. @returns false where it is not, or there is no animal */
+  async move(
+    id: bigint,
+    to: PetStatus,
+    from: readonly PetStatus[],
+    transaction: EntityManager,
+  ): Promise<boolean> {
+    return (await this.sql.rows(MOVE, [id, to, from], transaction)).length === 1;
   }
 }

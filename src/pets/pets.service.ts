@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { cutPage, decodeCursor, type Page } from '../http/page';
 import { listName } from '../http/links';
 import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
-import { petNotFound } from './pets.errors';
+import { PET_TRANSITIONS, type PetStatus } from './pet-status';
+import { petNotAvailable, petNotFound } from './pets.errors';
 import { PetsRepository } from './pets.repository';
 
 /** Path of the animals below the base URL. */
@@ -18,8 +20,8 @@ export class PetsService {
     return cutPage(await this.pets.list(after, query.limit + 1, query.status), query.limit);
   }
 
-  create(pet: NewPet): Promise<Pet> {
-    return this.pets.insert(pet);
+  create(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
+    return this.pets.insert(pet, transaction);
   }
 
   /** @throws ApiError `pet_not_found` */
@@ -27,5 +29,17 @@ export class PetsService {
     const pet = await this.pets.find(id);
     if (!pet) throw petNotFound();
     return pet;
+  }
+
+  /**
+   * Moves an animal to another status, as part of what makes it move. Of any number of transactions that move one
+   * animal at once exactly one does.
+   *
+   * @throws ApiError `pet_not_found`; `pet_not_available` where its status does not lead to that one
+   */
+  async move(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
+    if (await this.pets.move(id, to, PET_TRANSITIONS[to], transaction)) return;
+    const pet = await this.pets.find(id, transaction);
+    throw pet ? petNotAvailable() : petNotFound();
   }
 }

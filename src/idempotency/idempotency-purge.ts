@@ -1,0 +1,34 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { IdempotencyService } from './idempotency.service';
+
+const INTERVAL_MS = 60_000;
+
+/** Deletes stored answers in the background when their 24 h are over. Several instances may do so at once. */
+@Injectable()
+export class IdempotencyPurge implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(IdempotencyPurge.name);
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+
+  constructor(private readonly idempotency: IdempotencyService) {}
+
+  onModuleInit(): void {
+    this.timer = setInterval(() => this.run(), INTERVAL_MS).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  private run(): void {
+    this.running ??= this.idempotency
+      .purge()
+      .catch((error: unknown) => {
+        this.logger.warn(`Old idempotency keys cannot be deleted for now: ${String(error)}`);
+      })
+      .finally(() => {
+        this.running = undefined;
+      });
+  }
+}

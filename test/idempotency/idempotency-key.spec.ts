@@ -1,0 +1,244 @@
+import { Client } from 'pg';
+import { IdempotencyService } from '../../src/idempotency/idempotency.service';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+import { type Answer, sendRaw } from '../support/http';
+import { until } from '../support/until';
+
+describe('an Idempotency-Key', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ databasePoolWaitMs: 30_000 });
+  });
+  afterAll(() => app.close());
+
+  let keys = 0;
+  const newKey = () => `key-${(keys += 1)}`;
+  const post = (path: string, idempotencyKey: string, body: string | object, key = app.key) =>
+    app.post(path, body, { key, headers: { 'idempotency-key': idempotencyKey } });
+  const addPet = (idempotencyKey: string, name: string, key?: string) =>
+    post('/v1/pets', idempotencyKey, aNewPet({ name }), key);
+  const countOf = async (name: string) =>
+    Number(
+      (await app.database.query<{ n: string }>('SELECT count(*) AS n FROM pets WHERE name = $1', [name]))[0]!
+        .n,
+    );
+  const countKeys = async () =>
+    Number((await app.database.query<{ n: string }>('SELECT count(*) AS n FROM idempotency_keys'))[0]!.n);
+
+  function expectReplay(again: Answer, first: Answer): void {
+    expect(again).toMatchObject({ status: first.status, text: first.text });
+    for (const name of ['location', 'content-type', 'content-length']) {
+      expect({ name, value: again.headers[name] }).toEqual({ name, value: first.headers[name] });
+    }
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+  }
+
+  it.each([
+    [
+      'POST /v1/pets',
+      '/v1/pets',
+      async () => '{ "name": "é \\u00e9 ☃ <>&", "categoryId": 9007199254740993 }',
+    ],
+    [
+      'POST /v1/store/orders',
+      '/v1/store/orders',
+      async () => `{"petId":${(await app.post('/v1/pets', aNewPet())).json.id}}`,
+    ],
+  ])(
+    'on %s: the work is done once, and the answer comes again byte for byte with its Location',
+    async (...row) => {
+      const [, path, bodyOf] = row;
+      const body = await bodyOf();
+      const key = newKey();
+      const first = await post(path, key, body);
+      expect(first.status).toBe(201);
+      expect(first.headers['location']).toMatch(/\/\d+$/);
+      for (let time = 0; time < 3; time += 1) expectReplay(await post(path, key, body), first);
+      expect((await app.get(first.headers['location']!)).text).toBe(first.text);
+    },
+  );
+
+  it('answers as a request without one does, byte for byte but for the id', async () => {
+    const plain = await app.post('/v1/pets', aNewPet({ name: 'alike' }));
+    const keyed = await addPet(newKey(), 'alike');
+    expect(keyed.text.replace(/"id":\d+/, '')).toBe(plain.text.replace(/"id":\d+/, ''));
+    expect(keyed.headers['content-type']).toBe(plain.headers['content-type']);
+  });
+
+  it('422 for another body, even one that only a space makes different; the first answer stays', async () => {
+    const key = newKey();
+    const first = await post('/v1/pets', key, '{"name":"one","categoryId":1}');
+    for (const body of ['{"name":"two","categoryId":1}', '{"name":"one","categoryId":1} ', '{}', '']) {
+      expectError(await post('/v1/pets', key, body), 422, 'idempotency_key_reused');
+    }
+    expectReplay(await post('/v1/pets', key, '{"name":"one","categoryId":1}'), first);
+  });
+
+  it('sent by 20 at once is worked once: one 201, every other the same 201 or 409 with Retry-After', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const name = `at once ${round}`;
+      const key = newKey();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => addPet(key, name)));
+      const created = answers.filter(({ status }) => status === 201);
+      expect(new Set(created.map(({ text }) => text)).size).toBe(1);
+      expect(created.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
+      for (const answer of answers.filter(({ status }) => status !== 201)) {
+        expectError(answer, 409, 'idempotency_key_in_use');
+        expect(answer.headers['retry-after']).toBe('1');
+      }
+      expect(await countOf(name)).toBe(1);
+    }
+  });
+
+  it('409 while the first request is running, the stored answer afterwards', async () => {
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const key = newKey();
+    await app.database.query('BEGIN');
+    await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
+    const first = post('/v1/store/orders', key, { petId });
+    await until(async () => (await app.database.query('SELECT FROM pg_locks WHERE NOT granted')).length > 0);
+    const early = await post('/v1/store/orders', key, { petId });
+    expectError(early, 409, 'idempotency_key_in_use');
+    expect(early.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '1000' });
+    await app.database.query('COMMIT');
+    expect((await first).status).toBe(201);
+    expectReplay(await post('/v1/store/orders', key, { petId }), await first);
+  });
+
+  it("another account's equal key is independent, and so is an equal key on another path", async () => {
+    const { key: stranger } = await app.createKey();
+    const key = newKey();
+    const mine = await addPet(key, 'mine');
+    const theirs = await addPet(key, 'theirs', stranger);
+    expect(theirs).toMatchObject({ status: 201, json: { name: 'theirs' } });
+    const order = await post('/v1/store/orders', key, { petId: mine.json.id });
+    expect(order.status).toBe(201);
+    expect(order.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  it("is the account's, not the key's: another key of the account gets the same answer", async () => {
+    const one = await app.createKey({ account: 'two keys' });
+    const other = await app.createKey({ account: 'two keys' });
+    const key = newKey();
+    const first = await addPet(key, 'shared', one.key);
+    expectReplay(await addPet(key, 'shared', other.key), first);
+  });
+
+  it('of a request that was refused can be used again: 400, 404 and 409 are not stored', async () => {
+    const before = await countKeys();
+    const key = newKey();
+    expectError(await post('/v1/pets', key, '{"name":""}'), 400, 'validation_failed');
+    expectError(await post('/v1/pets', key, '{'), 400, 'malformed_json');
+    expectError(await post('/v1/store/orders', key, '{"petId":-1}'), 404, 'pet_not_found');
+    const { id: petId } = (await app.post('/v1/pets', aNewPet({ status: 'sold' }))).json;
+    expectError(await post('/v1/store/orders', key, { petId }), 409, 'pet_not_available');
+    expect(await countKeys()).toBe(before);
+    const created = await addPet(key, 'at last');
+    expect(created).toMatchObject({ status: 201, json: { name: 'at last' } });
+    expect((await post('/v1/store/orders', key, { petId: created.json.id })).status).toBe(201);
+  });
+
+  it('of an answer that is no 2xx is not stored either where a handler gave it without throwing', async () => {
+    const service = app.nest.get(IdempotencyService);
+    const request = { accountId: 1n, method: 'POST', path: '/v1/more', key: newKey(), body: undefined };
+    const refuse = async () => ({ status: 404, location: null, body: '{}' });
+    await service.answer(request, refuse);
+    expect(await service.answer(request, refuse)).toMatchObject({ status: 404, isReplay: false });
+  });
+
+  it('of work that failed leaves nothing: neither the row, nor the key, nor a Location', async () => {
+    const key = newKey();
+    await app.database.query('ALTER TABLE idempotency_keys RENAME COLUMN answer TO lost');
+    const failed = await addPet(key, 'unkept');
+    await app.database.query('ALTER TABLE idempotency_keys RENAME COLUMN lost TO answer');
+    expectError(failed, 500, 'internal_error');
+    expect(failed.headers['location']).toBeUndefined();
+    expect(await countOf('unkept')).toBe(0);
+    expect((await addPet(key, 'unkept')).status).toBe(201);
+  });
+
+  it('is kept for 24 h, then forgotten and deleted', async () => {
+    const key = newKey();
+    const first = await addPet(key, 'kept');
+    app.clock.advance({ seconds: 86_399 });
+    expectReplay(await addPet(key, 'kept'), first);
+    await app.nest.get(IdempotencyService).purge();
+    expectReplay(await addPet(key, 'kept'), first);
+    app.clock.advance({ seconds: 1 });
+    const anew = await addPet(key, 'kept again');
+    expect(anew.status).toBe(201);
+    expect(anew.json.id).not.toBe(first.json.id);
+    expectReplay(await addPet(key, 'kept again'), anew);
+    await app.nest.get(IdempotencyService).purge();
+    expect(await countKeys()).toBe(1);
+  });
+
+  it.each([
+    ['a', '"a"'],
+    ['with"quote', '"with\\"quote"'],
+    ['back\\slash', '"back\\\\slash"'],
+    ['x'.repeat(255), `"${'x'.repeat(255)}"`],
+    ['550e8400-e29b-41d4-a716-446655440000', '"550e8400-e29b-41d4-a716-446655440000"'],
+  ])('%s is the same bare and quoted', async (bare, quoted) => {
+    const first = await addPet(bare, 'quoted');
+    expectReplay(await addPet(quoted, 'quoted'), first);
+  });
+
+  it.each([
+    ['an empty one', ''],
+    ['an empty quoted one', '""'],
+    ['256 characters', 'x'.repeat(256)],
+    ['a space inside', 'a b'],
+    ['a quoted space', '"a b"'],
+    ['no closing quote', '"a'],
+    ['more after the quote', '"a"b'],
+    ['a control character', 'a\tb'],
+    ['a character beyond ASCII', 'é'],
+    ['a bad escape', '"a\\b"'],
+  ])('400 validation_failed for %s, and nothing is done', async (_what, key) => {
+    const before = await countKeys();
+    expectError(await addPet(key, 'never'), 400, 'validation_failed');
+    expect(await countOf('never')).toBe(0);
+    expect(await countKeys()).toBe(before);
+  });
+
+  it('400 validation_failed where it is sent twice', async () => {
+    const body = JSON.stringify(aNewPet({ name: 'twice' }));
+    const answer = await sendRaw(
+      app.url,
+      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n${body}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(await countOf('twice')).toBe(0);
+  });
+
+  it('says nothing to GET and PATCH', async () => {
+    const headers = { 'idempotency-key': '' };
+    expect((await app.get('/v1/pets', { headers })).status).toBe(200);
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const { id } = (await app.post('/v1/store/orders', { petId })).json;
+    const update = await app.send('PATCH', `/v1/store/orders/${id}`, {
+      headers,
+      body: { status: 'approved' },
+    });
+    expect(update.status).toBe(200);
+  });
+});
+
+describe('a POST without an Idempotency-Key', () => {
+  it('costs an animal one query: no transaction, no lock, no look at the keys', async () => {
+    const app = await startApp();
+    await app.post('/v1/pets', aNewPet());
+    const query = jest.spyOn(Client.prototype, 'query');
+    await app.post('/v1/pets', aNewPet());
+    const asked = query.mock.calls.map(([what]: any[]) => String(what.name ?? what));
+    query.mockRestore();
+    // What the background asks meanwhile is of the limit and the keys.
+    expect(asked.filter((name) => !/^(rate_limit|api_key)/.test(name))).toEqual(['pets_insert']);
+    await app.close();
+  });
+});
