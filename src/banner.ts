@@ -56,10 +56,13 @@ function firstKeyLines(url: string, key: string): string[] {
     'An API key of the account demo (plan business), shown this once:',
     `  ${key}`,
     '',
-    'Add an animal, list the animals, fetch one (deprecated), list your orders:',
+    'Add an animal, list the animals, fetch one (deprecated); order it, list your orders, fetch one, approve it:',
     `  ${curl} ${json} -d '{"name":"Rex","categoryId":3}' ${url}/v1/pets`,
     `  ${curl} '${url}/v1/pets?limit=20&status=available'`,
     `  ${curl} ${url}/v1/pets/1`,
+    `  ${curl} ${json} -d '{"petId":1}' ${url}/v1/store/orders`,
     `  ${curl} ${url}/v1/store/orders`,
+    `  ${curl} ${url}/v1/store/orders/1`,
+    `  ${curl} ${json} -X PATCH -d '{"status":"approved"}' ${url}/v1/store/orders/1`,
   ];
 }

@@ -1,10 +1,16 @@
-import { Controller, Get, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal, RequireScope } from '../auth';
 import { Answers, Refuses } from '../http/answers.decorator';
+import { Extension } from '../http/extension.decorator';
+import { IdPipe } from '../http/id.pipe';
+import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
-import { ListOrdersQuery, Order } from './store-orders.dto';
+import { Idempotent, Transaction } from '../idempotency';
+import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
+import { orderNotFound } from './store-orders.errors';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
 
 @ApiTags('store orders')
@@ -26,5 +32,57 @@ export class StoreOrdersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     return this.links.page(reply, STORE_ORDERS_PATH, query, await this.orders.list(accountId, query));
+  }
+
+  @Post()
+  @RequireScope('orders:write')
+  @Extension('Orders an animal that is available; it becomes `pending`.')
+  @ApiOperation({ operationId: 'placeOrder', summary: 'Order an animal' })
+  @Answers(201, Order, 'The placed order; `Location` is its address.')
+  @Refuses(400, 'The body lacks a required field or holds an invalid value.')
+  @Refuses(404, 'There is no animal with this id.')
+  @Refuses(409, 'The animal is reserved or sold, or the Idempotency-Key is in use.')
+  @Idempotent()
+  async placeOrder(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Body() order: NewOrder,
+    @Transaction() transaction: EntityManager | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const placed = await this.orders.place(accountId, order, transaction);
+    return this.links.created(reply, STORE_ORDERS_PATH, placed);
+  }
+
+  @Get(':orderId')
+  @RequireScope('orders:read')
+  @Extension('Fetches one order of the account.')
+  @ApiOperation({ operationId: 'getOrder', summary: 'Get an order' })
+  @ApiIdParam('orderId', 'Identifier of the order.')
+  @Answers(200, Order, 'The order.')
+  @Refuses(404, 'The account has no order with this id.')
+  getOrder(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('orderId', new IdPipe(orderNotFound)) id: bigint,
+  ) {
+    return this.orders.get({ id, accountId });
+  }
+
+  @Patch(':orderId')
+  @RequireScope('orders:write')
+  @Extension(
+    'An order that is `placed` can be `approved`, then `delivered`; until it is delivered it can be `cancelled`. Delivered, the animal is `sold`; cancelled, `available` again.',
+  )
+  @ApiOperation({ operationId: 'updateOrder', summary: 'Approve, deliver or cancel an order' })
+  @ApiIdParam('orderId', 'Identifier of the order.')
+  @Answers(200, Order, 'The order as it is now.')
+  @Refuses(400, 'The body lacks a required field or holds an invalid value.')
+  @Refuses(404, 'The account has no order with this id.')
+  @Refuses(409, 'The order cannot come to this status from the one it has.')
+  updateOrder(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Param('orderId', new IdPipe(orderNotFound)) id: bigint,
+    @Body() { status }: OrderUpdate,
+  ) {
+    return this.orders.update({ id, accountId }, status);
   }
 }

@@ -1,11 +1,25 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { ApiInt64 } from '../http/int64.decorator';
+import { ApiInt64, IsInt64 } from '../http/int64.decorator';
 import { IsOmittable } from '../http/omittable.decorator';
 import { PageQuery } from '../http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS_PROPERTY = { enum: ORDER_STATUSES, enumName: 'OrderStatus' } as const;
+
+/** Body of placeOrder. */
+export class NewOrder {
+  @ApiInt64('Identifier of the animal to order.', 1)
+  @IsInt64()
+  readonly petId!: bigint;
+}
+
+/** Body of updateOrder. */
+export class OrderUpdate {
+  @ApiProperty({ ...STATUS_PROPERTY, description: 'How far the order has come now.', example: 'approved' })
+  @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
+  readonly status!: OrderStatus;
+}
 
 /** An order as it is returned. */
 export class Order {

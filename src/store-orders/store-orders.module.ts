@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Links } from '../http/links';
+import { PetsModule } from '../pets';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
 import { StoreOrdersService } from './store-orders.service';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([StoreOrderEntity])],
+  imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule],
   controllers: [StoreOrdersController],
   providers: [StoreOrdersRepository, StoreOrdersService, Links],
 })

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../http/int64';
 import { type Statement, Sql } from '../database/sql';
 import type { OrderStatus } from './order-status';
@@ -30,6 +31,33 @@ export const LIST_BY_STATUS: Statement = {
     ORDER BY status, id LIMIT $2`,
 };
 
+const FIND: Statement = {
+  name: 'store_orders_find',
+  text: `SELECT ${COLUMNS} FROM store_orders WHERE id = $1 AND account_id = $2`,
+};
+
+/** Inserts nothing where the animal has an open order: the index sees to it, whatever the animal's status says. */
+const INSERT: Statement = {
+  name: 'store_orders_insert',
+  text: `
+    INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, $2, 'placed', $3)
+    ON CONFLICT (pet_id) WHERE status IN ('placed', 'approved') DO NOTHING
+    RETURNING ${COLUMNS}`,
+};
+
+const MOVE: Statement = {
+  name: 'store_orders_move',
+  text: `
+    UPDATE store_orders SET status = $3 WHERE id = $1 AND account_id = $2 AND status = ANY($4::text[])
+    RETURNING ${COLUMNS}`,
+};
+
+/** One order, and the account that asks for it: it sees its own alone. */
+export interface OrderOf {
+  readonly id: bigint;
+  readonly accountId: bigint;
+}
+
 /** Which orders a page is cut from. */
 export interface OrdersOf {
   readonly accountId: bigint;
@@ -52,5 +80,33 @@ export class StoreOrdersRepository {
       ? this.sql.rows<OrderRow>(LIST, page)
       : this.sql.rows<OrderRow>(LIST_BY_STATUS, [...page, status]));
     return rows.map(toOrder);
+  }
+
+  /** An order of one account. */
+  async find({ id, accountId }: OrderOf, transaction?: EntityManager): Promise<Order | undefined> {
+    const [row] = await this.sql.rows<OrderRow>(FIND, [id, accountId], transaction);
+    return row && toOrder(row);
+  }
+
+  /** @returns undefined where the animal has an open order, of whatever account */
+  async insert(
+    accountId: bigint,
+    petId: bigint,
+    placedAt: Date,
+    transaction: EntityManager,
+  ): Promise<Order | undefined> {
+    const [row] = await this.sql.rows<OrderRow>(INSERT, [accountId, petId, placedAt], transaction);
+    return row && toOrder(row);
+  }
+
+  /** Changes the status of an account's order where it is one of those named, and else returns undefined. */
+  async move(
+    { id, accountId }: OrderOf,
+    to: OrderStatus,
+    from: readonly OrderStatus[],
+    transaction: EntityManager,
+  ): Promise<Order | undefined> {
+    const [row] = await this.sql.rows<OrderRow>(MOVE, [id, accountId, to, from], transaction);
+    return row && toOrder(row);
   }
 }

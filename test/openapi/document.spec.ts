@@ -36,20 +36,29 @@ describe('the OpenAPI document and Swagger UI', () => {
     expect(load(text)).toEqual(document);
   });
 
-  it('describes the operations of the specification, each behind bearer authorization, getPet deprecated', () => {
+  it('describes the operations, each behind bearer authorization, getPet deprecated, extensions marked as such', () => {
     const operations = Object.entries<Record<string, any>>(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => [
         operation.operationId,
         `${method} ${path}`,
         operation.deprecated ?? false,
         operation.security,
+        operation['x-extension'] ?? false,
       ]),
     );
     expect(operations).toEqual([
-      ['listPets', 'get /pets', false, [{ bearer: [] }]],
-      ['createPet', 'post /pets', false, [{ bearer: [] }]],
-      ['getPet', 'get /pets/{petId}', true, [{ bearer: [] }]],
-      ['listOrders', 'get /store/orders', false, [{ bearer: [] }]],
+      ['listPets', 'get /pets', false, [{ bearer: [] }], false],
+      ['createPet', 'post /pets', false, [{ bearer: [] }], false],
+      ['getPet', 'get /pets/{petId}', true, [{ bearer: [] }], false],
+      ['listOrders', 'get /store/orders', false, [{ bearer: [] }], false],
+      ['placeOrder', 'post /store/orders', false, [{ bearer: [] }], true],
+      ['getOrder', 'get /store/orders/{orderId}', false, [{ bearer: [] }], true],
+      ['updateOrder', 'patch /store/orders/{orderId}', false, [{ bearer: [] }], true],
+    ]);
+    const place = document.paths['/store/orders'].post;
+    expect(place.description).toContain('beyond the specification');
+    expect(place.parameters).toEqual([
+      expect.objectContaining({ name: 'Idempotency-Key', in: 'header', required: false }),
     ]);
     expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
   });

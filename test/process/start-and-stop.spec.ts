@@ -25,10 +25,10 @@ describe('npm start', () => {
   it('prints a key and, for each operation, a curl line that works', async () => {
     expect(first.key).toMatch(/^ask_test_\w{36}$/);
     const lines = first.output().match(/^ {2}curl .*$/gm) ?? [];
-    expect(lines).toHaveLength(4);
+    expect(lines).toHaveLength(7);
     const statuses = [];
     for (const line of lines) statuses.push((await asCurlWould(line)).status);
-    expect(statuses).toEqual([201, 200, 200, 200]);
+    expect(statuses).toEqual([201, 200, 200, 201, 200, 200, 200]);
     expect(first.output()).toContain(`${first.url}/docs`);
   });
 
@@ -225,7 +225,8 @@ function asCurlWould(line: string) {
   const headers = Object.fromEntries(
     [...line.matchAll(/-H '([^:]*): ([^']*)'/g)].map(([, name, value]) => [name!.toLowerCase(), value!]),
   );
-  return send(url.origin, body === undefined ? 'GET' : 'POST', `${url.pathname}${url.search}`, {
+  const method = / -X (\w+)/.exec(line)?.[1] ?? (body === undefined ? 'GET' : 'POST');
+  return send(url.origin, method, `${url.pathname}${url.search}`, {
     headers,
     body,
   });

@@ -5,9 +5,8 @@ import type { Answer } from '../support/http';
 import { send, sendRaw } from '../support/http';
 
 /**
- * One way to each code that a running service of this version can answer. 500 and 503 come last: they break it.
- * `expectation_failed`, `order_not_found`, `pet_not_available`, `invalid_transition` and the idempotency codes have
- * no way to them yet.
+ * One way to each code that a running service of this version can answer, but for `idempotency_key_in_use`, which
+ * another spec looks at. 500 and 503 come last: they break it.
  */
 describe('the headers of the limit', () => {
   const ORIGIN = 'https://shop.example';
@@ -44,6 +43,13 @@ describe('the headers of the limit', () => {
     await app.get('/v1/pets', options);
     return app.get('/v1/pets', options);
   }
+  async function order(status = 'available'): Promise<Answer> {
+    const { id: petId } = (await app.post('/v1/pets', { ...rex, status })).json;
+    return app.post('/v1/store/orders', { petId });
+  }
+  const rex = { name: 'Rex', categoryId: 1 };
+  const keyed = (body: string | object) =>
+    app.post('/v1/pets', body, { headers: { 'idempotency-key': 'once' } });
   const preflight = { origin: ORIGIN, 'access-control-request-method': 'POST' };
 
   const answers: [status: number, code: string, ask: () => Promise<Answer>][] = [
@@ -67,9 +73,17 @@ describe('the headers of the limit', () => {
       async () => app.get('/v1/pets', { key: await key({ scopes: ['orders:read'] }) }),
     ],
     [404, 'pet_not_found', () => app.get('/v1/pets/9999')],
+    [404, 'order_not_found', () => app.get('/v1/store/orders/9999')],
     [404, 'route_not_found', () => app.get('/v1/nothing')],
     [404, 'route_not_found', () => app.get('/nothing', { key: undefined })],
     [405, 'method_not_allowed', () => app.send('DELETE', '/v1/pets')],
+    [409, 'pet_not_available', () => order('sold')],
+    [
+      409,
+      'invalid_transition',
+      async () =>
+        app.send('PATCH', `/v1/store/orders/${(await order()).json.id}`, { body: { status: 'placed' } }),
+    ],
     [413, 'payload_too_large', () => app.post('/v1/pets', 'x'.repeat(70_000))],
     [414, 'uri_too_long', () => app.get(`/v1/pets?x=${'x'.repeat(9_000)}`)],
     [
@@ -77,6 +91,7 @@ describe('the headers of the limit', () => {
       'unsupported_media_type',
       () => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
     ],
+    [422, 'idempotency_key_reused', async () => (await keyed(rex)) && keyed('{}')],
     [
       429,
       'rate_limit_exceeded',

@@ -62,7 +62,12 @@ describe('GET /v1/store/orders (listOrders)', () => {
     await fillOrders(app, [acme], 25, STATUSES);
     const answer = await list();
     const [id, ...behind] = await idsInTable(acme);
-    expect(answer.json[0]).toEqual({ id, petId: 1, status: 'approved', placedAt: expect.any(String) });
+    expect(answer.json[0]).toEqual({
+      id,
+      petId: expect.any(Number),
+      status: 'approved',
+      placedAt: expect.any(String),
+    });
     expect(ids(answer.json)).toEqual([id, ...behind.slice(0, 19)]);
   });
 
@@ -192,7 +197,7 @@ describe('GET /v1/store/orders (listOrders)', () => {
     ];
     for (const [sent] of times) {
       await app.database.query(
-        `INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, 1, 'placed', $2)`,
+        `INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, 1, 'delivered', $2)`,
         [acme.id, sent],
       );
     }
@@ -203,14 +208,13 @@ describe('GET /v1/store/orders (listOrders)', () => {
 
   it('keeps id and petId above 2^53 exact, in the body and over pages', async () => {
     await moveSequence(app, 'pets', 9007199254740995n);
-    await fillPets(app, 1);
     await moveSequence(app, 'store_orders', 9007199254740993n);
     await fillOrders(app, [acme], 4);
     for (const query of ['?limit=2', '?limit=2&status=placed']) {
       const first = await list(query);
       expect(first.text.match(/"id":\d+,"petId":\d+/g)).toEqual([
         '"id":9007199254740993,"petId":9007199254740995',
-        '"id":9007199254740994,"petId":9007199254740995',
+        '"id":9007199254740994,"petId":9007199254740996',
       ]);
       const second = await app.get(linksOf(first)['next']!, { key: acme.key });
       expect(second.text.match(/"id":\d+/g)).toEqual(['"id":9007199254740995', '"id":9007199254740996']);

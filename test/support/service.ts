@@ -66,7 +66,7 @@ export async function running(service: ServiceProcess): Promise<RunningService> 
     if (hasEnded || Date.now() > deadline) throw new Error(`the service did not start: ${service.output()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
     // The last line of the banner shows that all of it has arrived.
-    url = /keys create|\/v1\/store\/orders\n/.test(service.output())
+    url = /keys create|-X PATCH .*\n/.test(service.output())
       ? /listens on (\S+)/.exec(service.output())?.[1]
       : undefined;
   }

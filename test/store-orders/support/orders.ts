@@ -15,7 +15,10 @@ export async function newClient(app: TestApp, account: string): Promise<Client> 
   return { account, id: row!.id, key };
 }
 
-/** Adds `count` orders of each account straight to the table, account by account in turn, as real ones would mix. */
+/**
+ * Adds `count` orders of each account straight to the table, account by account in turn, as real ones would mix, each
+ * of an animal of its own.
+ */
 export async function fillOrders(
   app: TestApp,
   clients: readonly Client[],
@@ -23,9 +26,15 @@ export async function fillOrders(
   statuses: readonly string[] = ['placed'],
 ): Promise<void> {
   await app.database.query(
-    `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
-     SELECT account, (SELECT max(id) FROM pets), ($3::text[])[1 + i % cardinality($3::text[])], now()
-     FROM generate_series(1, $2) AS i, unnest($1::bigint[]) AS account ORDER BY i, account`,
+    `WITH orders AS (
+       SELECT row_number() OVER (ORDER BY i, account) AS number, account,
+              ($3::text[])[1 + i % cardinality($3::text[])] AS status
+       FROM generate_series(1, $2) AS i, unnest($1::bigint[]) AS account),
+     animals AS (
+       INSERT INTO pets (name, category_id, status) SELECT 'ordered', number, 'pending' FROM orders RETURNING id),
+     numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS number FROM animals)
+     INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+     SELECT account, numbered.id, status, now() FROM orders JOIN numbered USING (number) ORDER BY number`,
     [clients.map(({ id }) => id), count, statuses],
   );
 }

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { joinEmbedded } from '../../src/database/embedded';
+import { type Answer, send } from '../support/http';
+import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
+import { walkAtRandom } from '../store-orders/support/walks';
+
+const ROUNDS = 20;
+const CLIENTS = 8;
+const WALKS = 200;
+const SHORTEST_LIFE_MS = 100;
+const LONGEST_LIFE_MS = 1_200;
+const RETRY_AFTER_MS = 20;
+
+jest.setTimeout(600_000);
+
+/** One order that a client wants, and what it was told of it. */
+interface Wish {
+  readonly petId: string;
+  readonly orderId: string;
+}
+
+describe('orders, with fsync on', () => {
+  const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
+  let service: RunningService;
+  beforeEach(async () => {
+    service = await running(runBuilt('main', [], environment));
+  });
+  afterEach(async () => {
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+  afterAll(folder.remove);
+
+  /** A key of an account of its own, whose limits nobody here reaches. */
+  async function createKey(): Promise<string> {
+    const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
+    const args = ['keys', 'create', '--account', randomUUID(), '--plan', 'enterprise', ...numbers, '--json'];
+    const command = runBuilt('cli/main', args, environment);
+    expect(await command.ended).toBe(0);
+    return (JSON.parse(command.standardOutput()) as { key: string }).key;
+  }
+
+  async function withDatabase<T>(work: (database: Client) => Promise<T>): Promise<T> {
+    const joined = await joinEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined });
+    const client = new Client({ connectionString: joined!.url() });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  it(`${ROUNDS} times killed by SIGKILL: clients that retry with their Idempotency-Key end with one order each`, async () => {
+    const key = await createKey();
+    const ended = new AbortController();
+    const wishes: Wish[] = [];
+    const counts = { retries: 0, replays: 0 };
+    const order = async (petId: string): Promise<void> => {
+      const answer = await untilAnswered(() => service.url, key, petId, counts);
+      wishes.push({ petId, orderId: /"id":(\d+)/.exec(answer.text)![1]! });
+    };
+    const animals = await withDatabase(async (database) => {
+      const { rows } = await database.query<{ id: string }>(
+        `INSERT INTO pets (name, category_id, status) SELECT 'animal', 1, 'available' FROM generate_series(1, 50000) RETURNING id`,
+      );
+      return rows.map(({ id }) => id);
+    });
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      while (!ended.signal.aborted) await order(animals.pop()!);
+    });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await sleep(SHORTEST_LIFE_MS + Math.random() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
+      service.child.kill('SIGKILL');
+      await service.ended;
+      service = await running(runBuilt('main', [], environment));
+    }
+    ended.abort();
+    await Promise.all(clients);
+
+    const stored = await withDatabase(
+      async (database) =>
+        (
+          await database.query<Wish>(
+            `SELECT pet_id AS "petId", store_orders.id AS "orderId" FROM store_orders JOIN pets ON pets.id = pet_id
+           WHERE pets.status = 'pending' AND store_orders.status = 'placed'`,
+          )
+        ).rows,
+    );
+    process.stdout.write(
+      `orders: ${ROUNDS} rounds, answered ${wishes.length}, stored ${stored.length}, retries ${counts.retries}, replays ${counts.replays}\n`,
+    );
+    const lines = (rows: Wish[]) => rows.map(({ petId, orderId }) => `${petId} ${orderId}`).sort();
+    expect(lines(stored)).toEqual(lines(wishes));
+    expect(new Set(wishes.map(({ petId }) => petId)).size).toBe(wishes.length);
+    expect(wishes.length).toBeGreaterThan(ROUNDS * CLIENTS);
+  });
+
+  it(`${WALKS} random walks leave no animal that its orders do not explain`, async () => {
+    const keys: string[] = [];
+    for (let at = 0; at < CLIENTS; at += 1) keys.push(await createKey());
+    const answered = await withDatabase(async (database) => {
+      await database.query('TRUNCATE pets, store_orders');
+      const query = async (text: string, parameters?: unknown[]) =>
+        (await database.query<Record<string, unknown>>(text, parameters)).rows;
+      return walkAtRandom({ url: service.url, keys, query }, WALKS);
+    });
+    process.stdout.write(`orders: ${WALKS} walks, answers by status ${JSON.stringify(answered)}\n`);
+  });
+});
+
+/** Orders an animal, again and again with the same key, until it is told of one order. */
+async function untilAnswered(
+  url: () => string,
+  key: string,
+  petId: string,
+  counts: { retries: number; replays: number },
+): Promise<Answer> {
+  const headers = { 'idempotency-key': randomUUID() };
+  for (;;) {
+    // A connection of its own: one that the killed service had open says nothing of the next.
+    const agent = new Agent();
+    const options = { key, headers, agent, body: `{"petId":${petId}}` };
+    const answer = await send(url(), 'POST', '/v1/store/orders', options).catch(() => undefined);
+    if (answer?.status === 201) {
+      if (answer.headers['idempotent-replayed'] === 'true') counts.replays += 1;
+      return answer;
+    }
+    const isAgain =
+      answer === undefined || answer.status === 503 || answer.json.code === 'idempotency_key_in_use';
+    if (!isAgain) throw new Error(`not ordered: ${answer.text}`);
+    counts.retries += 1;
+    await sleep(RETRY_AFTER_MS);
+  }
+}

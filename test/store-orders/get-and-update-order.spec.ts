@@ -1,0 +1,155 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+
+const PATH = '/v1/store/orders';
+const STATUSES = ['placed', 'approved', 'delivered', 'cancelled'];
+
+/** The ways an order can be brought to each status. */
+const WAYS: Record<string, string[]> = {
+  placed: [],
+  approved: ['approved'],
+  delivered: ['approved', 'delivered'],
+  cancelled: ['cancelled'],
+};
+const ALLOWED = new Set(['placed approved', 'placed cancelled', 'approved delivered', 'approved cancelled']);
+const PET_STATUS: Record<string, string> = {
+  placed: 'pending',
+  approved: 'pending',
+  delivered: 'sold',
+  cancelled: 'available',
+};
+
+describe('an order', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  const update = (id: number, status: string) => app.send('PATCH', `${PATH}/${id}`, { body: { status } });
+  const statusOfPet = async (petId: number) => (await app.get(`/v1/pets/${petId}`)).json.status as string;
+
+  async function orderThatIs(status: string): Promise<{ id: number; petId: number }> {
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const { id } = (await app.post(PATH, { petId })).json;
+    for (const next of WAYS[status]!) expect((await update(id, next)).status).toBe(200);
+    return { id, petId };
+  }
+
+  describe.each(STATUSES)('that is %s', (from) => {
+    it.each(STATUSES)(
+      'asked to be %s becomes so where the transition exists, else 409 and nothing moves',
+      async (to) => {
+        const { id, petId } = await orderThatIs(from);
+        const before = await app.get(`${PATH}/${id}`);
+        const answer = await update(id, to);
+        const isAllowed = ALLOWED.has(`${from} ${to}`);
+        expect(answer).toMatchObject(
+          isAllowed
+            ? { status: 200, json: { id, petId, status: to } }
+            : { status: 409, json: { code: 'invalid_transition', status: 409 } },
+        );
+        const after = await app.get(`${PATH}/${id}`);
+        expect(after.text).toBe(isAllowed ? answer.text : before.text);
+        expect(await statusOfPet(petId)).toBe(PET_STATUS[isAllowed ? to : from]);
+      },
+    );
+  });
+
+  it('409 invalid_transition names both statuses', async () => {
+    const { id } = await orderThatIs('delivered');
+    expect((await update(id, 'cancelled')).json.message).toBe(
+      'An order that is delivered cannot become cancelled.',
+    );
+  });
+
+  it('cancelled lets the animal be ordered again; the old order stays cancelled', async () => {
+    const { id, petId } = await orderThatIs('cancelled');
+    expect((await app.post(PATH, { petId })).status).toBe(201);
+    expect((await app.get(`${PATH}/${id}`)).json.status).toBe('cancelled');
+  });
+
+  it('of many clients that move one order at once exactly one does', async () => {
+    const { id, petId } = await orderThatIs('approved');
+    const wanted = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? 'delivered' : 'cancelled'));
+    const answers = await Promise.all(wanted.map((status) => update(id, status)));
+    const winners = answers.filter(({ status }) => status === 200);
+    expect(winners).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
+    expect(await statusOfPet(petId)).toBe(PET_STATUS[winners[0]!.json.status]);
+  });
+
+  it.each([
+    ['no status', '{}'],
+    ['null', '{"status":null}'],
+    ['an unknown status', '{"status":"returned"}'],
+    ['a status in capitals', '{"status":"Approved"}'],
+    ['a list', '{"status":["approved"]}'],
+    ['no object', '"approved"'],
+    ['nothing', ''],
+  ])('400 validation_failed for %s, and it stays placed', async (_what, body) => {
+    const { id } = await orderThatIs('placed');
+    expectError(await app.send('PATCH', `${PATH}/${id}`, { body }), 400, 'validation_failed');
+    expect((await app.get(`${PATH}/${id}`)).json.status).toBe('placed');
+  });
+
+  it.each([
+    '0',
+    '-1',
+    '4611686018427387904',
+    '9223372036854775808',
+    '01',
+    '+1',
+    '1.0',
+    '1e0',
+    'x',
+    '%31x',
+    '%00',
+  ])('404 order_not_found for the orderId %s, to GET and to PATCH', async (orderId) => {
+    expectError(await app.get(`${PATH}/${orderId}`), 404, 'order_not_found');
+    const body = { status: 'approved' };
+    expectError(await app.send('PATCH', `${PATH}/${orderId}`, { body }), 404, 'order_not_found');
+  });
+
+  it('answers GET, HEAD and PATCH at its address, and others with 405', async () => {
+    const { id } = await orderThatIs('placed');
+    const refused = await app.send('DELETE', `${PATH}/${id}`);
+    expectError(refused, 405, 'method_not_allowed');
+    expect(refused.headers['allow']).toBe('GET, HEAD, PATCH');
+    expect(await app.send('HEAD', `${PATH}/${id}`)).toMatchObject({ status: 200, text: '' });
+  });
+
+  it('is read with orders:read and moved with orders:write alone', async () => {
+    const { id } = await orderThatIs('placed');
+    const account = { account: 'scoped' };
+    const reader = await app.createKey({ ...account, scopes: ['orders:read'] });
+    const writer = await app.createKey({ ...account, scopes: ['orders:write'] });
+    expectError(await app.get(`${PATH}/${id}`, { key: writer.key }), 403, 'insufficient_scope');
+    const options = { key: reader.key, body: { status: 'approved' } };
+    expectError(await app.send('PATCH', `${PATH}/${id}`, options), 403, 'insufficient_scope');
+  });
+});
+
+describe('an order of another account', () => {
+  it('is nowhere: not seen, fetched, moved, counted or told apart from one that does not exist', async () => {
+    const app = await startApp();
+    const { key: stranger } = await app.createKey();
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const { id } = (await app.post(PATH, { petId })).json;
+    const asStranger = { key: stranger };
+    expect((await app.get(PATH, asStranger)).text).toBe('[]');
+    expect((await app.get(`${PATH}?status=placed`, asStranger)).text).toBe('[]');
+    const fetched = await app.get(`${PATH}/${id}`, asStranger);
+    expectError(fetched, 404, 'order_not_found');
+    expect(fetched.text).toBe((await app.get(`${PATH}/${id + 1}`, asStranger)).text);
+    expect((await app.send('HEAD', `${PATH}/${id}`, asStranger)).status).toBe(404);
+    for (const status of STATUSES) {
+      const moved = await app.send('PATCH', `${PATH}/${id}`, { ...asStranger, body: { status } });
+      expectError(moved, 404, 'order_not_found');
+    }
+    expect((await app.get(`${PATH}/${id}`)).json.status).toBe('placed');
+    expectError(await app.post(PATH, { petId }, asStranger), 409, 'pet_not_available');
+    await app.close();
+  });
+});

@@ -1,0 +1,115 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet, fillPets, moveSequence } from '../support/factories';
+import { race, startNaiveApp } from './support/race';
+
+const PATH = '/v1/store/orders';
+const ROUNDS = 20;
+const CLIENTS = 50;
+
+describe('POST /v1/store/orders (placeOrder)', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    // Fifty clients wait for ten connections: the machine's speed must not decide what they are answered.
+    app = await startApp({ databasePoolWaitMs: 30_000 });
+  });
+  afterAll(() => app.close());
+
+  const newPet = async (status = 'available') =>
+    (await app.post('/v1/pets', aNewPet({ status }))).json.id as number;
+  const statusOf = async (petId: number) => (await app.get(`/v1/pets/${petId}`)).json.status as string;
+  const countOrders = async () =>
+    (await app.database.query<{ count: string }>('SELECT count(*) FROM store_orders'))[0]!.count;
+
+  it('201 returns the placed order, its animal is pending, and Location leads to the order', async () => {
+    const petId = await newPet();
+    const placed = await app.post(PATH, { petId });
+    expect(placed.status).toBe(201);
+    const { id } = placed.json;
+    expect(placed.json).toEqual({ id, petId, status: 'placed', placedAt: '2026-11-21T12:00:00.000Z' });
+    expect(placed.headers['location']).toBe(`${PATH}/${id}`);
+    expect((await app.get(placed.headers['location']!)).text).toBe(placed.text);
+    expect(await statusOf(petId)).toBe('pending');
+  });
+
+  it.each(['pending', 'sold'])(
+    '409 pet_not_available for an animal that is %s, which stays so',
+    async (status) => {
+      const petId = await newPet(status);
+      const before = await countOrders();
+      expectError(await app.post(PATH, { petId }), 409, 'pet_not_available');
+      expect(await statusOf(petId)).toBe(status);
+      expect(await countOrders()).toBe(before);
+    },
+  );
+
+  it('409 pet_not_available where an open order exists although the animal says available', async () => {
+    const petId = await newPet();
+    await app.post(PATH, { petId });
+    await app.database.query(`UPDATE pets SET status = 'available' WHERE id = $1`, [petId]);
+    expectError(await app.post(PATH, { petId }), 409, 'pet_not_available');
+    expect(await statusOf(petId)).toBe('available');
+  });
+
+  it.each(['4611686018427387904', '-1', '0', '-9223372036854775808'])(
+    '404 pet_not_found for the petId %s, of no animal',
+    async (petId) => expectError(await app.post(PATH, `{"petId":${petId}}`), 404, 'pet_not_found'),
+  );
+
+  it.each([
+    ['no petId', '{}'],
+    ['null', '{"petId":null}'],
+    ['a string', '{"petId":"1"}'],
+    ['a fraction', '{"petId":1.5}'],
+    ['beyond int64', '{"petId":9223372036854775808}'],
+    ['an array', '[1]'],
+    ['nothing', ''],
+  ])('400 validation_failed for %s', async (_what, body) => {
+    expectError(await app.post(PATH, body), 400, 'validation_failed');
+  });
+
+  it('ignores every field but petId: nobody sets id, status, time or account of an order', async () => {
+    const petId = await newPet();
+    const sent = { petId, id: 7, status: 'delivered', placedAt: '2000-01-01T00:00:00Z', accountId: 1 };
+    expect((await app.post(PATH, sent)).json).toMatchObject({ petId, status: 'placed' });
+  });
+
+  it('403 without orders:write, and the animal stays available', async () => {
+    const petId = await newPet();
+    const { key } = await app.createKey({ scopes: ['orders:read', 'pets:read', 'pets:write'] });
+    const refused = await app.post(PATH, { petId }, { key });
+    expectError(refused, 403, 'insufficient_scope');
+    expect(refused.headers['www-authenticate']).toContain('scope="orders:write"');
+    expect(await statusOf(petId)).toBe('available');
+  });
+
+  it(`of ${CLIENTS} clients that order one animal at once exactly one gets it, ${ROUNDS} times`, async () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      expect(await race(app, CLIENTS)).toEqual({
+        statuses: { 201: 1, 409: CLIENTS - 1 },
+        openOrders: 1,
+        petStatus: 'pending',
+      });
+    }
+  });
+
+  // The last: JSON.parse cannot read the ids that come after.
+  it('201 keeps a petId above 2^53 exact, in answer, list and animal', async () => {
+    await moveSequence(app, 'pets', 9007199254740993n);
+    await moveSequence(app, 'store_orders', 9007199254740995n);
+    await fillPets(app, 1);
+    const placed = await app.post(PATH, '{"petId":9007199254740993}');
+    expect(placed.text).toContain('"id":9007199254740995,"petId":9007199254740993,');
+    expect((await app.get(placed.headers['location']!)).text).toBe(placed.text);
+  });
+});
+
+it('the negative control, which looks before it takes, sells an animal more than once', async () => {
+  const naive = await startNaiveApp();
+  let most = 0;
+  for (let round = 0; round < ROUNDS && most < 2; round += 1) {
+    most = Math.max(most, (await race(naive, CLIENTS)).openOrders);
+  }
+  expect(most).toBeGreaterThan(1);
+  await naive.close();
+});

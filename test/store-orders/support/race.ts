@@ -1,0 +1,51 @@
+import { StoreOrdersRepository } from '../../../src/store-orders/store-orders.repository';
+import { PetsRepository } from '../../../src/pets/pets.repository';
+import { startApp, type TestApp } from '../../support/app';
+import { aNewPet } from '../../support/factories';
+
+/** What came of many clients that ordered one animal at once. */
+export interface Race {
+  /** How often each status was answered. */
+  readonly statuses: Record<number, number>;
+  readonly openOrders: number;
+  readonly petStatus: string;
+}
+
+/** As many clients order one new animal at once. */
+export async function race(app: TestApp, clients: number): Promise<Race> {
+  const { key } = await app.createKey();
+  const { id: petId } = (await app.post('/v1/pets', aNewPet(), { key })).json;
+  const answers = await Promise.all(
+    Array.from({ length: clients }, () => app.post('/v1/store/orders', { petId }, { key })),
+  );
+  const statuses: Record<number, number> = {};
+  for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+  const [row] = await app.database.query<{ open: string }>(
+    `SELECT count(*) AS open FROM store_orders WHERE pet_id = $1 AND status IN ('placed', 'approved')`,
+    [petId],
+  );
+  const { status: petStatus } = (await app.get(`/v1/pets/${petId}`, { key })).json;
+  return { statuses, openOrders: Number(row!.open), petStatus };
+}
+
+/** The negative control: looks whether the animal is available, then takes it; and no index forbids a second order. */
+export async function startNaiveApp(): Promise<TestApp> {
+  const app = await startApp();
+  await app.database.query('DROP INDEX store_orders_open_pet_id');
+  const pets = app.nest.get(PetsRepository, { strict: false });
+  pets.move = async (id, to, from, transaction) => {
+    const pet = await pets.find(id, transaction);
+    if (!pet || !from.includes(pet.status)) return false;
+    await transaction.query('UPDATE pets SET status = $2 WHERE id = $1', [id, to]);
+    return true;
+  };
+  const orders = app.nest.get(StoreOrdersRepository, { strict: false });
+  orders.insert = async (accountId, petId, placedAt, transaction) => {
+    const [row] = await transaction.query<{ id: string }[]>(
+      `INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, $2, 'placed', $3) RETURNING id`,
+      [accountId, petId, placedAt],
+    );
+    return { id: BigInt(row!.id), petId, status: 'placed', placedAt: placedAt.toISOString() };
+  };
+  return app;
+}
