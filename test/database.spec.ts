@@ -39,7 +39,7 @@ describe('migrations', () => {
     await migrate({ ...readConfig({}), databaseUrl: database.url });
     const source = await new DataSource({
       type: 'postgres',
-      extra: { connectionString: database.url },
+      extra: { connectionString: database.directUrl },
     }).initialize();
     const [settings] = await source.query<{ statement: string; lock: string; idle: string }[]>(
       `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,

@@ -77,12 +77,14 @@ describe('metrics', () => {
     const series = '{route="/v1/pets",method="POST",status="201"}';
     const [seconds = 0] = await growth(async () => {
       const posted = app.post('/v1/pets', aNewPet());
+      await until(async () => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).length > 0);
       await sleep(300);
       await database.query('COMMIT');
       await posted;
     }, `animal_store_http_request_duration_seconds_sum${series}`);
     expect(seconds).toBeGreaterThan(0.25);
-    expect(seconds).toBeLessThan(5);
+    // Milliseconds would be hundreds.
+    expect(seconds).toBeLessThan(60);
   });
 
   it('refusals count by error code, whoever refused', async () => {

@@ -4,7 +4,7 @@ import { ApiKeysService, type KeyRequest, SCOPES } from '../../src/auth';
 import { type Config, readConfig } from '../../src/config/config';
 import { createLogger } from '../../src/logging/logger';
 import { TestClock } from './clock';
-import { createDatabase, type TestDatabase } from './database';
+import { createDatabase, isPooled, type TestDatabase } from './database';
 import { type Answer, type RequestOptions, send } from './http';
 
 /** The service on a free port, with a database and a clock of its own. */
@@ -43,7 +43,8 @@ export async function startApp(
   const database = await createDatabase();
   const log: string[] = [];
   const clock = new TestClock();
-  const config = { ...readConfig({ LOG_LEVEL: 'trace' }), ...settings, databaseUrl: database.url };
+  const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(!isPooled()) };
+  const config = { ...readConfig(environment), ...settings, databaseUrl: database.url };
 
   const start = async () => {
     const nest = await createApp(config, createLogger(config, { write: (line) => log.push(line) }), clock);

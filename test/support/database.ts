@@ -6,9 +6,20 @@ export const TEMPLATE_DATABASE = 'animal_store_template';
 /** Environment variable through which the global set-up tells the workers where the server is. */
 export const ADMIN_URL_VARIABLE = 'ANIMAL_STORE_TEST_ADMIN_URL';
 
+/** The same for the PgBouncer between service and server, of a run that has one. */
+export const POOLER_URL_VARIABLE = 'ANIMAL_STORE_TEST_POOLER_URL';
+
+/** True where the service reaches its database through PgBouncer in transaction mode. */
+export function isPooled(): boolean {
+  return process.env[POOLER_URL_VARIABLE] !== undefined;
+}
+
 /** A database of its own for one spec file, cloned from the migrated template. */
 export interface TestDatabase {
+  /** For the service. */
   readonly url: string;
+  /** Past the pooler, where there is one. */
+  readonly directUrl: string;
   /** Runs one statement outside the service. */
   query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
@@ -21,13 +32,14 @@ export async function createDatabase(
   const adminUrl = process.env[ADMIN_URL_VARIABLE] ?? '';
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await once(adminUrl, `CREATE DATABASE ${name} ${template === undefined ? '' : `TEMPLATE ${template}`}`);
-  const url = urlOfDatabase(adminUrl, name);
-  const client = new Client({ connectionString: url });
+  const directUrl = urlOfDatabase(adminUrl, name);
+  const client = new Client({ connectionString: directUrl });
   // Specs end sessions on purpose; this one may be among them.
   client.on('error', () => undefined);
   await client.connect();
   return {
-    url,
+    url: urlOfDatabase(process.env[POOLER_URL_VARIABLE] ?? adminUrl, name),
+    directUrl,
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
     drop: async () => {
