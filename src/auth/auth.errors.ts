@@ -1,44 +1,43 @@
 import { ApiError } from '../errors/api-error';
+import { ERROR_CODES } from '../errors/error-codes';
 
 /** The challenge of RFC 6750, section 3. */
 const CHALLENGE = 'Bearer realm="animal-store"';
 
 export function missingApiKey(): ApiError {
-  return new ApiError(
-    401,
-    'missing_api_key',
-    'Send your API key in the header "Authorization: Bearer <API_KEY>".',
-    { 'WWW-Authenticate': CHALLENGE },
-  );
+  return new ApiError('missing_api_key', { headers: { 'WWW-Authenticate': CHALLENGE } });
 }
 
 export function invalidApiKey(): ApiError {
-  return refusedKey('invalid_api_key', 'The API key is not valid.');
+  return refusedKey('invalid_api_key');
 }
 
 export function expiredApiKey(): ApiError {
-  return refusedKey('expired_api_key', 'The API key has expired.');
+  return refusedKey('expired_api_key');
 }
 
 export function revokedApiKey(): ApiError {
-  return refusedKey('revoked_api_key', 'The API key was revoked.');
+  return refusedKey('revoked_api_key');
 }
 
 export function insufficientScope(scope: string): ApiError {
-  return new ApiError(403, 'insufficient_scope', `The API key lacks the scope ${scope}.`, {
-    'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
+  return new ApiError('insufficient_scope', {
+    message: `The API key lacks the scope ${scope}.`,
+    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
 }
 
 /** A route that says neither that it is public nor which scope it needs answers nobody. */
 export function undeclaredScope(): ApiError {
-  return new ApiError(403, 'insufficient_scope', 'This address is not open to API keys.', {
-    'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope"`,
+  return new ApiError('insufficient_scope', {
+    message: 'This address is not open to API keys.',
+    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope"` },
   });
 }
 
-function refusedKey(code: string, message: string): ApiError {
-  return new ApiError(401, code, message, {
-    'WWW-Authenticate': `${CHALLENGE}, error="invalid_token", error_description="${message}"`,
+function refusedKey(code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key'): ApiError {
+  const { message } = ERROR_CODES[code];
+  return new ApiError(code, {
+    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token", error_description="${message}"` },
   });
 }

@@ -1,3 +1,5 @@
+import { ERROR_CODES, type ErrorCode } from './error-codes';
+
 /** What goes beside an Error body: response headers by name. */
 export type ErrorHeaders = Readonly<Record<string, string>>;
 
@@ -6,15 +8,18 @@ export type ErrorHeaders = Readonly<Record<string, string>>;
  * the checks of the door return one, everything behind them throws one.
  */
 export class ApiError extends Error {
+  /** HTTP status. */
+  readonly status: number;
+  readonly headers: ErrorHeaders;
+
   constructor(
-    /** HTTP status. */
-    readonly status: number,
-    /** Machine-readable code, documented in the README. */
-    readonly code: string,
+    /** Machine-readable code; the table of codes gives the status, and the message unless there is another. */
+    readonly code: ErrorCode,
     /** What the client can mend. */
-    message: string,
-    readonly headers: ErrorHeaders = {},
+    { message, headers = {} }: { readonly message?: string; readonly headers?: ErrorHeaders } = {},
   ) {
-    super(message);
+    super(message ?? ERROR_CODES[code].message);
+    this.status = ERROR_CODES[code].status;
+    this.headers = headers;
   }
 }

@@ -1,9 +1,9 @@
 import { ApiError } from '../errors/api-error';
 
 export function petNotFound(): ApiError {
-  return new ApiError(404, 'pet_not_found', 'There is no animal with this id.');
+  return new ApiError('pet_not_found');
 }
 
 export function petNotAvailable(): ApiError {
-  return new ApiError(409, 'pet_not_available', 'The animal is not available: it is reserved or sold.');
+  return new ApiError('pet_not_available');
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors/api-error';
+import type { ErrorCode } from '../errors/error-codes';
 import { exhausted } from './counters';
 import { retryAfterSeconds } from './rate-limit.headers';
 import type { Decision } from './rate-limit.store';
@@ -16,9 +17,10 @@ export function tooManyRequests(decision: Decision): ApiError {
     : refusal('rate_limit_exceeded', 'The requests of this minute are used up.', now, usage.resetAt);
 }
 
-function refusal(code: string, message: string, now: number, until: number): ApiError {
+function refusal(code: ErrorCode, message: string, now: number, until: number): ApiError {
   const seconds = retryAfterSeconds(now, until);
-  return new ApiError(429, code, `${message} Try again in ${seconds} s, and back off exponentially.`, {
-    'Retry-After': String(seconds),
+  return new ApiError(code, {
+    message: `${message} Try again in ${seconds} s, and back off exponentially.`,
+    headers: { 'Retry-After': String(seconds) },
   });
 }

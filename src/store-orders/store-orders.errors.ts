@@ -3,9 +3,9 @@ import type { OrderStatus } from './order-status';
 
 /** Also where the order is another account's: nobody learns of it. */
 export function orderNotFound(): ApiError {
-  return new ApiError(404, 'order_not_found', 'Your account has no order with this id.');
+  return new ApiError('order_not_found');
 }
 
 export function invalidTransition(from: OrderStatus, to: OrderStatus): ApiError {
-  return new ApiError(409, 'invalid_transition', `An order that is ${from} cannot become ${to}.`);
+  return new ApiError('invalid_transition', { message: `An order that is ${from} cannot become ${to}.` });
 }
