@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // At the rim.
   health: ['auth', 'database', 'errors'],
   metrics: ['config', 'errors'],
-  openapi: ['config'],
+  openapi: ['auth', 'config', 'errors', 'http'],
 };
 
 /** These know everything: they put the house together, or stand before it. */

@@ -36,6 +36,7 @@ export const settings = {
   port: setting('PORT', '3000', integer(0, 65_535)),
   publicBaseUrl: setting('PUBLIC_BASE_URL', '/v1', baseUrl),
   stagingBaseUrl: setting('STAGING_BASE_URL', '', optional(baseUrl)),
+  contactUrl: setting('CONTACT_URL', '', optional(urlOf('https', 'http'))),
   databaseUrl: setting('DATABASE_URL', '', optional(urlOf('postgres', 'postgresql'))),
   databasePoolSize: setting('DATABASE_POOL_SIZE', '10', integer(1, 1_000)),
   databasePreparedStatements: setting('DATABASE_PREPARED_STATEMENTS', 'true', boolean),

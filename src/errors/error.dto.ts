@@ -1,22 +1,42 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ERROR_CODES } from './error-codes';
+
+const LONGEST_CODE = 64;
+/** Of a message: it names every field at fault, and repeats nothing of what was sent. */
+const LONGEST_MESSAGE = 4_096;
+const { status, message } = ERROR_CODES.validation_failed;
 
 /** The one Error body (specification, section 2). */
 @ApiSchema({ name: 'Error', description: 'The body of every answer that is not a success.' })
 export class ErrorDto {
   @ApiProperty({
     type: 'string',
-    description: 'Machine-readable error code.',
+    minLength: 1,
+    maxLength: LONGEST_CODE,
+    pattern: '^[a-z]+(_[a-z]+)*$',
+    description:
+      'Machine-readable error code. More codes may come; go by `status` for one that you do not know.',
     example: 'validation_failed',
   })
   readonly code!: string;
 
   @ApiProperty({
     type: 'string',
-    description: 'Human-readable description.',
-    example: 'name must be a string of 1 to 255 characters.',
+    minLength: 1,
+    maxLength: LONGEST_MESSAGE,
+    pattern: String.raw`\S`,
+    description: 'Human-readable description: what to mend. Its wording may change.',
+    example: message,
   })
   readonly message!: string;
 
-  @ApiProperty({ type: 'integer', description: 'The HTTP status code.', example: 400 })
+  @ApiProperty({
+    type: 'integer',
+    format: 'int32',
+    minimum: 400,
+    maximum: 599,
+    description: 'The HTTP status code.',
+    example: status,
+  })
   readonly status!: number;
 }

@@ -1,10 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
+import { ApiExtension } from '@nestjs/swagger';
 import { type Deprecation, routeFacts } from './route-facts';
+
+/** Says in the OpenAPI document when an operation is removed; an operation that has it is deprecated. */
+export const SUNSET_EXTENSION = 'x-sunset';
 
 /** Marks an operation as deprecated: in the document, and in the headers of all its responses. */
 export function Deprecated(deprecation: Deprecation): MethodDecorator {
-  return applyDecorators(routeFacts({ deprecation }), ApiOperation({ deprecated: true }));
+  const [day = ''] = deprecation.sunset.toISOString().split('T', 1);
+  return applyDecorators(routeFacts({ deprecation }), ApiExtension(SUNSET_EXTENSION, day));
 }
 
 /** `Deprecation`, `Sunset` and the `Link` to the successor (RFC 9745, RFC 8594, RFC 5829). */

@@ -13,12 +13,12 @@ export function IsInt64(): PropertyDecorator {
   });
 }
 
-/** The same in the OpenAPI document and in the response serializer, which prints a bigint for type `integer`. */
+/** The same in the OpenAPI document, which adds the bounds, and in the response serializer, which prints a bigint. */
 export function ApiInt64(description: string, example: number): PropertyDecorator {
   return ApiProperty({ type: 'integer', format: 'int64', description, example });
 }
 
 /** An int64 in the path. */
 export function ApiIdParam(name: string, description: string): MethodDecorator {
-  return ApiParam({ name, description, schema: { type: 'integer', format: 'int64' } });
+  return ApiParam({ name, description, example: 1, schema: { type: 'integer', format: 'int64' } });
 }

@@ -5,18 +5,23 @@ import { invalidCursor } from '../errors/http.errors';
 import { parseInt64 } from './int64';
 import { IsOmittable } from './omittable.decorator';
 
-const MOST_ITEMS = 100;
+/** Most items of a page. */
+export const MOST_ITEMS = 100;
 const DEFAULT_ITEMS = 20;
+/** Longer than any cursor that a list makes. */
+const CURSOR_MAX_LENGTH = 256;
 const PLAIN_NUMBER = /^[1-9][0-9]{0,2}$/;
 
 /** The query parameters that every list has. A list adds its filters by extending it. */
 export class PageQuery {
   @ApiPropertyOptional({
     type: 'integer',
+    format: 'int32',
     minimum: 1,
     maximum: MOST_ITEMS,
     default: DEFAULT_ITEMS,
     description: 'Maximum number of items to return.',
+    example: 50,
   })
   @Transform(({ value }) => plainNumber(value))
   @IsInt({ message: `limit must be a whole number from 1 to ${MOST_ITEMS}` })
@@ -26,7 +31,11 @@ export class PageQuery {
 
   @ApiPropertyOptional({
     type: 'string',
-    description: 'Where the page begins: follow the `Link` header of the page before it.',
+    minLength: 1,
+    maxLength: CURSOR_MAX_LENGTH,
+    pattern: '^[A-Za-z0-9_-]+$',
+    description:
+      'Where the page begins. Opaque: take it from the `Link` header of the page before it. Left out: the first page.',
   })
   @IsOmittable()
   @IsString({ message: 'cursor must be given once' })

@@ -7,8 +7,12 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import { Refuses } from '../http/answers.decorator';
+import { Refuses, Sends } from '../http/answers.decorator';
 import { IdempotencyInterceptor } from './idempotency.interceptor';
+
+/** The bare form, or the quoted one, in which quotes and backslashes stand behind a backslash. */
+const KEY_PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
+const LONGEST_HEADER = 512;
 
 /**
  * Lets clients retry an operation safely: with an Idempotency-Key its work is done once and answered alike each time.
@@ -23,10 +27,11 @@ export function Idempotent(): MethodDecorator {
       required: false,
       description:
         'Any text of 1 to 255 visible ASCII characters, bare or quoted, new for each thing to be done. For 24 h a request with the same key and body gets the first answer again.',
-      schema: { type: 'string', minLength: 1, maxLength: 255 },
+      schema: { type: 'string', minLength: 1, maxLength: LONGEST_HEADER, pattern: KEY_PATTERN },
+      example: '8f1c6d1e-0f31-4111-b564-46c608ffb52e',
     }),
-    Refuses(409, 'The first request with this Idempotency-Key is still running.'),
-    Refuses(422, 'The Idempotency-Key was used with another body.'),
+    Sends('Idempotent-Replayed'),
+    Refuses('idempotency_key_in_use', 'idempotency_key_reused'),
   );
 }
 

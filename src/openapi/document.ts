@@ -1,35 +1,71 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { type ContactObject, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Config } from '../config/config';
+import { ErrorDto } from '../errors/error.dto';
+import { completeOperations } from './complete-operations';
+import { completeSchemas } from './complete-schemas';
+import { description } from './description';
+import { errorExamples } from './error-responses';
+import { headerComponents } from './headers';
+import { serversOf } from './servers';
 
-const DESCRIPTION = `Animals of a store: list them, add one, fetch one.
+export const API_TITLE = 'Animal Store';
+export const API_VERSION = '1.0.0';
 
-Every operation needs an API key, sent as \`Authorization: Bearer <API_KEY>\`. Every error has the same body:
-\`code\`, \`message\`, \`status\`.
+const KEY_DESCRIPTION = `An API key of an account: \`ask_live_…\` in production, \`ask_test_…\` elsewhere. The operator of the deployment makes it with \`npm run -s cli -- keys create --account NAME\`; a development deployment prints one on its first start. It is shown once, has scopes, and expires after 365 days unless told otherwise.`;
 
-**Lists** are bare arrays ordered by \`id\`. The \`Link\` header of a page leads to the next one (\`rel="next"\`,
-RFC 8288); the last page has none.`;
-
-/** The OpenAPI document, made from the controllers and DTO classes. Paths are relative to the base URL. */
+/**
+ * The OpenAPI document, made from the controllers, the DTO classes and the tables of codes and headers. Paths are
+ * relative to the base URL.
+ */
 export function createDocument(app: INestApplication, config: Config): OpenAPIObject {
-  const builder = new DocumentBuilder()
-    .setTitle('Animal Store')
-    .setDescription(DESCRIPTION)
-    .setVersion('1.0.0')
+  const { openapi, info, tags, paths, components } = SwaggerModule.createDocument(app, basis(), {
+    extraModels: [ErrorDto],
+  });
+  const operations = belowBase(paths);
+  const responses = completeOperations(operations);
+  const document = {
+    openapi,
+    info: { ...info, contact: contactOf(config) },
+    servers: serversOf(config),
+    tags: tags ?? [],
+    paths: operations,
+    components: {
+      ...components,
+      responses,
+      headers: headerComponents(),
+      examples: errorExamples(),
+    },
+  };
+  // The examples of lists are made from those of their items.
+  completeSchemas(components?.schemas, {});
+  completeSchemas(document, components?.schemas ?? {});
+  return document;
+}
+
+function basis(): Omit<OpenAPIObject, 'paths'> {
+  return new DocumentBuilder()
+    .setOpenAPIVersion('3.0.3')
+    .setTitle(API_TITLE)
+    .setDescription(description())
+    .setVersion(API_VERSION)
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addTag('pets', 'Animals')
-    .addTag('store orders', "The account's orders of animals")
+    .addTag('pets', 'Animals of the store.')
+    .addTag('store orders', "Orders of animals, of the key's account alone.")
     .addBearerAuth({
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'API key',
-      description: 'An API key of an account: `ask_live_…` in production, `ask_test_…` elsewhere.',
-    });
-  if (config.deployment === 'production') builder.addServer(config.publicBaseUrl, 'Production');
-  else builder.addServer(config.publicBaseUrl, 'This deployment');
-  if (config.stagingBaseUrl !== undefined) builder.addServer(config.stagingBaseUrl, 'Staging');
-  const document = SwaggerModule.createDocument(app, builder.build());
-  return { ...document, paths: belowBase(document.paths) };
+      description: KEY_DESCRIPTION,
+    })
+    .build();
+}
+
+function contactOf({ contactUrl }: Config): ContactObject {
+  return {
+    name: 'The operator of this deployment',
+    ...(contactUrl === undefined ? {} : { url: contactUrl }),
+  };
 }
 
 /** The version prefix is part of the base URL, so it must not stand in the paths too. */

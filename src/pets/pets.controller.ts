@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { RequireScope } from '../auth';
@@ -8,6 +8,7 @@ import { Deprecated } from '../http/deprecated.decorator';
 import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
+import { Operation } from '../http/operation.decorator';
 import { Idempotent, Transaction } from '../idempotency';
 import { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { petNotFound } from './pets.errors';
@@ -30,9 +31,8 @@ export class PetsController {
 
   @Get()
   @RequireScope('pets:read')
-  @ApiOperation({ operationId: 'listPets', summary: 'List animals' })
+  @Operation('listPets', 'List animals', 'Lists the animals of the store by ascending `id`, page by page.')
   @Answers(200, [Pet], 'A page of animals by ascending id; `Link` leads to the next one.')
-  @Refuses(400, 'A query parameter is not valid.')
   async listPets(@Query() query: ListPetsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
     return this.links.page(reply, PETS_PATH, query, await this.pets.list(query));
   }
@@ -40,9 +40,8 @@ export class PetsController {
   @Post()
   @RequireScope('pets:write')
   @Idempotent()
-  @ApiOperation({ operationId: 'createPet', summary: 'Add an animal' })
+  @Operation('createPet', 'Add an animal', 'Adds an animal to the store and gives it an `id`.')
   @Answers(201, Pet, 'The created animal; `Location` is its address.')
-  @Refuses(400, 'The body lacks a required field or holds an invalid value.')
   async createPet(
     @Body() pet: NewPet,
     @Transaction() transaction: EntityManager | undefined,
@@ -54,15 +53,14 @@ export class PetsController {
   @Get(':petId')
   @RequireScope('pets:read')
   @Deprecated(GET_PET_DEPRECATION)
-  @ApiOperation({
-    operationId: 'getPet',
-    summary: 'Get an animal',
-    description:
-      'Will be removed on 5 December 2030. Use the list of animals with its `status` filter instead.',
-  })
+  @Operation(
+    'getPet',
+    'Get an animal',
+    'Deprecated: it will be removed on 5 December 2030. Use the list of animals with its `status` filter instead.',
+  )
   @ApiIdParam('petId', 'Identifier of the animal.')
   @Answers(200, Pet, 'The animal.')
-  @Refuses(404, 'There is no animal with this id.')
+  @Refuses('pet_not_found')
   getPet(@Param('petId', new IdPipe(petNotFound)) petId: bigint) {
     return this.pets.get(petId);
   }

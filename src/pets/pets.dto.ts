@@ -1,22 +1,21 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
 import { ApiInt64, IsInt64 } from '../http/int64.decorator';
 import { IsOmittable } from '../http/omittable.decorator';
 import { PageQuery } from '../http/page';
-import { IsPetName, NAME_MAX_LENGTH } from './pet-name.decorator';
+import { ApiPetName, IsPetName } from './pet-name.decorator';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
-const STATUS_PROPERTY = { enum: PET_STATUSES, enumName: 'PetStatus' } as const;
+const STATUS_PROPERTY = {
+  enum: PET_STATUSES,
+  enumName: 'PetStatus',
+  enumSchema: { description: 'Whether an animal can be had: `available`, `pending` (ordered), or `sold`.' },
+} as const;
 
 /** Body of createPet. */
+@ApiSchema({ description: 'An animal to add. Members that are not listed are ignored, `id` included.' })
 export class NewPet {
-  @ApiProperty({
-    type: 'string',
-    minLength: 1,
-    maxLength: NAME_MAX_LENGTH,
-    description: "The animal's name, kept exactly as sent.",
-    example: 'Rex',
-  })
+  @ApiPetName()
   @IsPetName()
   readonly name!: string;
 
@@ -27,7 +26,8 @@ export class NewPet {
   @ApiPropertyOptional({
     ...STATUS_PROPERTY,
     default: 'available',
-    description: 'Availability of the animal.',
+    description: 'Availability of the animal; left out: `available`.',
+    example: 'available',
   })
   @IsOmittable()
   @IsIn(PET_STATUSES, { message: `status must be one of ${PET_STATUSES.join(', ')}` })
@@ -35,11 +35,12 @@ export class NewPet {
 }
 
 /** An animal as it is returned. */
+@ApiSchema({ description: 'An animal of the store.' })
 export class Pet {
   @ApiInt64('Unique identifier, assigned by the service on creation.', 1)
   readonly id!: bigint;
 
-  @ApiProperty({ type: 'string', description: "The animal's name.", example: 'Rex' })
+  @ApiPetName()
   readonly name!: string;
 
   @ApiInt64('Identifier of the category the animal belongs to.', 3)
@@ -51,7 +52,11 @@ export class Pet {
 
 /** Query of listPets. */
 export class ListPetsQuery extends PageQuery {
-  @ApiPropertyOptional({ ...STATUS_PROPERTY, description: 'Only animals of this availability.' })
+  @ApiPropertyOptional({
+    ...STATUS_PROPERTY,
+    description: 'Only animals of this availability.',
+    example: 'available',
+  })
   @IsOmittable()
   @IsIn(PET_STATUSES, { message: `status must be one of ${PET_STATUSES.join(', ')}` })
   readonly status?: PetStatus;

@@ -1,13 +1,13 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal, RequireScope } from '../auth';
 import { Answers, Refuses } from '../http/answers.decorator';
-import { Extension } from '../http/extension.decorator';
 import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
+import { Extension, Operation } from '../http/operation.decorator';
 import { Idempotent, Transaction } from '../idempotency';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderNotFound } from './store-orders.errors';
@@ -23,9 +23,12 @@ export class StoreOrdersController {
 
   @Get()
   @RequireScope('orders:read')
-  @ApiOperation({ operationId: 'listOrders', summary: "List the account's orders" })
+  @Operation(
+    'listOrders',
+    "List the account's orders",
+    "Lists the orders of the key's account by ascending `id`, page by page.",
+  )
   @Answers(200, [Order], "A page of the account's orders by ascending id; `Link` leads to the next one.")
-  @Refuses(400, 'A query parameter is not valid.')
   async listOrders(
     @CurrentPrincipal() { accountId }: Principal,
     @Query() query: ListOrdersQuery,
@@ -36,12 +39,9 @@ export class StoreOrdersController {
 
   @Post()
   @RequireScope('orders:write')
-  @Extension('Orders an animal that is available; it becomes `pending`.')
-  @ApiOperation({ operationId: 'placeOrder', summary: 'Order an animal' })
+  @Extension('placeOrder', 'Order an animal', 'Orders an animal that is available; it becomes `pending`.')
   @Answers(201, Order, 'The placed order; `Location` is its address.')
-  @Refuses(400, 'The body lacks a required field or holds an invalid value.')
-  @Refuses(404, 'There is no animal with this id.')
-  @Refuses(409, 'The animal is reserved or sold, or the Idempotency-Key is in use.')
+  @Refuses('pet_not_found', 'pet_not_available')
   @Idempotent()
   async placeOrder(
     @CurrentPrincipal() { accountId }: Principal,
@@ -55,11 +55,10 @@ export class StoreOrdersController {
 
   @Get(':orderId')
   @RequireScope('orders:read')
-  @Extension('Fetches one order of the account.')
-  @ApiOperation({ operationId: 'getOrder', summary: 'Get an order' })
+  @Extension('getOrder', 'Get an order', 'Fetches one order of the account.')
   @ApiIdParam('orderId', 'Identifier of the order.')
   @Answers(200, Order, 'The order.')
-  @Refuses(404, 'The account has no order with this id.')
+  @Refuses('order_not_found')
   getOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('orderId', new IdPipe(orderNotFound)) id: bigint,
@@ -70,14 +69,13 @@ export class StoreOrdersController {
   @Patch(':orderId')
   @RequireScope('orders:write')
   @Extension(
+    'updateOrder',
+    'Approve, deliver or cancel an order',
     'An order that is `placed` can be `approved`, then `delivered`; until it is delivered it can be `cancelled`. Delivered, the animal is `sold`; cancelled, `available` again.',
   )
-  @ApiOperation({ operationId: 'updateOrder', summary: 'Approve, deliver or cancel an order' })
   @ApiIdParam('orderId', 'Identifier of the order.')
   @Answers(200, Order, 'The order as it is now.')
-  @Refuses(400, 'The body lacks a required field or holds an invalid value.')
-  @Refuses(404, 'The account has no order with this id.')
-  @Refuses(409, 'The order cannot come to this status from the one it has.')
+  @Refuses('order_not_found', 'invalid_transition')
   updateOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('orderId', new IdPipe(orderNotFound)) id: bigint,

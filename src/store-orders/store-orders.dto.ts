@@ -1,13 +1,21 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
 import { ApiInt64, IsInt64 } from '../http/int64.decorator';
 import { IsOmittable } from '../http/omittable.decorator';
 import { PageQuery } from '../http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
-const STATUS_PROPERTY = { enum: ORDER_STATUSES, enumName: 'OrderStatus' } as const;
+const STATUS_PROPERTY = {
+  enum: ORDER_STATUSES,
+  enumName: 'OrderStatus',
+  enumSchema: { description: 'How far an order has come; `delivered` and `cancelled` are final.' },
+} as const;
+
+/** Of `2026-11-21T12:00:00.000Z`. */
+const TIME_LENGTH = 24;
 
 /** Body of placeOrder. */
+@ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
 export class NewOrder {
   @ApiInt64('Identifier of the animal to order.', 1)
   @IsInt64()
@@ -15,6 +23,7 @@ export class NewOrder {
 }
 
 /** Body of updateOrder. */
+@ApiSchema({ description: 'What becomes of an order. Members that are not listed are ignored.' })
 export class OrderUpdate {
   @ApiProperty({ ...STATUS_PROPERTY, description: 'How far the order has come now.', example: 'approved' })
   @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
@@ -22,6 +31,7 @@ export class OrderUpdate {
 }
 
 /** An order as it is returned. */
+@ApiSchema({ description: 'An order of an animal.' })
 export class Order {
   @ApiInt64('Unique identifier, assigned by the service.', 1)
   readonly id!: bigint;
@@ -35,6 +45,8 @@ export class Order {
   @ApiProperty({
     type: 'string',
     format: 'date-time',
+    minLength: TIME_LENGTH,
+    maxLength: TIME_LENGTH,
     description: 'When the order was placed (RFC 3339, UTC, to the millisecond).',
     example: '2026-11-21T12:00:00.000Z',
   })
@@ -43,7 +55,11 @@ export class Order {
 
 /** Query of listOrders. */
 export class ListOrdersQuery extends PageQuery {
-  @ApiPropertyOptional({ ...STATUS_PROPERTY, description: 'Only orders that have come this far.' })
+  @ApiPropertyOptional({
+    ...STATUS_PROPERTY,
+    description: 'Only orders that have come this far.',
+    example: 'placed',
+  })
   @IsOmittable()
   @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
   readonly status?: OrderStatus;

@@ -25,8 +25,8 @@ describe('the OpenAPI document and Swagger UI', () => {
     expect(document.openapi).toMatch(/^3\.0\./);
     expect(document.info).toMatchObject({ title: 'Animal Store', version: '1.0.0' });
     expect(document.servers).toEqual([
-      { url: 'https://api.example.com/v1', description: 'Production' },
-      { url: 'https://staging.example.com/v1', description: 'Staging' },
+      { url: 'https://api.example.com/v1', description: 'Production', 'x-internal': false },
+      { url: 'https://staging.example.com/v1', description: 'Staging', 'x-internal': false },
     ]);
   });
 

@@ -1,0 +1,60 @@
+import { STATUS_CODES } from 'node:http';
+import type { ComponentsObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
+import { errorCodes } from '../errors/error-codes';
+import { headersOf, type OwnHeader } from './headers';
+
+/** The codes that an operation can be refused with, in the order of the table. */
+export type Codes = typeof errorCodes;
+
+/** An example Error body for each code, for the responses to refer to. */
+export function errorExamples(): NonNullable<ComponentsObject['examples']> {
+  return Object.fromEntries(
+    errorCodes
+      .filter(({ code }) => code !== 'route_not_found' && code !== 'method_not_allowed')
+      .map(({ code, when, message, status }) => [
+        code,
+        { summary: plain(when), value: { code, message, status } },
+      ]),
+  );
+}
+
+/** The response of one status, which answers with one of the codes. */
+export function errorResponse(codes: Codes, also: readonly OwnHeader[]): ResponseObject {
+  const own = codes.flatMap(({ header }) => (header === undefined ? [] : [header]));
+  const isAlways = own.length === codes.length;
+  const headers = [...new Set(own)].map((name) => ({ name, isOptional: !isAlways }));
+  return {
+    description: codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n'),
+    headers: headersOf([...headers, ...also]),
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(
+          codes.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
+        ),
+      },
+    },
+  };
+}
+
+/** True where every operation that has the status answers it alike, so that one component serves all. */
+export function isShared(codes: Codes): boolean {
+  const [{ status } = { status: 0 }] = codes;
+  return errorCodes.every(
+    (each) => each.status !== status || (each.on !== undefined && codes.includes(each)),
+  );
+}
+
+export function sharedName(status: number): string {
+  return (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
+}
+
+export function sharedReference(status: number): ReferenceObject {
+  return { $ref: `#/components/responses/${sharedName(status)}` };
+}
+
+/** Summaries are no Markdown. */
+function plain(text: string): string {
+  const bare = text.replaceAll('`', '');
+  return `${bare.charAt(0).toUpperCase()}${bare.slice(1)}`;
+}
