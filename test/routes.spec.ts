@@ -69,9 +69,11 @@ describe('routes', () => {
     const url = await doorless.getUrl();
     const { key } = await app.createKey({ scopes: ['pets:read'] });
     const body = { name: 'Rex', categoryId: 1 };
-    expect((await send(url, 'GET', '/v1/pets', { key })).status).toBe(200);
-    expectError(await send(url, 'GET', '/v1/pets'), 401, 'missing_api_key');
-    expectError(await send(url, 'POST', '/v1/pets', { key, body }), 403, 'insufficient_scope');
+    // The headers of every response are set at the door.
+    const isDocumented = false;
+    expect((await send(url, 'GET', '/v1/pets', { key, isDocumented })).status).toBe(200);
+    expectError(await send(url, 'GET', '/v1/pets', { isDocumented }), 401, 'missing_api_key');
+    expectError(await send(url, 'POST', '/v1/pets', { key, body, isDocumented }), 403, 'insufficient_scope');
     expect((await send(url, 'GET', '/livez')).status).toBe(200);
     await doorless.close();
   });

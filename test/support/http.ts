@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { refuseUndocumented, refuseUndocumentedRaw } from './conformance';
 
 const sharedAgent = new Agent({ keepAlive: true });
 
@@ -12,6 +13,8 @@ export interface RequestOptions {
   /** A body sent without Content-Length and Content-Type of its own. */
   readonly chunked?: string | Buffer;
   readonly agent?: Agent;
+  /** False where the answer is not that of the whole service. */
+  readonly isDocumented?: boolean;
 }
 
 export interface Answer {
@@ -22,7 +25,10 @@ export interface Answer {
   readonly json: any;
 }
 
-/** One request over a real socket; the path is sent exactly as given. */
+/**
+ * One request over a real socket; the path is sent exactly as given. It fails where the answer is not the one that
+ * openapi.json documents.
+ */
 export function send(
   baseUrl: string,
   method: string,
@@ -53,14 +59,20 @@ export function send(
         incoming.on('error', reject);
         incoming.on('end', () => {
           const text = Buffer.concat(chunks).toString();
-          resolve({
+          const answer = {
             status: incoming.statusCode ?? 0,
             headers: incoming.headers,
             text,
             get json() {
               return JSON.parse(text) as unknown;
             },
-          });
+          };
+          try {
+            if (options.isDocumented !== false) refuseUndocumented(method, path, answer);
+            resolve(answer);
+          } catch (error) {
+            reject(error);
+          }
         });
       },
     );
@@ -69,7 +81,10 @@ export function send(
   });
 }
 
-/** Everything that the service writes to a socket on which these bytes were sent. */
+/**
+ * Everything that the service writes to a socket on which these bytes were sent. The first answer must be the one that
+ * openapi.json documents.
+ */
 export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -77,7 +92,15 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<string
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('error', reject);
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
+    socket.on('close', () => {
+      const text = Buffer.concat(chunks).toString();
+      try {
+        refuseUndocumentedRaw(bytes.toString('latin1'), text);
+        resolve(text);
+      } catch (error) {
+        reject(error);
+      }
+    });
   });
 }
 
