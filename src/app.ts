@@ -20,6 +20,7 @@ import type { Logger } from './logging/logger';
 import { NestLogger } from './logging/nest-logger';
 import { recordRequests, RequestMetrics } from './metrics/request-metrics';
 import { createDocument } from './openapi/document';
+import { serveFrontPage } from './openapi/front-page';
 import { addResponseSchemas } from './openapi/response-schemas';
 import { serveDocument } from './openapi/serve-document';
 import { RateLimitGuard } from './rate-limit';
@@ -63,6 +64,7 @@ export async function createApp(
   const document = createDocument(app, config);
   addResponseSchemas(fastify, document);
   serveDocument(app, document);
+  serveFrontPage(fastify, config);
   refuseOtherMethods();
   return app;
 }

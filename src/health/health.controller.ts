@@ -1,13 +1,12 @@
-import { Controller, Get, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import { Public } from '../auth';
 import { DatabaseHealth } from '../database/database-health';
 import { serviceUnavailable } from '../errors/http.errors';
 
 const OK = { status: 'ok' } as const;
 
-/** For whoever runs the service: load balancers, orchestrators, and people. */
+/** For whoever runs the service: load balancers and orchestrators. */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class HealthController {
@@ -29,11 +28,5 @@ export class HealthController {
       throw Object.assign(serviceUnavailable(), { cause });
     });
     return OK;
-  }
-
-  @Get()
-  @Public()
-  frontPage(@Res() reply: FastifyReply): void {
-    void reply.redirect('/docs', 302);
   }
 }

@@ -21,7 +21,7 @@ export class PageQuery {
     maximum: MOST_ITEMS,
     default: DEFAULT_ITEMS,
     description: 'Maximum number of items to return.',
-    example: 50,
+    example: DEFAULT_ITEMS,
   })
   @Transform(({ value }) => plainNumber(value))
   @IsInt({ message: `limit must be a whole number from 1 to ${MOST_ITEMS}` })
@@ -31,6 +31,7 @@ export class PageQuery {
 
   @ApiPropertyOptional({
     type: 'string',
+    // No example: Swagger UI would send it.
     minLength: 1,
     maxLength: CURSOR_MAX_LENGTH,
     pattern: '^[A-Za-z0-9_-]+$',

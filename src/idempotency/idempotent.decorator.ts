@@ -26,9 +26,9 @@ export function Idempotent(): MethodDecorator {
       name: 'Idempotency-Key',
       required: false,
       description:
-        'Any text of 1 to 255 visible ASCII characters, bare or quoted, new for each thing to be done. For 24 h a request with the same key and body gets the first answer again.',
+        'Any text of 1 to 255 visible ASCII characters, bare or quoted, new for each thing to be done, such as a UUID. For 24 h a request with the same key and body gets the first answer again.',
+      // No example: Swagger UI would send it, with every body the same.
       schema: { type: 'string', minLength: 1, maxLength: LONGEST_HEADER, pattern: KEY_PATTERN },
-      example: '8f1c6d1e-0f31-4111-b564-46c608ffb52e',
     }),
     Sends('Idempotent-Replayed'),
     Refuses('idempotency_key_in_use', 'idempotency_key_reused'),

@@ -19,7 +19,7 @@ describe('headers of every response', () => {
     ['405', 'DELETE', '/v1/pets', undefined],
     ['413', 'POST', '/v1/pets', 'x'.repeat(70_000)],
     ['200', 'GET', '/livez', undefined],
-    ['302', 'GET', '/', undefined],
+    ['200', 'GET', '/', undefined],
     ['404', 'GET', '/nothing', undefined],
     ['200', 'GET', '/docs', undefined],
   ])('%s of %s %s', async (status, method, path, body) => {

@@ -17,11 +17,6 @@ describe('health', () => {
     }
   });
 
-  it('/ leads to the documentation', async () => {
-    const answer = await app.get('/', without);
-    expect(answer).toMatchObject({ status: 302, headers: { location: '/docs' } });
-  });
-
   it('while the database is away /readyz and the API are 503 service_unavailable with Retry-After, /livez 200; then all is well again', async () => {
     const { database } = app;
     const name = new URL(database.url).pathname.slice(1);
