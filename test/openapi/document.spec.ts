@@ -80,6 +80,15 @@ describe('the OpenAPI document and Swagger UI', () => {
     expect(parameters.map((each: any) => each.name).sort()).toEqual(['cursor', 'limit', 'status']);
   });
 
+  it('without a page of the operator the contact is a name alone; with one it leads there', async () => {
+    expect(document.info.contact).toEqual({ name: 'The operator of this deployment' });
+    const named = await startApp({ contactUrl: 'https://example.com/support' });
+    expect((await named.get('/openapi.json', without)).json.info.contact.url).toBe(
+      'https://example.com/support',
+    );
+    await named.close();
+  });
+
   it('/docs is Swagger UI, with all that it loads, without a key', async () => {
     const page = await app.get('/docs', without);
     expect(page).toMatchObject({

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const document = JSON.parse(readFileSync(join(__dirname, '..', '..', 'openapi.json'), 'utf8'));
+
+function resolved(node: any): any {
+  if (node.$ref === undefined) return node;
+  const [, kind, name] = String(node.$ref).split('/').slice(1);
+  return document.components[kind!][name!];
+}
+
+const operations: any[] = Object.values<any>(document.paths).flatMap((item) => Object.values<any>(item));
+
+/** Every response of every operation, with the names of its headers as they are spelled in their table. */
+const responses = operations.flatMap(({ operationId, responses: all }) =>
+  Object.entries<any>(all).map(([status, reference]) => {
+    const response = resolved(reference);
+    const headers = Object.entries<any>(response.headers).map(([name, header]) => ({
+      name: name.toLowerCase(),
+      ...resolved(header),
+    }));
+    return { operationId, status: Number(status), response, headers };
+  }),
+);
+
+const ALWAYS = {
+  401: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
+  403: ['insufficient_scope'],
+  408: ['request_timeout'],
+  414: ['uri_too_long'],
+  417: ['expectation_failed'],
+  429: ['rate_limit_exceeded', 'daily_quota_exceeded', 'api_key_banned'],
+  431: ['headers_too_large'],
+  500: ['internal_error'],
+  503: ['service_unavailable'],
+};
+const LIST = { ...ALWAYS, 200: [], 400: ['malformed_request', 'validation_failed', 'invalid_cursor'] };
+const BODY = {
+  ...ALWAYS,
+  400: ['malformed_request', 'malformed_json', 'validation_failed'],
+  413: ['payload_too_large'],
+  415: ['unsupported_media_type'],
+};
+const ONE = { ...ALWAYS, 200: [], 400: ['malformed_request'] };
+const IN_USE = 'idempotency_key_in_use';
+const KEYED = { ...BODY, 201: [], 409: [IN_USE], 422: ['idempotency_key_reused'] };
+
+describe('openapi.json', () => {
+  it.each<[string, Record<number, string[]>]>([
+    ['listPets', LIST],
+    ['createPet', KEYED],
+    ['getPet', { ...ONE, 404: ['pet_not_found'] }],
+    ['listOrders', LIST],
+    ['placeOrder', { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', IN_USE] }],
+    ['getOrder', { ...ONE, 404: ['order_not_found'] }],
+    ['updateOrder', { ...BODY, 200: [], 404: ['order_not_found'], 409: ['invalid_transition'] }],
+  ])('%s has every status that it answers, with an Error of each code', (name, expected) => {
+    const own = responses.filter(({ operationId }) => operationId === name);
+    const codes = own.map(({ status, response }) => {
+      const { examples = {}, schema } = response.content['application/json'];
+      const bodies = Object.values<any>(examples).map((example) => resolved(example).value);
+      const isError = schema.$ref === '#/components/schemas/Error';
+      expect({ status, isError }).toEqual({ status, isError: status >= 400 });
+      for (const body of bodies) expect(body).toMatchObject({ status, message: expect.any(String) });
+      return [status, bodies.map(({ code }) => code)];
+    });
+    expect(Object.fromEntries(codes)).toEqual(expected);
+  });
+
+  it('has the headers of every response on every response, and none of them optional but two', () => {
+    for (const { headers } of responses) {
+      const required = headers.filter((header) => header.required).map(({ name }) => name);
+      expect(required).toEqual(
+        expect.arrayContaining([
+          'x-ratelimit-limit',
+          'x-ratelimit-remaining',
+          'x-ratelimit-reset',
+          'ratelimit-policy',
+          'ratelimit',
+          'x-request-id',
+          'x-content-type-options',
+        ]),
+      );
+      expect(headers.map(({ name }) => name)).toContain('cache-control');
+    }
+  });
+
+  it.each([
+    ['retry-after', ({ status }: any) => status === 429 || status === 503],
+    ['www-authenticate', ({ status }: any) => status === 401 || status === 403],
+    ['location', ({ status }: any) => status === 201],
+  ])('has a required %s exactly where each answer carries it', (name, where) => {
+    const carriers = responses.filter(({ headers }) =>
+      headers.some((header) => header.name === name && header.required),
+    );
+    const isInUse = ({ operationId, status }: any) => operationId === 'createPet' && status === 409;
+    const expected = responses.filter((each) => where(each) || (name === 'retry-after' && isInUse(each)));
+    expect(carriers).toEqual(expected);
+  });
+
+  it('lists have Link; 201 has Idempotent-Replayed; getPet says on every response when it goes', () => {
+    const names = (id: string, only?: number) =>
+      responses
+        .filter(({ operationId, status }) => operationId === id && (only ?? status) === status)
+        .map(({ headers }) => headers.map(({ name }) => name));
+    for (const id of ['listPets', 'listOrders']) expect(names(id, 200)[0]).toContain('link');
+    for (const id of ['createPet', 'placeOrder']) expect(names(id, 201)[0]).toContain('idempotent-replayed');
+    for (const each of names('getPet')) {
+      expect(each).toEqual(expect.arrayContaining(['deprecation', 'sunset', 'link']));
+    }
+    const { deprecated, description, 'x-sunset': sunset } = document.paths['/pets/{petId}'].get;
+    expect({ deprecated, sunset }).toEqual({ deprecated: true, sunset: '2030-12-05' });
+    expect(description).toContain('5 December 2030');
+    expect(operations.filter((each) => each.deprecated)).toHaveLength(1);
+  });
+
+  it('says what a newcomer must know: plans, paging, how a key is got, contact, licence', () => {
+    const { info, components, servers } = document;
+    for (const row of ['Free | 60 | 1,000', 'Pro | 300 | 10,000', 'Business | 1,000 | 100,000']) {
+      expect(info.description).toContain(`| ${row} |`);
+    }
+    expect(info.description).toContain('| Enterprise | custom | custom |');
+    expect(info.description).toContain('rel="next"');
+    expect(info).toMatchObject({ contact: { name: expect.any(String) }, license: { name: 'MIT' } });
+    expect(components.securitySchemes.bearer.description).toContain('keys create');
+    expect(servers.map(({ url }: any) => url)).toEqual(['/v1']);
+    expect(document.tags.map(({ name }: any) => name)).toEqual(['pets', 'store orders']);
+  });
+
+  it('every int64 has bounds, every text and list a limit, every schema of a body an example', () => {
+    const schemas: any[] = [];
+    JSON.stringify(document, (_key, value) => {
+      if (['integer', 'string', 'array'].includes(value?.type)) schemas.push(value);
+      return value;
+    });
+    const isBounded = ({ type, minimum, maximum, maxLength, enum: values, maxItems }: any) => {
+      if (type === 'integer') return minimum !== undefined && maximum !== undefined;
+      if (type === 'string') return (maxLength ?? values) !== undefined;
+      return type !== 'array' || maxItems === 100;
+    };
+    expect(schemas.length).toBeGreaterThan(20);
+    expect(schemas.filter((schema) => !isBounded(schema))).toEqual([]);
+    for (const schema of Object.values<any>(document.components.schemas))
+      expect(schema.example).toBeDefined();
+  });
+});
