@@ -13,7 +13,7 @@ export interface RequestOptions {
   /** A body sent without Content-Length and Content-Type of its own. */
   readonly chunked?: string | Buffer;
   readonly agent?: Agent;
-  /** False where the answer is not that of the whole service. */
+  /** False where the answer is not that of the whole service on its own port. */
   readonly isDocumented?: boolean;
 }
 
