@@ -30,8 +30,8 @@ export function completeOperations(paths: OpenAPIObject['paths']): Record<string
 }
 
 function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
-  return Object.values(paths).flatMap(({ get, post, patch }) =>
-    [get, post, patch].filter((operation) => operation !== undefined),
+  return Object.values(paths).flatMap(({ get, post, put, patch, delete: remove }) =>
+    [get, post, put, patch, remove].filter((operation) => operation !== undefined),
   );
 }
 
@@ -46,6 +46,7 @@ function moveToEnd(operation: object, names: readonly string[]): void {
 
 function describeScope(operation: OperationObject): void {
   const [scope] = takeNotes(operation, 'scope');
+  if (scope === undefined) return;
   operation.description = `${operation.description ?? ''}\n\nThe key needs the scope \`${scope}\`.`;
 }
 
