@@ -1,4 +1,5 @@
 import { AccountsError } from './auth';
+import { VerifyError } from './cli/verify/verify.error';
 import { ConfigError } from './config/config';
 import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
@@ -28,6 +29,7 @@ const SENTENCE_ERRORS = [
   ListenError,
   MetricsPortError,
   SchemaError,
+  VerifyError,
 ];
 
 /** One sentence that says what to do, or for an error that nobody foresaw all that is known of it. */

@@ -4,6 +4,7 @@ import { explain } from '../explain';
 import { addAccountsCommands } from './accounts.commands';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
+import { addVerifyCommand } from './verify/verify.command';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -35,5 +36,6 @@ function createProgram(): Command {
   addKeysCommands(program.command('keys').description('API keys'));
   addAccountsCommands(program.command('accounts').description('accounts, which own keys and have a plan'));
   addDbCommands(program.command('db').description("the database's schema"));
+  addVerifyCommand(program);
   return program;
 }

@@ -44,6 +44,15 @@ describe('usage of the command line', () => {
     [['accounts', 'set-plan', 'x', '--plan', 'enterprise']],
     [['accounts', 'set-plan', 'x', '--plan', 'pro', '--per-day', '5']],
     [['keys', 'unban']],
+    [['verify']],
+    [['verify', '--base-url', 'http://127.0.0.1:1/v1']],
+    [['verify', '--key', 'ask_test_x']],
+    [['verify', '--base-url', 'ftp://127.0.0.1/v1', '--key', 'ask_test_x']],
+    [['verify', '--base-url', '127.0.0.1:3000', '--key', 'ask_test_x']],
+    [['verify', '--base-url', 'http://127.0.0.1:1/v1?limit=1', '--key', 'ask_test_x']],
+    [['verify', '--base-url', 'http://127.0.0.1:1/v1', '--key', '']],
+    [['verify', '--base-url', 'http://127.0.0.1:1/v1', '--key', '--json']],
+    [['verify', 'now', '--base-url', 'http://127.0.0.1:1/v1', '--key', 'ask_test_x']],
   ])('wrong usage is status 2, says why and changes nothing: %j', async (args) => {
     const { status, out, all } = await inProcess(args);
     expect({ status, out }).toEqual({ status: 2, out: '' });

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import { stringify } from 'lossless-json';
+import { SystemClock } from '../../clock';
+import { printLine } from '../output';
+import type { Outside } from './api-client';
+import { oneLine } from './faults';
+import { type Verdict, type Verification, verify } from './verify';
+import { VerifyError } from './verify.error';
+
+interface VerifyOptions {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly exhaust?: true;
+  readonly json?: true;
+}
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('check that a deployment keeps the promises of the API, over HTTP alone')
+    .requiredOption(
+      '--base-url <url>',
+      'base address of the API, such as https://api.example.com/v1',
+      baseUrl,
+    )
+    .requiredOption('--key <key>', 'an API key with all scopes; the Free plan suffices', bearerKey)
+    .option('--exhaust', "also spend the key's minute, to see the 429")
+    .option('--json', 'print one JSON document')
+    .action(run);
+}
+
+async function run({ baseUrl: url, key, exhaust, json }: VerifyOptions): Promise<void> {
+  const request = { baseUrl: url, key, exhaust: exhaust === true };
+  const verification = await verify(request, outside(), json ? () => undefined : printVerdict);
+  if (json) printLine(stringify(verification) ?? '');
+  else printSummary(verification);
+  const broken = brokenOf(verification);
+  if (verification.stopped !== undefined) throw new VerifyError(verification.stopped);
+  if (broken > 0) throw new VerifyError(`${url} breaks ${broken} of its promises.`);
+}
+
+function printVerdict({ promise, faults }: Verdict): void {
+  printLine(faults.length === 0 ? `ok   ${promise}` : `FAIL ${promise}: ${faults.join('; ')}`);
+}
+
+function printSummary(verification: Verification): void {
+  const { verdicts, requests, created, baseUrl: url } = verification;
+  const broken = brokenOf(verification);
+  printLine('');
+  printLine(
+    `${verdicts.length} promises: ${verdicts.length - broken} kept, ${broken} broken. ${requests} requests to ${url}.`,
+  );
+  printLine(
+    created.length === 0
+      ? 'No animals were added.'
+      : `Added, and left there: ${created.map(({ id, name }) => `${id} "${oneLine(name)}"`).join(', ')}.`,
+  );
+}
+
+function brokenOf({ verdicts }: Verification): number {
+  return verdicts.filter(({ faults }) => faults.length > 0).length;
+}
+
+function outside(): Outside {
+  const clock = new SystemClock();
+  return {
+    sleep,
+    now: () => clock.now(),
+    tell: (line) => process.stderr.write(`${line}\n`),
+  };
+}
+
+/** The base URL without a slash at its end; the address of a server alone means its `/v1`. */
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
+    throw new InvalidArgumentError('Give an http or https URL, such as https://api.example.com/v1.');
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  return `${url.origin}${path === '' ? '/v1' : path}`;
+}
+
+function bearerKey(text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text) || text.startsWith('-')) {
+    throw new InvalidArgumentError('Give the key as it was shown when it was made.');
+  }
+  return text;
+}
