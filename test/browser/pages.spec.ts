@@ -1,0 +1,108 @@
+import type { Browser } from 'playwright-core';
+import { startApp, type TestApp } from '../support/app';
+import { describeWhen } from '../support/it-when';
+import { findChromium } from './support/chromium';
+import { SwaggerUi } from './support/swagger-ui';
+import { openBrowser, visit, WINDOWS } from './support/visit';
+
+// Chromium shares the machine with all other specs: a guard against hanging.
+jest.setTimeout(180_000);
+
+const chromium = findChromium();
+const inChromium = describeWhen(
+  chromium !== undefined,
+  'needs Chromium: apt-get install chromium, or CHROMIUM_PATH',
+);
+
+describe('the pages for people', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  it.each(['/', '/docs'])('%s names nothing on another host to load', async (path) => {
+    const { text } = await app.get(path, { key: undefined });
+    expect(text.match(/<(?:script|link|img|iframe)[^>]+(?:src|href)="(?:https?:)?\/\/[^"]*"/g)).toBeNull();
+  });
+
+  inChromium('the front page and Swagger UI in a browser', () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await openBrowser(chromium!);
+    });
+    afterAll(() => browser.close());
+
+    it('from / to the docs with a real key: listPets 200, createPet 201, getPet 200, the headers of the limit, and 401 after logging out', async () => {
+      const { page, origin, complaints, screenshot, close } = await visit(browser, app.url, 'wide');
+      await page.goto(origin);
+      await screenshot('front-page', true);
+      await page.locator('a[href$="/docs"]').first().click();
+      await page.locator('.opblock').first().waitFor();
+      await screenshot('docs', true);
+      const ui = new SwaggerUi(page);
+
+      await ui.authorize(app.key);
+      const created = await ui.tryOut('pets', 'createPet', {}, '{"name":"Žofie","categoryId":3}');
+      await screenshot('docs-createPet');
+      const listed = await ui.tryOut('pets', 'listPets', { limit: '2' });
+      const { id } = JSON.parse(created.body) as { id: number };
+      const fetched = await ui.tryOut('pets', 'getPet', { petId: String(id) });
+      await screenshot('docs-getPet');
+      expect([listed.status, created.status, fetched.status]).toEqual(['200', '201', '200']);
+      expect(fetched.body).toContain('Žofie');
+      for (const { headers } of [listed, created, fetched]) {
+        expect(headers).toMatch(/x-ratelimit-limit: ?1000/);
+        expect(headers).toMatch(/x-ratelimit-remaining: ?\d+/);
+        expect(headers).toMatch(/x-ratelimit-reset: ?\d+/);
+      }
+      expect(fetched.headers).toMatch(/sunset: ?Thu, ?05 Dec 2030/);
+
+      await page.reload();
+      expect((await ui.tryOut('pets', 'listPets', {})).status).toBe('200');
+      expect(complaints).toEqual([]);
+
+      await ui.logOut();
+      expect((await ui.tryOut('pets', 'listPets', {})).status).toBe('401');
+      // Chromium itself calls every answer from 400 up an error.
+      expect(complaints).toEqual([
+        expect.stringMatching(`^401: ${origin}/v1/pets`),
+        'console: Failed to load resource: the server responded with a status of 401 (Unauthorized)',
+      ]);
+      await close();
+    });
+
+    it('"Try it out" adds one animal after the other: nothing that it fills in makes the second a repetition', async () => {
+      const { page, origin, complaints, close } = await visit(browser, app.url, 'wide');
+      await page.goto(`${origin}/docs`);
+      const ui = new SwaggerUi(page);
+      await ui.authorize(app.key);
+      for (const name of ['Rex', 'Mimi']) {
+        const sent = `{"name":"${name}","categoryId":3}`;
+        const { status, body } = await ui.tryOut('pets', 'createPet', {}, sent);
+        expect({ status, body }).toEqual({ status: '201', body: expect.stringContaining(name) });
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
+    it('a narrow window shows all of it without scrolling sideways', async () => {
+      const { page, origin, complaints, screenshot, close } = await visit(browser, app.url, 'narrow');
+      for (const [path, name] of [
+        ['/docs', 'docs'],
+        ['/', 'front-page'],
+        ['/docs#/pets/createPet', 'docs-createPet'],
+      ] as const) {
+        await page.goto(`${origin}${path}`);
+        await page.waitForLoadState('networkidle');
+        // A deep link opens its operation.
+        expect(await page.locator('.opblock.is-open').count()).toBe(path.includes('#') ? 1 : 0);
+        await screenshot(name, true);
+        const width = await page.evaluate('document.documentElement.scrollWidth');
+        expect({ path, width }).toEqual({ path, width: WINDOWS.narrow.width });
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    });
+  });
+});
