@@ -2,6 +2,8 @@
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
+  // A package of its own, with a runner of its own.
+  modulePathIgnorePatterns: ['<rootDir>/test/interop/'],
   transform: { '^.+\\.[tj]s$': '@swc/jest' },
   // ESM-only packages that jest must compile: it cannot load them through require() on Node 20.
   transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|content-disposition)/)'],

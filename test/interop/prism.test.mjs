@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { before, suite, test } from 'node:test';
+import { startPrism } from './support/prism.mjs';
+import { createKey } from './support/service.mjs';
+
+/** Prism takes int64 for what a double holds exactly, so no number here goes beyond. */
+const UNKNOWN = '/pets/9007199254740991';
+
+/** One request through the proxy; the answer must be the service's own, and nothing be held against it. */
+async function ask(prism, key, status, method, path, { body, headers } = {}) {
+  const request = { method, headers: { ...headers } };
+  if (key !== undefined) request.headers.authorization = `Bearer ${key}`;
+  if (body !== undefined) {
+    request.headers['content-type'] ??= 'application/json';
+    request.body = typeof body === 'string' ? body : JSON.stringify(body);
+  }
+  const response = await fetch(`${prism.url}${path}`, request);
+  const answer = await response.json();
+  const where = `${method} ${path}: ${JSON.stringify(answer)}`;
+  assert.equal(response.headers.get('sl-violations'), null, where);
+  assert.equal(response.status, status, where);
+  return answer;
+}
+
+suite('a Prism proxy with --errors finds no violation', () => {
+  let key;
+  before(async () => {
+    key = await createKey('prism');
+  });
+
+  test('in any operation, requests checked too', async (context) => {
+    const prism = await startPrism();
+    context.after(prism.stop);
+    const call = (...request) => ask(prism, key, ...request);
+
+    const pet = await call(201, 'POST', '/pets', { body: { name: 'Rex', categoryId: 3 } });
+    await call(201, 'POST', '/pets', { body: { name: 'Žofie 🐈', categoryId: -1, status: 'sold' } });
+    await call(200, 'GET', '/pets');
+    await call(200, 'GET', '/pets?limit=1&status=available');
+    await call(200, 'GET', `/pets/${pet.id}`);
+    const once = { body: { petId: pet.id }, headers: { 'idempotency-key': `prism-${pet.id}` } };
+    const order = await call(201, 'POST', '/store/orders', once);
+    assert.deepEqual(await call(201, 'POST', '/store/orders', once), order);
+    await call(200, 'GET', '/store/orders?limit=1&status=placed');
+    await call(200, 'GET', `/store/orders/${order.id}`);
+    for (const status of ['approved', 'delivered']) {
+      await call(200, 'PATCH', `/store/orders/${order.id}`, { body: { status } });
+    }
+  });
+
+  test('in any refusal', async (context) => {
+    // Requests that the document forbids are the point here.
+    const prism = await startPrism('--validate-request=false');
+    context.after(prism.stop);
+    const call = (...request) => ask(prism, key, ...request);
+    const pet = { name: 'Rex', categoryId: 3 };
+
+    for (const query of ['limit=0', 'limit=101', 'status=gone', 'cursor=invented']) {
+      await call(400, 'GET', `/pets?${query}`);
+      await call(400, 'GET', `/store/orders?${query}`);
+    }
+    for (const body of [{}, { name: 'Rex' }, { ...pet, name: '' }, { ...pet, categoryId: '3' }, '{']) {
+      await call(400, 'POST', '/pets', { body });
+    }
+    await call(400, 'POST', '/pets', { body: pet, headers: { 'idempotency-key': '"' } });
+    await call(400, 'POST', '/store/orders', { body: { petId: 'rex' } });
+    await call(413, 'POST', '/pets', { body: { ...pet, note: 'x'.repeat(70_000) } });
+    await call(415, 'POST', '/pets', { body: 'name=Rex', headers: { 'content-type': 'text/plain' } });
+    await call(404, 'GET', UNKNOWN);
+    await call(404, 'GET', '/store/orders/9007199254740991');
+    await call(404, 'POST', '/store/orders', { body: { petId: 9007199254740991 } });
+    await call(404, 'PATCH', '/store/orders/9007199254740991', { body: { status: 'approved' } });
+
+    const { id } = await call(201, 'POST', '/pets', { body: pet });
+    const order = await call(201, 'POST', '/store/orders', { body: { petId: id } });
+    await call(409, 'POST', '/store/orders', { body: { petId: id } });
+    await call(409, 'PATCH', `/store/orders/${order.id}`, { body: { status: 'delivered' } });
+    await call(400, 'PATCH', `/store/orders/${order.id}`, { body: { status: 'lost' } });
+    const headers = { 'idempotency-key': `refused-${id}` };
+    await call(201, 'POST', '/pets', { body: pet, headers });
+    await call(422, 'POST', '/pets', { body: { ...pet, name: 'Bello' }, headers });
+
+    const powerless = await createKey('powerless', ['--scopes', 'orders:read']);
+    const spent = await createKey('spent', ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '9']);
+    await ask(prism, spent, 200, 'GET', '/pets');
+    const operations = [
+      ['GET', '/pets'],
+      ['POST', '/pets', { body: pet }],
+      ['GET', UNKNOWN],
+      ['GET', '/store/orders'],
+      ['POST', '/store/orders', { body: { petId: id } }],
+      ['GET', `/store/orders/${order.id}`],
+      ['PATCH', `/store/orders/${order.id}`, { body: { status: 'approved' } }],
+    ];
+    for (const operation of operations) {
+      await ask(prism, undefined, 401, ...operation);
+      await ask(prism, 'not-a-key', 401, ...operation);
+      await ask(prism, spent, 429, ...operation);
+      const isAllowed = operation[0] === 'GET' && operation[1].startsWith('/store');
+      if (!isAllowed) await ask(prism, powerless, 403, ...operation);
+    }
+  });
+});

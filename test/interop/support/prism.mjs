@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { DOCUMENT, FOLDER } from './files.mjs';
+import { environment, pathOf } from './program.mjs';
+import { baseUrl } from './service.mjs';
+
+const LONGEST_START_MS = 60_000;
+
+/** A Prism proxy before the service, which answers 500 in place of whatever the document does not allow. */
+export async function startPrism(...options) {
+  const port = await freePort();
+  const args = ['proxy', DOCUMENT, baseUrl, '--errors', '--port', String(port), ...options];
+  const child = spawn(pathOf('prism'), args, {
+    cwd: FOLDER,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  await listening(child);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      const ended = once(child, 'close');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+function listening(child) {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    const fail = () => reject(new Error(`Prism did not start: ${output}`));
+    const timer = setTimeout(fail, LONGEST_START_MS);
+    child.once('close', fail);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk;
+        if (!output.includes('is listening')) return;
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+  });
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}

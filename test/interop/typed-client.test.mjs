@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, suite, test } from 'node:test';
+import { DOCUMENT, FOLDER } from './support/files.mjs';
+import { run } from './support/program.mjs';
+import { baseUrl, createKey } from './support/service.mjs';
+
+const GENERATED = join(FOLDER, 'generated');
+
+suite('openapi-typescript and openapi-fetch', () => {
+  let client;
+  before(async () => {
+    rmSync(GENERATED, { recursive: true, force: true });
+    mkdirSync(GENERATED);
+    // Unless told otherwise it makes a property with a default required, also in what a client sends.
+    const options = ['--default-non-nullable=false', '--output', join(GENERATED, 'schema.d.ts')];
+    await run('openapi-typescript', DOCUMENT, ...options);
+    await run('tsc', '--project', 'typed-client');
+    client = await import('./generated/js/typed-client/client.js');
+  });
+
+  test('a client made from the document compiles with --strict, calls each operation and gets what it promises', async () => {
+    assert.deepEqual(await client.callEveryOperation(baseUrl, await createKey('typed')), {
+      listPets: 200,
+      createPet: 201,
+      getPet: 200,
+      listOrders: 200,
+      placeOrder: 201,
+      getOrder: 200,
+      updateOrder: 200,
+    });
+  });
+
+  test('its types refuse what the service refuses, and a refusal has the Error body', async () => {
+    for (const error of await client.callWrongly(baseUrl)) {
+      assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'status']);
+      assert.equal(error.status, 401);
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import createClient from 'openapi-fetch';
+import type { components, operations, paths } from '../generated/schema.js';
+
+type Pet = components['schemas']['Pet'];
+type Order = components['schemas']['Order'];
+type ErrorBody = components['schemas']['Error'];
+
+/** Every operation of the document, called by a client whose types come from it alone. A new operation must be added. */
+export async function callEveryOperation(
+  baseUrl: string,
+  key: string,
+): Promise<Record<keyof operations, number>> {
+  const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
+
+  const created = await client.POST('/pets', { body: { name: 'Rex', categoryId: 3 } });
+  const pet: Pet = required(created.data);
+  const listed = await client.GET('/pets', { params: { query: { limit: 2, status: 'available' } } });
+  const pets: Pet[] = required(listed.data);
+  const fetched = await client.GET('/pets/{petId}', { params: { path: { petId: pet.id } } });
+  const placed = await client.POST('/store/orders', {
+    params: { header: { 'Idempotency-Key': `typed-${pet.id}` } },
+    body: { petId: pet.id },
+  });
+  const order: Order = required(placed.data);
+  const orders = await client.GET('/store/orders', { params: { query: { status: 'placed' } } });
+  const one = await client.GET('/store/orders/{orderId}', { params: { path: { orderId: order.id } } });
+  const moved = await client.PATCH('/store/orders/{orderId}', {
+    params: { path: { orderId: order.id } },
+    body: { status: 'approved' },
+  });
+  if (pets.length === 0 || required(fetched.data).name !== pet.name)
+    throw new Error('other animals came back');
+
+  return {
+    listPets: listed.response.status,
+    createPet: created.response.status,
+    getPet: fetched.response.status,
+    listOrders: orders.response.status,
+    placeOrder: placed.response.status,
+    getOrder: one.response.status,
+    updateOrder: moved.response.status,
+  };
+}
+
+/** What the service refuses is wrong for the types too; and a refusal has the Error body. */
+export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
+  const client = createClient<paths>({ baseUrl });
+  const answers = [
+    // @ts-expect-error -- categoryId is required
+    await client.POST('/pets', { body: { name: 'Rex' } }),
+    // @ts-expect-error -- no status of an animal
+    await client.GET('/pets', { params: { query: { status: 'gone' } } }),
+    // @ts-expect-error -- an integer
+    await client.GET('/pets/{petId}', { params: { path: { petId: 'rex' } } }),
+  ];
+  return answers.map(({ error }) => required<ErrorBody>(error));
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the answer has no body of the kind that its status promises');
+  return value;
+}
