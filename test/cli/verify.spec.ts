@@ -96,6 +96,27 @@ describe('cli verify', () => {
     expect(all).toMatch(/Added, and left there: \d+ "/);
   });
 
+  it('never takes the key to another host, wherever Link or a redirect points', async () => {
+    const elsewhere = await startBreakingProxy(verified.app.url);
+    const key = await verified.createKey();
+    const { status, broken } = await verified.run(['--base-url', url, '--key', key], {
+      answer: (answer, { path }) => {
+        const { link } = answer.headers;
+        if (typeof link === 'string')
+          answer.headers['link'] = link.replaceAll('</v1', `<${elsewhere.url}/v1`);
+        if (path !== '/v1/nothing-here') return;
+        answer.status = 307;
+        answer.headers['location'] = `${elsewhere.url}/v1/pets`;
+      },
+    });
+    await elsewhere.close();
+    expect(elsewhere.requests).toBe(0);
+    expect({ status, broken }).toEqual({
+      status: 1,
+      broken: [expect.stringMatching(/^an unknown address answers 404 .* got 307 /)],
+    });
+  });
+
   it('a key that is refused, or a deployment that does not answer, is status 1 and one sentence', async () => {
     const refused = await verified.run(['--base-url', url, '--key', 'ask_test_nobody']);
     expect(refused).toMatchObject({ status: 1, out: '' });
