@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
+import { BoundedClient } from './bounded-client';
 import { migrations } from './migrations';
 
 export type DatabaseConfig = Pick<Config, 'databasePoolSize' | 'databasePoolWaitMs'> & {
@@ -28,6 +29,7 @@ export function dataSourceOptions(config: DatabaseConfig) {
       idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
       keepAlive: true,
+      Client: BoundedClient,
     },
   } as const satisfies DataSourceOptions;
 }

@@ -1,4 +1,8 @@
-import { QueryFailedError } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
 
 /**
  * SQLSTATE codes and classes that mean "not now" rather than "not so"
@@ -42,11 +46,20 @@ const UNAVAILABLE_MESSAGES = [
 export function isDatabaseUnavailable(error: unknown): boolean {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
   if (!(cause instanceof Error)) return false;
+  if (isLostSession(cause)) return true;
   const code = 'code' in cause ? String(cause.code) : '';
   if (UNAVAILABLE_SYSTEM_ERRORS.has(code) || isMissingSocket(cause, code)) return true;
   if ('severity' in cause && SESSION_ENDED.has(String(cause.severity))) return true;
   if (/^[0-9A-Z]{5}$/.test(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNAVAILABLE_MESSAGES.some((message) => cause.message.startsWith(message));
+}
+
+/** The session of a transaction ended between two of its statements: TypeORM lets go of it before the next one. */
+function isLostSession(cause: Error): boolean {
+  return (
+    cause instanceof QueryRunnerAlreadyReleasedError ||
+    cause instanceof QueryRunnerProviderAlreadyReleasedError
+  );
 }
 
 /** The embedded server's Unix socket is gone. ENOENT alone could be any file. */

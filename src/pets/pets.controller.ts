@@ -1,14 +1,13 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import { RequireScope } from '../auth';
 import { Answers, Refuses } from '../http/answers.decorator';
 import { Deprecated } from '../http/deprecated.decorator';
 import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
-import { Idempotent, Transaction } from '../idempotency';
+import { Idempotent, IdempotentWork } from '../idempotency';
 import { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { petNotFound } from './pets.errors';
 import { PETS_PATH, PetsService } from './pets.service';
@@ -26,6 +25,7 @@ export class PetsController {
   constructor(
     private readonly pets: PetsService,
     private readonly links: Links,
+    private readonly idempotent: IdempotentWork,
   ) {}
 
   @Get()
@@ -43,12 +43,10 @@ export class PetsController {
   @ApiOperation({ operationId: 'createPet', summary: 'Add an animal' })
   @Answers(201, Pet, 'The created animal; `Location` is its address.')
   @Refuses(400, 'The body lacks a required field or holds an invalid value.')
-  async createPet(
-    @Body() pet: NewPet,
-    @Transaction() transaction: EntityManager | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    return this.links.created(reply, PETS_PATH, await this.pets.create(pet, transaction));
+  createPet(@Body() pet: NewPet, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.idempotent.run(reply, async (transaction) =>
+      this.links.created(reply, PETS_PATH, await this.pets.create(pet, transaction)),
+    );
   }
 
   @Get(':petId')

@@ -1,14 +1,13 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal, RequireScope } from '../auth';
 import { Answers, Refuses } from '../http/answers.decorator';
 import { Extension } from '../http/extension.decorator';
 import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
-import { Idempotent, Transaction } from '../idempotency';
+import { Idempotent, IdempotentWork } from '../idempotency';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderNotFound } from './store-orders.errors';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
@@ -19,6 +18,7 @@ export class StoreOrdersController {
   constructor(
     private readonly orders: StoreOrdersService,
     private readonly links: Links,
+    private readonly idempotent: IdempotentWork,
   ) {}
 
   @Get()
@@ -41,16 +41,16 @@ export class StoreOrdersController {
   @Answers(201, Order, 'The placed order; `Location` is its address.')
   @Refuses(400, 'The body lacks a required field or holds an invalid value.')
   @Refuses(404, 'There is no animal with this id.')
-  @Refuses(409, 'The animal is reserved or sold, or the Idempotency-Key is in use.')
+  @Refuses(409, 'The animal is reserved or sold.')
   @Idempotent()
-  async placeOrder(
+  placeOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Body() order: NewOrder,
-    @Transaction() transaction: EntityManager | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const placed = await this.orders.place(accountId, order, transaction);
-    return this.links.created(reply, STORE_ORDERS_PATH, placed);
+    return this.idempotent.run(reply, async (transaction) =>
+      this.links.created(reply, STORE_ORDERS_PATH, await this.orders.place(accountId, order, transaction)),
+    );
   }
 
   @Get(':orderId')

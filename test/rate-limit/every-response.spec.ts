@@ -91,7 +91,7 @@ describe('the headers of the limit', () => {
       'unsupported_media_type',
       () => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
     ],
-    [422, 'idempotency_key_reused', async () => (await keyed(rex)) && keyed('{}')],
+    [422, 'idempotency_key_reused', async () => (await keyed(rex)) && keyed({ ...rex, name: 'Max' })],
     [
       429,
       'rate_limit_exceeded',
