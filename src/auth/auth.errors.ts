@@ -24,6 +24,11 @@ export function revokedApiKey(): ApiError {
   return refusedKey('revoked_api_key', 'The API key was revoked.');
 }
 
+/** A secret that was replaced, and whose grace has ended. */
+export function rotatedOutApiKey(): ApiError {
+  return refusedKey('revoked_api_key', 'The API key was replaced by a rotation and its grace has ended.');
+}
+
 export function insufficientScope(scope: string): ApiError {
   return new ApiError(403, 'insufficient_scope', `The API key lacks the scope ${scope}.`, {
     'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`,
