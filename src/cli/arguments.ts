@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isPlan, isScope, type Plan, type PlanChoice, type Scope } from '../auth';
+import { urlOf } from '../config/parsers';
 
 /** Readers of option texts; what they refuse is wrong usage. */
 
@@ -52,6 +53,15 @@ export function limit(text: string): number {
     throw new InvalidArgumentError(`Give a whole number from 1 to ${LARGEST_LIMIT}.`);
   }
   return number;
+}
+
+/** The URL of a PostgreSQL database, not repeated in the message: it may hold a password. */
+export function databaseUrl(text: string): string {
+  try {
+    return urlOf('postgres', 'postgresql')(text);
+  } catch {
+    throw new InvalidArgumentError('Give a URL such as postgresql://user:password@host:5432/database.');
+  }
 }
 
 /** The name of an account, or a label. */

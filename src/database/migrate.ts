@@ -12,6 +12,11 @@ const ROLE_SETTINGS: Readonly<Record<string, string>> = {
   idle_in_transaction_session_timeout: '10000ms',
 };
 
+/** Takes every limit of time from the running transaction, those included that a newer server may have. */
+export const WITHOUT_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
 /** A schema that this version does not know; the message is one sentence for a person. */
 export class SchemaError extends Error {}
 
@@ -29,12 +34,15 @@ export interface MigrationState {
  * @throws SchemaError where the database was migrated by a newer version
  */
 export function migrate(config: DatabaseConfig): Promise<string[]> {
-  return inMigrationTransaction(config, async (executor, runner) => {
-    await refuseNewerSchema(executor);
-    const applied = await executor.executePendingMigrations();
-    await setRoleSettings(runner);
-    return applied.map(({ name }) => name);
-  });
+  return inMigrationTransaction(config, bringUpToDate);
+}
+
+/** What `migrate` does, as a part of a larger transaction. */
+export async function bringUpToDate(executor: MigrationExecutor, runner: QueryRunner): Promise<string[]> {
+  await refuseNewerSchema(executor);
+  const applied = await executor.executePendingMigrations();
+  await setRoleSettings(runner);
+  return applied.map(({ name }) => name);
 }
 
 /** Takes the last migration back. @returns its name, or undefined where none is left */
@@ -55,7 +63,8 @@ export function migrationStates(config: DatabaseConfig): Promise<MigrationState[
   });
 }
 
-async function inMigrationTransaction<T>(
+/** Runs `work` in one transaction, on a connection of its own, while no other process migrates the same database. */
+export async function inMigrationTransaction<T>(
   config: DatabaseConfig,
   work: (executor: MigrationExecutor, runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
