@@ -3,6 +3,7 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
 import { AppModule, type ServiceConfig } from './app.module';
 import { AuthGuard } from './auth';
 import { type Clock, SystemClock } from './clock';
@@ -18,11 +19,12 @@ import { requireDecodablePath, requireRoute, requireShortTarget } from './edge/r
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './edge/target';
 import type { Logger } from './logging/logger';
 import { NestLogger } from './logging/nest-logger';
+import { addSharedLimit } from './metrics/registry';
 import { recordRequests, RequestMetrics } from './metrics/request-metrics';
 import { createDocument } from './openapi/document';
 import { addResponseSchemas } from './openapi/response-schemas';
 import { serveDocument } from './openapi/serve-document';
-import { RateLimitGuard } from './rate-limit';
+import { RateLimitGuard, RateLimitStore } from './rate-limit';
 
 /** The limit's headers for a response that is charged to nobody, by the client's address. */
 type LimitHeaders = (address: string | undefined) => Record<string, string>;
@@ -57,7 +59,7 @@ export async function createApp(
   showLimits(fastify, limit);
   openTheDoor(fastify, app.get(AuthGuard), limit);
   useJsonBodies(fastify, config.bodyLimitBytes);
-  if (config.metricsPort !== undefined) recordRequests(fastify, app.get(RequestMetrics));
+  if (config.metricsPort !== undefined) measure(app);
   const refuseOtherMethods = collectMethods(fastify);
   await app.init();
   const document = createDocument(app, config);
@@ -86,6 +88,12 @@ function showLimits(fastify: FastifyInstance, limit: RateLimitGuard): void {
     if (!request.rateLimit) reply.headers(limit.headersOf(request.ip, request.socket.remoteAddress));
     done();
   });
+}
+
+function measure(app: NestFastifyApplication): void {
+  const store = app.get(RateLimitStore);
+  recordRequests(app.getHttpAdapter().getInstance(), app.get(RequestMetrics));
+  addSharedLimit(app.get(Registry), () => store.isShared);
 }
 
 function createAdapter(config: ServiceConfig, logger: Logger, limitHeaders: LimitHeaders): FastifyAdapter {
