@@ -1,5 +1,6 @@
 import { AccountsService } from '../../src/auth';
-import { startApp, type TestApp } from '../support/app';
+import type { TestApp } from '../support/app';
+import { describeOverStores } from '../support/stores';
 import { connectAdmin } from '../support/database';
 import type { Answer } from '../support/http';
 import { send, sendRaw } from '../support/http';
@@ -8,12 +9,12 @@ import { send, sendRaw } from '../support/http';
  * One way to each code that a running service of this version can answer, but for `idempotency_key_in_use`, which
  * another spec looks at. 500 and 503 come last: they break it.
  */
-describe('the headers of the limit', () => {
+describeOverStores('the headers of the limit', (start) => {
   const ORIGIN = 'https://shop.example';
   let app: TestApp;
   let enterprise: { key: string };
   beforeAll(async () => {
-    app = await startApp({
+    app = await start({
       corsOrigins: [ORIGIN],
       rateLimitBanAfter: 2,
       requestTimeoutMs: 300,
@@ -160,9 +161,9 @@ describe('the headers of the limit', () => {
   });
 });
 
-describe('a change of plan', () => {
+describeOverStores('a change of plan', (start) => {
   it('is in force within 5 s; what was used stays used, and Remaining is never negative', async () => {
-    const app = await startApp();
+    const app = await start();
     const custom = { perMinute: null, perDay: null };
     const { key } = await app.createKey({ account: 'moving', choice: { plan: 'pro', ...custom } });
     const shown = async () => {
