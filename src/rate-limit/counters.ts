@@ -33,6 +33,10 @@ export function hasRoom({ minute, day }: Counters, { perMinute, perDay }: OwnerL
   return minute.used < perMinute && (perDay === undefined || day.used < perDay);
 }
 
+export function isOverdrawn({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): boolean {
+  return minute.used > perMinute || (perDay !== undefined && day.used > perDay);
+}
+
 /** What is known after a refusal: the same windows, made shorter where the clock was set back; none begins. */
 export function shortened(known: Counters, inForceNow: Counters): Counters {
   return { minute: shorter(known.minute, inForceNow.minute), day: shorter(known.day, inForceNow.day) };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Clock } from '../clock';
 import { type BanPolicy, isOff } from './bans';
-import { NOTHING, windowsOf } from './counters';
+import { isOverdrawn, NOTHING, windowsOf } from './counters';
 import type { MemoryRateLimitStore } from './memory.store';
 import {
   type Charge,
@@ -69,7 +69,10 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
       return this.local.take(charge);
     }
     this.learn(charge, answer, sent);
-    return decisionOf(answer, charge.limits);
+    // Others of its requests may have been admitted alone while this one was under way.
+    const isTooMany =
+      answer.verdict === 'admitted' && isOverdrawn(this.local.known(charge.owner), charge.limits);
+    return isTooMany ? this.local.take(charge) : decisionOf(answer, charge.limits);
   }
 
   private scriptCharge({ owner, limits, key }: Charge): ScriptCharge {
