@@ -5,7 +5,7 @@ import { type Instances, startInstances } from '../support/instances';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { until } from '../support/until';
 
-const ROUNDS = 2;
+const ROUNDS = 1;
 const OFFERED = 1_200;
 const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 const PRO = { ...FREE, plan: 'pro' } as const;
