@@ -28,17 +28,17 @@ const OPTIONS = {
 /**
  * A client that connects only when it is told to.
  *
- * @param url one server; a comma list of URLs for the nodes of a cluster, or, where the first one says
- * `?sentinel=NAME`, for the sentinels that know the master of that name
+ * @param urls one server; several are nodes of a cluster, or, where the first one says `?sentinel=NAME`, the sentinels
+ * that know the master of that name
  */
-export function createRedisClient(url: string): RedisClient {
-  const urls = splitUrls(url);
-  const first = new URL(urls[0] ?? '');
+export function createRedisClient(urls: readonly string[]): RedisClient {
+  const [url = ''] = urls;
+  const first = new URL(url);
   const master = first.searchParams.get('sentinel');
   if (master !== null) return new Redis({ ...OPTIONS, ...accessOf(first), ...sentinelOptions(urls, master) });
   if (urls.length === 1) return new Redis(url, OPTIONS);
   // The nodes tell each other's addresses, but not how to log in.
-  return new Cluster(urls, {
+  return new Cluster([...urls], {
     lazyConnect: true,
     enableOfflineQueue: false,
     enableReadyCheck: false,
@@ -46,11 +46,6 @@ export function createRedisClient(url: string): RedisClient {
     clusterRetryStrategy: () => RETRY_DELAY_MS,
     redisOptions: { ...OPTIONS, ...accessOf(first) },
   });
-}
-
-/** The URLs of a comma list; a comma inside one, as a password may have, does not part it. */
-export function splitUrls(list: string): string[] {
-  return list.split(/\s*,\s*(?=rediss?:\/\/)/);
 }
 
 function sentinelOptions(urls: readonly string[], name: string): RedisOptions {

@@ -27,8 +27,6 @@ type State = 'unknown' | 'shared' | 'alone' | 'closed';
 export class RedisLink {
   private readonly logger = new Logger('RateLimit');
   private state: State = 'unknown';
-  /** Counts the failures: those of commands sent before the last one say nothing new. */
-  private outage = 0;
   /** Whose charge failed. The probe goes to the same node of a cluster. */
   private suspect = 'nobody';
   private tellState: () => void = () => undefined;
@@ -64,13 +62,13 @@ export class RedisLink {
 
   /** What the script says of a charge. Rejects where Redis is away, and then it has been told to everybody. */
   async run(owner: string, keyId: string | undefined, charge: ScriptCharge): Promise<ScriptAnswer> {
-    const { outage } = this;
     try {
       const text = await within(this.timeoutMs, this.ask(keysOf(owner, keyId), charge));
       const answer: ScriptAnswer = JSON.parse(String(text));
       return answer;
     } catch (error) {
-      if (outage === this.outage) {
+      // The first failure tells; whatever else was under way ends with the connection.
+      if (this.isShared) {
         this.suspect = owner;
         this.leave(messageOf(error));
       }
@@ -85,16 +83,16 @@ export class RedisLink {
 
   /** A full Redis, one that is loading and one that may not be written to answer, but not to this. */
   private async probe(): Promise<void> {
-    const { outage } = this;
     try {
       await within(this.timeoutMs, this.send('eval', probeKeysOf(this.suspect), PROBE));
-      if (outage === this.outage) this.join();
+      this.join();
     } catch (error) {
-      if (outage === this.outage) this.leave(messageOf(error));
+      this.leave(messageOf(error));
     }
   }
 
   private join(): void {
+    if (this.state === 'closed') return;
     if (this.state === 'alone')
       this.logger.warn('Redis is back: the counters of the limit are shared again.');
     this.changeTo('shared');
@@ -102,7 +100,6 @@ export class RedisLink {
 
   private leave(reason: string): void {
     if (this.state === 'closed') return;
-    this.outage += 1;
     if (this.state !== 'alone') {
       this.logger.warn(`Redis is away (${reason}): this instance counts by itself, from what it last knew.`);
     }

@@ -22,8 +22,8 @@ local now = charge.now or time()
 local function windowOf(key, known, newEnd)
   local stored = redis.call('HMGET', key, 'used', 'endsAt', 'own:' .. charge.instance)
   local used, endsAt, own = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
-  local window = { key = key, used = used, endsAt = endsAt, own = own, isNew = endsAt <= now }
-  if window.isNew then
+  local window = { key = key, used = used, endsAt = endsAt, own = own, isStale = endsAt > 0 and endsAt <= now }
+  if endsAt <= now then
     window.used, window.endsAt, window.own = 0, newEnd, 0
   end
   if known.endsAt > now then
@@ -39,7 +39,8 @@ end
 
 local function keepWindow(window)
   if window.used == 0 or not window.isChanged then return end
-  if window.isNew then redis.call('DEL', window.key) end
+  -- Normally it has expired. Redis refuses a script for want of memory at its first write only, and DEL is one.
+  if window.isStale then redis.call('DEL', window.key) end
   redis.call('HSET', window.key, 'used', window.used, 'endsAt', window.endsAt)
   if window.own > 0 then redis.call('HSET', window.key, 'own:' .. charge.instance, window.own) end
   redis.call('PEXPIRE', window.key, math.ceil(window.endsAt - now))

@@ -122,9 +122,9 @@ describeOverStores('the headers of the limit', (start) => {
     ['HTTP/1.1 400', 'broken\r\n\r\n'],
     ['HTTP/1.1 431', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['HTTP/1.1 408', 'GET / HTTP/1.1\r\n'],
-  ])('stand on %s, which the HTTP parser gives', async (start, bytes) => {
+  ])('stand on %s, which the HTTP parser gives', async (statusLine, bytes) => {
     const answer = await sendRaw(app.url, bytes);
-    expect(answer.startsWith(start)).toBe(true);
+    expect(answer.startsWith(statusLine)).toBe(true);
     const headers = Object.fromEntries(
       [...answer.split('\r\n\r\n')[0]!.matchAll(/^([\w-]+): (.*)$/gm)].map(([, name, value]) => [
         name!.toLowerCase(),

@@ -31,7 +31,7 @@ describeWithRedis('the Redis store', () => {
     const rules = rulesOf(banPolicyOf(config));
     const known = links.get(rules);
     if (known) return known;
-    const link = new RedisLink(createRedisClient(redis.url()), PATIENCE_MS, rules);
+    const link = new RedisLink(createRedisClient([redis.url()]), PATIENCE_MS, rules);
     links.set(rules, link);
     await link.open();
     return link;

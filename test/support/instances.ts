@@ -19,7 +19,7 @@ export async function startInstances(
   redis: RedisServer,
   settings: Partial<Config> = {},
 ): Promise<Instances> {
-  const redisUrl = redis.url();
+  const redisUrl = [redis.url()];
   const apps: TestApp[] = [];
   for (let at = 0; at < count; at += 1) {
     apps.push(await startApp({ redisUrl, ...settings }, undefined, apps[0]));

@@ -12,7 +12,7 @@ export function describeOverStores(name: string, specs: (start: typeof startApp)
     afterAll(() => redis.stop());
     specs((settings, ...rest) =>
       // What is tested is not how long a busy machine takes.
-      startApp({ ...settings, redisUrl: redis.url(), redisTimeoutMs: 10_000 }, ...rest),
+      startApp({ ...settings, redisUrl: [redis.url()], redisTimeoutMs: 10_000 }, ...rest),
     );
   });
 }
