@@ -6,6 +6,7 @@ export type RedisClient = Redis | Cluster;
 const RETRY_DELAY_MS = 200;
 /** A network that swallows packets must not hold one attempt for longer than that second. */
 const CONNECT_LIMIT_MS = 750;
+const SENTINEL_PORT = 26_379;
 /** A frozen Redis does not close a connection that we end. */
 const DISCONNECT_LIMIT_MS = 50;
 
@@ -51,14 +52,14 @@ export function createRedisClient(urls: readonly string[]): RedisClient {
 function sentinelOptions(urls: readonly string[], name: string): RedisOptions {
   const sentinels = urls.map((each) => {
     const { hostname, port } = new URL(each);
-    return { host: hostname, port: Number(port || 26_379) };
+    return { host: hostname, port: Number(port || SENTINEL_PORT) };
   });
   return { sentinels, name, sentinelRetryStrategy: () => RETRY_DELAY_MS };
 }
 
 function accessOf({ protocol, username, password }: URL): RedisOptions {
   return {
-    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+    ...(protocol === 'rediss:' ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
   };
