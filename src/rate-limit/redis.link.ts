@@ -5,6 +5,7 @@ import { keysOf, probeKeysOf, type ScriptAnswer, type ScriptCharge, TAKE } from 
 
 /** How long a start waits to learn whether Redis is there. */
 const START_LIMIT_MS = 2_000;
+const WAIT_SLICES = 10;
 
 /** A charge that is never refused, of nobody: it must be written, so a Redis that cannot write does not pass for one. */
 const PROBE: ScriptCharge = {
@@ -127,11 +128,19 @@ export class RedisLink {
   }
 }
 
-/** An answer that has arrived by then is read first: a busy process must not take its own delay for that of Redis. */
+/**
+ * Counts the wait in slices, each of them once, however late its timer is; and what has arrived by the end is read
+ * first. So a process that is too busy to read an answer does not take its own delay for that of Redis.
+ */
 function within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout;
     const giveUp = (): void => reject(new Error(`no answer within ${limitMs} ms`));
-    const timer = setTimeout(() => setImmediate(giveUp), limitMs);
+    const wait = (slices: number): void => {
+      const next = (): unknown => (slices > 1 ? wait(slices - 1) : setImmediate(giveUp));
+      timer = setTimeout(next, limitMs / WAIT_SLICES);
+    };
+    wait(WAIT_SLICES);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
