@@ -17,7 +17,8 @@ function shown({ headers }: Answer): number[] {
   return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 }
 
-describeOverStores('limits by plan', (start) => {
+describeOverStores('limits by plan', (start, isFirst) => {
+  const plans = isFirst ? PLANS : PLANS.filter(([, perMinute]) => perMinute <= 60);
   let app: TestApp;
   beforeEach(async () => {
     app = await start();
@@ -28,7 +29,7 @@ describeOverStores('limits by plan', (start) => {
   const seconds = () => Math.ceil(app.clock.now() / 1_000);
   const MIDNIGHT = Date.parse('2026-11-22T00:00:00Z') / 1_000;
 
-  it.each(PLANS)(
+  it.each(plans)(
     '%j admits exactly its number in a minute, one after another, Remaining counting down by one',
     async (choice, perMinute) => {
       const key = await keyOn(choice);
@@ -44,7 +45,7 @@ describeOverStores('limits by plan', (start) => {
     },
   );
 
-  it.each(PLANS)(
+  it.each(plans)(
     '%j admits exactly its number of parallel requests over two routes together',
     async (choice, perMinute) => {
       const key = await keyOn(choice);
@@ -89,7 +90,7 @@ describeOverStores('limits by plan', (start) => {
     }
   });
 
-  it.each(PLANS)('%j admits exactly its number in a UTC day', async (choice, perMinute, perDay) => {
+  it.each(plans)('%j admits exactly its number in a UTC day', async (choice, perMinute, perDay) => {
     const { key } = await app.createKey({ choice });
     await app.get('/v1/pets', { key });
     // All but three of the day are used up before, as the database says when the service starts.
