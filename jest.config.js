@@ -1,4 +1,4 @@
-// Two projects: `test` (npm test) and `long` (npm run test:long: crashes and durations, against the built service).
+// Projects: `test` (npm test), `long` (npm run test:long: crashes and durations, against the built service), `demo`.
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
@@ -21,5 +21,6 @@ module.exports = {
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
     },
     { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
+    { ...shared, displayName: 'demo', testMatch: ['<rootDir>/test/**/*.demo.ts'] },
   ],
 };

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RateLimitStore } from '../../src/rate-limit';
 import { startApp, type TestApp } from '../support/app';
-import { describeWithRedis, freePort, type RedisServer, spawnRedis, startRedis } from '../support/redis';
+import { freePort } from '../support/free-port';
+import { describeWithRedis, type RedisServer, spawnRedis, startRedis } from '../support/redis';
 import { until } from '../support/until';
 
 const NODES = 3;

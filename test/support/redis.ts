@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port';
 import { until } from './until';
 
 /** Enough for each application and store of a spec file to have one of its own. */
@@ -97,13 +97,4 @@ export async function spawnRedis(args: readonly string[]): Promise<ChildProcess>
   );
   if (child.exitCode !== null) throw new Error(`redis-server did not start: ${output}`);
   return child;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address ? address.port : 0;
 }

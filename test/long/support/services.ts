@@ -6,7 +6,7 @@ import { migrate } from '../../../src/database/migrate';
 import { createLogger } from '../../../src/logging/logger';
 import { send } from '../../support/http';
 import { valueOf } from '../../support/metrics';
-import { freePort } from '../../support/redis';
+import { freePort } from '../../support/free-port';
 import { dataFolder, runBuilt, running, type RunningService } from '../../support/service';
 
 /** The built service in several processes, on one PostgreSQL and one Redis. */
