@@ -51,8 +51,16 @@ export function unsupportedMediaType(message: string): ApiError {
   return new ApiError(415, 'unsupported_media_type', message);
 }
 
-export function headersTooLarge(): ApiError {
-  return new ApiError(431, 'headers_too_large', 'The headers of the request are too large.');
+export function expectationFailed(): ApiError {
+  return new ApiError(417, 'expectation_failed', 'Expect must be 100-continue, or left out.');
+}
+
+export function headersTooLarge(message = 'The headers of the request are too large.'): ApiError {
+  return new ApiError(431, 'headers_too_large', message);
+}
+
+export function tooManyHeaders(limit: number): ApiError {
+  return headersTooLarge(`The request has more than ${limit} headers.`);
 }
 
 export function internalError(): ApiError {
