@@ -7,8 +7,10 @@ import { refusalByHead } from './body';
  */
 export function inviteBodies(fastify: FastifyInstance, limitBytes: number): void {
   fastify.addHook('preParsing', (request, reply, payload, done) => {
-    if (request.headers.expect !== undefined && !refusalByHead(request, limitBytes))
-      reply.raw.writeContinue();
+    const { headers, raw } = request;
+    const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+    const isAsked = headers.expect !== undefined && raw.httpVersion === '1.1';
+    if (isAsked && hasBody && !refusalByHead(request, limitBytes)) reply.raw.writeContinue();
     done(null, payload);
   });
 }

@@ -18,13 +18,15 @@ const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/
  */
 export function guardFraming(fastify: FastifyInstance, connections: Connections): void {
   fastify.addHook('onRequest', (request, reply, done) => {
+    const { headers, socket } = request.raw;
     const refusal = framingRefusal(request.raw);
-    if (!refusal) {
-      done();
-      return;
+    // No protocol is offered to upgrade to; but Node's parser loses what came together with such a request.
+    if (refusal || headers.upgrade !== undefined) {
+      connections.end(socket);
+      reply.header('Connection', 'close');
     }
-    connections.end(request.raw.socket);
-    sendError(reply.header('Connection', 'close'), refusal);
+    if (refusal) sendError(reply, refusal);
+    else done();
   });
 }
 
