@@ -17,11 +17,13 @@ export function lingeringClose(socket: Socket, last = ''): void {
   const deadline = setTimeout(() => socket.destroy(), LIMIT_MS);
   socket.once('close', () => clearTimeout(deadline));
   socket.setTimeout(PAUSE_LIMIT_MS, () => socket.destroy());
-  // Takes the place of the HTTP parser, which sees nothing more.
-  socket.removeAllListeners('data').on('data', (chunk: Buffer) => {
+  const discard = (chunk: Buffer): void => {
     bytes += chunk.length;
     if (bytes > LIMIT_BYTES) socket.destroy();
-  });
+  };
+  // Takes the place of the HTTP parser, which sees nothing more; but only the parser's own listener starts the flow
+  // again where it has stopped it for a body that nobody reads.
+  socket.once('resume', () => socket.removeAllListeners('data').on('data', discard));
   socket.end(last);
-  socket.resume();
+  socket.pause().resume();
 }
