@@ -24,7 +24,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   const value = parseText(text);
   const position = findContradiction(text);
   if (position === undefined) return value;
-  throw malformedJson(`two members of one object have the same name and different values ${at(position)}`);
+  throw malformedJson(`two members of one object have the same name and different values ${place(position)}`);
 }
 
 function parseText(text: string): unknown {
@@ -33,7 +33,7 @@ function parseText(text: string): unknown {
   } catch (error) {
     // It says where the text stops being JSON, in words that are not for clients.
     const [, position = '0'] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
-    throw malformedJson(`it cannot be parsed ${at(position)}`);
+    throw malformedJson(`it cannot be parsed ${place(position)}`);
   }
 }
 
@@ -42,7 +42,7 @@ function onDuplicateKey({ newValue }: { newValue: unknown }): unknown {
   return newValue;
 }
 
-function at(position: number | string): string {
+function place(position: number | string): string {
   return `(at character ${position})`;
 }
 

@@ -8,7 +8,7 @@ const framed = (lines: string, rest = '0\r\n\r\n'): string =>
   `POST /v1/pets HTTP/1.1\r\n${AUTH}${JSON_TYPE}${lines}\r\n${rest}${get()}`;
 
 const smuggled = (lines: string, rest?: string): Row => [
-  `${lines.trim().replaceAll('\r\n', ' and ')}`,
+  lines.trim().replaceAll('\r\n', ' and '),
   framed(lines, rest),
   BROKEN,
   'closed',
@@ -104,7 +104,7 @@ export const framing: readonly Row[] = [
     'open',
   ],
   ['one chunk', chunked(`${chunk(PET)}0\r\n\r\n`), '201', 'open'],
-  ['a chunk a byte', chunked(`${[...PET].map(chunk).join('')}0\r\n\r\n`), '201', 'open'],
+  ['a chunk a byte', chunked(`${Array.from(PET, chunk).join('')}0\r\n\r\n`), '201', 'open'],
   ['a chunk size with zeros', chunked(`0000${chunk(PET)}000\r\n\r\n`), '201', 'open'],
   ['a chunk extension', chunked(`${chunk(PET).replace('\r\n', ';a=b;c="d"\r\n')}0;e\r\n\r\n`), '201', 'open'],
   ['trailers', chunked(`${chunk(PET)}0\r\nX-Checksum: 1\r\n\r\n`), '201', 'open'],

@@ -41,7 +41,7 @@ export const texts: readonly Row[] = [
   body('UTF-16 with its mark', Buffer.from(`\uFEFF${PET}`, 'utf16le'), BAD_JSON),
   body('UTF-16 without', Buffer.from(PET, 'utf16le'), BAD_JSON),
   body('UTF-16, the other way', Buffer.from(PET, 'utf16le').swap16(), BAD_JSON),
-  body('UTF-32', Buffer.from([...PET].flatMap((char) => [char.charCodeAt(0), 0, 0, 0])), BAD_JSON),
+  body('UTF-32', Buffer.from([...Buffer.from(PET)].flatMap((byte) => [byte, 0, 0, 0])), BAD_JSON),
   body('NUL', '\0', BAD_JSON),
   body('NUL after the text', `${PET}\0`, BAD_JSON),
   body('a form feed for white space', `\f${PET}`, BAD_JSON),

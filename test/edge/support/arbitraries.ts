@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 /** An operation of the OpenAPI document. */
 export interface Operation {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { parse } from 'lossless-json';
 import { expectError } from '../../support/expect-error';
 import { type Answer, send } from '../../support/http';
