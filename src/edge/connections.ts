@@ -16,6 +16,8 @@ interface Connection {
   latest?: IncomingMessage;
   /** True once no further request on it is served. */
   isEnding: boolean;
+  /** True where what still comes after the last answer is not read: its client was too slow once. */
+  isSlow: boolean;
   /** Called once, when nothing is open. */
   whenAnswered?: () => void;
 }
@@ -43,9 +45,11 @@ export class Connections {
   }
 
   /** Serves nothing more on this connection; what has begun is answered. */
-  end(socket: Socket): void {
+  end(socket: Socket, { isSlow = false } = {}): void {
     const connection = this.all.get(socket);
-    if (connection) connection.isEnding = true;
+    if (!connection) return;
+    connection.isEnding = true;
+    connection.isSlow = isSlow;
   }
 
   isEnding(socket: Socket): boolean {
@@ -78,12 +82,13 @@ export class Connections {
   }
 
   private add(socket: Socket): void {
-    this.all.set(socket, { open: new Set(), isEnding: false });
+    this.all.set(socket, { open: new Set(), isEnding: false, isSlow: false });
     socket.once('close', () => this.all.delete(socket));
     // With this Node ends a connection after its last answer. Whose request has not arrived whole may still be sending.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
-      if (!this.arriving(socket) && !this.isEnding(socket)) {
+      const isSending = this.isEnding(socket) || this.arriving(socket) !== undefined;
+      if (!isSending || this.all.get(socket)?.isSlow) {
         destroySoon();
         return;
       }

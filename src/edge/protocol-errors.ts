@@ -10,10 +10,13 @@ import { lingeringClose } from './lingering-close';
 import { SERVED_METHODS } from './methods';
 import { COMMON_HEADERS } from './response-headers';
 
+/** Node's name for a request that did not arrive in time. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
+
 /** What Node's HTTP parser and timers report of a request that Fastify never sees. */
 const ERRORS: Readonly<Record<string, () => ApiError>> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
-  ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
+  [TOO_SLOW]: requestTimeout,
 };
 
 /** More bytes after a request that asked to close the connection: nobody waits for an answer to them. */
@@ -59,13 +62,13 @@ export class ProtocolErrors {
   }
 
   private close(socket: Socket, refusal: ApiError | undefined, cause: string | undefined): void {
-    this.connections.end(socket);
+    const isSlow = cause === TOO_SLOW;
+    this.connections.end(socket, { isSlow });
     this.connections.whenAnswered(socket, () => {
       // An answer before may have been the last.
       if (!socket.writable) return;
       const last = refusal ? this.responseOf(refusal, socket.remoteAddress, cause) : '';
-      // Who was too slow once is not waited for again.
-      if (refusal?.status === 408) socket.end(last, () => socket.destroy());
+      if (isSlow) socket.end(last, () => socket.destroy());
       else lingeringClose(socket, last);
     });
   }

@@ -92,6 +92,7 @@ describeOverStores('the headers of the limit', (start) => {
       'unsupported_media_type',
       () => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
     ],
+    [417, 'expectation_failed', () => app.get('/v1/pets', { headers: { expect: 'x' } })],
     [422, 'idempotency_key_reused', async () => (await keyed(rex)) && keyed({ ...rex, name: 'Max' })],
     [
       429,
