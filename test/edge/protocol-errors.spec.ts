@@ -137,6 +137,10 @@ describe('a refusal while the client still sends', () => {
   });
   afterAll(() => app.close());
 
+  const connectionCount = (): Promise<number> => {
+    const server = app.nest.getHttpServer();
+    return promisify(server.getConnections.bind(server))();
+  };
   const head = (headers: string): string =>
     `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n${headers}\r\n`;
 
@@ -160,6 +164,31 @@ describe('a refusal while the client still sends', () => {
     raw.destroy();
   });
 
+  it('clients that break off anywhere leave no connection and no error behind', async () => {
+    const good = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;
+    const json = 'Content-Type: application/json\r\n';
+    const beginnings = [
+      `${good}broken\r\n\r\n`,
+      `${good}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\nabc`,
+      `${good}${head(`${json}Transfer-Encoding: chunked\r\n`)}zz\r\n`,
+      `${head(`${json}Content-Length: 900000\r\n`)}${'x'.repeat(200_000)}`,
+      `${head(`${json}Content-Length: 900\r\n`)}{`,
+      good.replace('\r\n', '\r\nHost: y\r\n') + good,
+      `${good}GET /v1`,
+    ];
+    const ways = ['end', 'destroy', 'resetAndDestroy'] as const;
+    for (let at = 0; at < 210; at += 1) {
+      const raw = await RawConnection.open(app.url);
+      raw.write(beginnings[at % beginnings.length]!);
+      if (at % 2 === 0) await sleep(1);
+      raw.socket[ways[at % ways.length]!]();
+    }
+    await until(async () => (await connectionCount()) === 0);
+    expect(app.log.filter((line) => /"level":(?:40|50|60)/.test(line))).toEqual([]);
+    const last = await app.get('/v1/pets', { headers: { connection: 'close' } });
+    expect(last.status).toBe(200);
+  });
+
   it('the rest is not read for ever: neither of who sends on and on, nor of who sends nothing', async () => {
     const endless = await RawConnection.open(app.url);
     const silent = await RawConnection.open(app.url);
@@ -173,8 +202,7 @@ describe('a refusal while the client still sends', () => {
     endless.socket.on('drain', more);
     more();
     for (const raw of raws) expect(await raw.answer()).toMatchObject({ status: 413 });
-    const count = promisify(app.nest.getHttpServer().getConnections.bind(app.nest.getHttpServer()));
-    await until(async () => (await count()) === 0);
+    await until(async () => (await connectionCount()) === 0);
     for (const raw of raws) raw.destroy();
   });
 });
