@@ -16,7 +16,7 @@ interface Connection {
   latest?: IncomingMessage;
   /** True once no further request on it is served. */
   isEnding: boolean;
-  /** True where what still comes after the last answer is not read: its client was too slow once. */
+  /** True once its client was too slow: it is not waited for again. */
   isSlow: boolean;
   /** Called once, when nothing is open. */
   whenAnswered?: () => void;
@@ -52,8 +52,11 @@ export class Connections {
     connection.isSlow = isSlow;
   }
 
-  isEnding(socket: Socket): boolean {
-    return this.all.get(socket)?.isEnding === true;
+  /** Writes what is still to be written, if anything, and ends the connection so that its client can read it. */
+  close(socket: Socket, last = ''): void {
+    const isSlow = this.all.get(socket)?.isSlow === true;
+    this.end(socket, { isSlow });
+    lingeringClose(socket, last, isSlow ? 0 : undefined);
   }
 
   /** The request that is still arriving, answered or not. */
@@ -87,13 +90,9 @@ export class Connections {
     // With this Node ends a connection after its last answer. Whose request has not arrived whole may still be sending.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
-      const isSending = this.isEnding(socket) || this.arriving(socket) !== undefined;
-      if (!isSending || this.all.get(socket)?.isSlow) {
-        destroySoon();
-        return;
-      }
-      this.end(socket);
-      lingeringClose(socket);
+      const isSending = this.all.get(socket)?.isEnding === true || this.arriving(socket) !== undefined;
+      if (isSending) this.close(socket);
+      else destroySoon();
     };
   }
 }

@@ -11,15 +11,16 @@ const PAUSE_LIMIT_MS = 500;
  * bounds, until the client has ended its side (RFC 9112, 9.6).
  *
  * @param last what is still to be written
+ * @param limitBytes how much is read; 0 for a client that is not waited for
  */
-export function lingeringClose(socket: Socket, last = ''): void {
+export function lingeringClose(socket: Socket, last: string, limitBytes = LIMIT_BYTES): void {
   let bytes = 0;
   const deadline = setTimeout(() => socket.destroy(), LIMIT_MS);
   socket.once('close', () => clearTimeout(deadline));
   socket.setTimeout(PAUSE_LIMIT_MS, () => socket.destroy());
   const discard = (chunk: Buffer): void => {
     bytes += chunk.length;
-    if (bytes > LIMIT_BYTES) socket.destroy();
+    if (bytes > limitBytes) socket.destroy();
   };
   // Takes the place of the HTTP parser, which sees nothing more; but only the parser's own listener starts the flow
   // again where it has stopped it for a body that nobody reads.

@@ -6,7 +6,6 @@ import { errorResponse } from '../errors/error-reply';
 import { headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../errors/http.errors';
 import { breakBody } from './broken-body';
 import type { Connections } from './connections';
-import { lingeringClose } from './lingering-close';
 import { SERVED_METHODS } from './methods';
 import { COMMON_HEADERS } from './response-headers';
 
@@ -32,6 +31,9 @@ export interface RefusalHooks {
 
 /** Answers what never becomes a request of Fastify's: broken HTTP, requests that are too slow, CONNECT. */
 export class ProtocolErrors {
+  /** The connections whose error has been looked at. */
+  private readonly failed = new WeakSet<Socket>();
+
   constructor(
     private readonly connections: Connections,
     private readonly hooks: RefusalHooks,
@@ -44,11 +46,11 @@ export class ProtocolErrors {
    */
   answer(error: NodeJS.ErrnoException, socket: Socket): void {
     // The parser repeats its error with every further byte.
-    if (this.connections.isEnding(socket)) return;
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
+    if (this.failed.has(socket)) return;
+    this.failed.add(socket);
+    if (error.code === 'ECONNRESET') socket.destroy();
+    // Otherwise the last answer is written already.
+    if (!socket.writable) return;
     const refusal = (ERRORS[error.code ?? ''] ?? malformedRequest)();
     const arriving = this.connections.arriving(socket);
     if (arriving) breakBody(arriving, refusal);
@@ -62,14 +64,11 @@ export class ProtocolErrors {
   }
 
   private close(socket: Socket, refusal: ApiError | undefined, cause: string | undefined): void {
-    const isSlow = cause === TOO_SLOW;
-    this.connections.end(socket, { isSlow });
+    this.connections.end(socket, { isSlow: cause === TOO_SLOW });
     this.connections.whenAnswered(socket, () => {
       // An answer before may have been the last.
       if (!socket.writable) return;
-      const last = refusal ? this.responseOf(refusal, socket.remoteAddress, cause) : '';
-      if (isSlow) socket.end(last, () => socket.destroy());
-      else lingeringClose(socket, last);
+      this.connections.close(socket, refusal && this.responseOf(refusal, socket.remoteAddress, cause));
     });
   }
 

@@ -14,6 +14,19 @@ export const slow: readonly Row[] = [
   ['half a head', `GET /v1/pets HTTP/1.1\r\n${HOST}`, LATE, 'closed'],
   ['a head without its last line feed', get().slice(0, -1), LATE, 'closed'],
   ['half a body', UNFINISHED, LATE, 'closed'],
+  [
+    'half a body of an upgrade',
+    UNFINISHED.replace('Content-Length', 'Connection: Upgrade\r\nUpgrade: x\r\nContent-Length'),
+    LATE,
+    'closed',
+  ],
+  [
+    // Node's parser says nothing of what is broken in such a request.
+    'an upgrade with a broken chunk',
+    `POST /v1/pets HTTP/1.1\r\n${AUTH}${JSON_TYPE}Upgrade: x\r\nConnection: Upgrade\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    LATE,
+    'closed',
+  ],
   ['half a body without a key', UNFINISHED.replace(AUTH, HOST), '401 missing_api_key', 'closed'],
   ['half a body of a method without one', UNFINISHED.replace('POST', 'GET'), '200', 'closed'],
   [
