@@ -1,15 +1,14 @@
 import { AccountsService, ApiKeysService, KeyRotationService } from '../../src/auth';
 import { startApp, type TestApp } from '../support/app';
-import { startSecondInstance, type SecondInstance } from './support/second-instance';
 
 const MINUTE_MS = 60_000;
 
 describe('two instances on one database', () => {
   let app: TestApp;
-  let second: SecondInstance;
+  let second: TestApp;
   beforeAll(async () => {
     app = await startApp();
-    second = await startSecondInstance(app);
+    second = await startApp({}, undefined, app);
   });
   afterAll(async () => {
     await second.close();
