@@ -15,6 +15,12 @@ const SENTENCES: Readonly<Record<string, (place: UrlPlace) => string>> = {
   '28P01': (place) => `The database refused the password: correct it in ${place}.`,
   '28000': (place) => `The database refused the user: correct it in ${place}.`,
   '3D000': (place) => `The database named in ${place} does not exist: create it, or name another.`,
+  '25006': (place) =>
+    `The database in ${place} takes no changes: name the primary server, or make it writable.`,
+  '26000': unpooled,
+  '42P05': unpooled,
+  '3F000': (place) =>
+    `The user in ${place} has no schema to create tables in: grant it one on its search_path.`,
   '42501': (place) => `The user in ${place} may not create tables: grant it CREATE on the schema.`,
 };
 
@@ -51,6 +57,11 @@ export function explain(error: unknown, place: UrlPlace = 'DATABASE_URL'): strin
     return `The database cannot be reached (${error.message || codeOf(error)}): check ${place}, and that the server runs.`;
   }
   return error.stack ?? error.message;
+}
+
+/** A prepared statement was there that should not, or was not that should: another session than the one meant. */
+function unpooled(): string {
+  return 'The pooler in front of the database has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false.';
 }
 
 function codeOf(error: Error): string {

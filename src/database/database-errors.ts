@@ -10,6 +10,8 @@ import {
  */
 const UNAVAILABLE_STATES = [
   '08', // connection exception
+  '26000', // a prepared statement that is not there: a pooler without them, see DATABASE_PREPARED_STATEMENTS
+  '42P05', // and one that is there already
   '25006', // read-only transaction: a standby, or a server being switched over
   '40', // rolled back: serialization failure, deadlock
   '53', // insufficient resources: connections, memory, disk
