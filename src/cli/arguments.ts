@@ -55,12 +55,12 @@ export function limit(text: string): number {
   return number;
 }
 
-/** The URL of a PostgreSQL database, not repeated in the message: it may hold a password. */
-export function databaseUrl(text: string): string {
+/** The URL of a PostgreSQL database. Commander would repeat what a parser of its own refuses; it may hold a password. */
+export function databaseUrl(text: string, command: Command): string {
   try {
     return urlOf('postgres', 'postgresql')(text);
   } catch {
-    throw new InvalidArgumentError('Give a URL such as postgresql://user:password@host:5432/database.');
+    return command.error('error: --to takes a URL such as postgresql://user:password@host:5432/database.');
   }
 }
 

@@ -27,13 +27,14 @@ export function addDbCommands(db: Command): void {
     });
   db.command('copy')
     .description('copy everything from the embedded database to an empty one; the service must not run')
-    .requiredOption('--to <url>', 'URL of an empty database, PostgreSQL 15 or newer', databaseUrl)
+    .requiredOption('--to <url>', 'URL of an empty database, PostgreSQL 15 or newer')
     .action(copy);
 }
 
-async function copy({ to }: { readonly to: string }): Promise<void> {
+async function copy({ to }: { readonly to: string }, command: Command): Promise<void> {
+  const target = databaseUrl(to, command);
   const copied = await withEmbeddedDatabase((config) =>
-    copyDatabase(config, to, ({ table, rows }) => printLine(`${table}: ${rows}`)),
+    copyDatabase(config, target, ({ table, rows }) => printLine(`${table}: ${rows}`)),
   );
   const total = copied.reduce((sum, { rows }) => sum + rows, 0);
   printLine(

@@ -9,20 +9,24 @@ export interface TargetFacts {
   /** Major version of the server. */
   readonly version: number;
   readonly encoding: string;
-  /** Tables, views and sequences, in any schema, but those that came with an extension. */
-  readonly relations: number;
+  /** Tables, views, sequences and types, in any schema, but those that came with an extension. */
+  readonly objects: number;
 }
+
+/** Rows of a catalog outside the schemas of the system that did not come with an extension. */
+const ownOnes = (catalog: string, namespace: string, kinds: string): string => `
+  (SELECT count(*)::integer FROM ${catalog} JOIN pg_namespace ON pg_namespace.oid = ${namespace}
+   WHERE ${kinds} AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'
+     AND NOT EXISTS (
+       SELECT FROM pg_depend
+       WHERE classid = '${catalog}'::regclass AND objid = ${catalog}.oid AND deptype = 'e'
+     ))`;
 
 const FACTS = `
   SELECT current_setting('server_version_num')::integer / ${VERSION_UNIT} AS version,
          current_setting('server_encoding') AS encoding,
-         (SELECT count(*)::integer FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-          WHERE relkind IN ('r', 'p', 'f', 'v', 'm', 'S')
-            AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'
-            AND NOT EXISTS (
-              SELECT FROM pg_depend
-              WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e'
-            )) AS relations`;
+         ${ownOnes('pg_class', 'relnamespace', "relkind IN ('r', 'p', 'f', 'v', 'm', 'S', 'c')")}
+         + ${ownOnes('pg_type', 'typnamespace', "typtype IN ('d', 'e', 'r')")} AS objects`;
 
 /** @throws CopyError where the database is not an empty one that the service could use */
 export async function refuseUnfitTarget(target: Client): Promise<void> {
@@ -32,15 +36,15 @@ export async function refuseUnfitTarget(target: Client): Promise<void> {
 }
 
 /** Why a database cannot be copied to, in a sentence. */
-export function problemOf({ version, encoding, relations }: TargetFacts): string | undefined {
+export function problemOf({ version, encoding, objects }: TargetFacts): string | undefined {
   if (version < OLDEST_VERSION) {
     return `The server in --to is PostgreSQL ${version}: Animal Store needs version ${OLDEST_VERSION} or newer.`;
   }
   if (encoding !== 'UTF8') {
     return `The database in --to has the encoding ${encoding}: create one with ENCODING 'UTF8' TEMPLATE template0.`;
   }
-  if (relations > 0) {
-    return `The database in --to is not empty (${relations} tables, views and sequences): create a new one, or empty it.`;
+  if (objects > 0) {
+    return `The database in --to is not empty (${objects} tables, views, sequences and types): create a new one, or empty it.`;
   }
   return undefined;
 }

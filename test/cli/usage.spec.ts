@@ -65,6 +65,18 @@ describe('usage of the command line', () => {
     expect(all).not.toBe('');
   });
 
+  it('a --to that is no URL is not repeated: it may hold a password', async () => {
+    const { status, all } = await inProcess([
+      'db',
+      'copy',
+      '--to',
+      'postgresql://svc:secret@127.0.0.1:99999/x',
+    ]);
+    expect(status).toBe(2);
+    expect(all).toContain('--to takes a URL');
+    expect(all).not.toContain('secret');
+  });
+
   it.each([
     ['0', 0],
     ['0h', 0],

@@ -32,6 +32,9 @@ describe('a copy that is refused or fails', () => {
     ['a table in another schema', 'CREATE SCHEMA s CREATE TABLE t ()'],
     ['a view', 'CREATE VIEW v AS SELECT 1'],
     ['a sequence', 'CREATE SEQUENCE s'],
+    ['an enum', `CREATE TYPE accounts AS ENUM ('a')`],
+    ['a composite type', 'CREATE TYPE pets AS (a integer)'],
+    ['a domain', 'CREATE DOMAIN d AS text'],
   ])('refuses a target with %s, and leaves it alone', async (_what, statement) => {
     await target.query(statement);
     const before = await relationsOf(target);
@@ -57,7 +60,7 @@ describe('a copy that is refused or fails', () => {
   });
 
   it('refuses a server below 15 and another encoding than UTF-8', () => {
-    const fit = { version: 15, encoding: 'UTF8', relations: 0 };
+    const fit = { version: 15, encoding: 'UTF8', objects: 0 };
     expect(problemOf(fit)).toBeUndefined();
     expect(problemOf({ ...fit, version: 14 })).toMatch(/PostgreSQL 14.*15 or newer/);
     expect(problemOf({ ...fit, encoding: 'LATIN1' })).toMatch(/LATIN1/);
@@ -88,6 +91,15 @@ describe('a copy that is refused or fails', () => {
     expect(await relationsOf(target)).toEqual([]);
     await admin.query(`DROP ROLE ${name}`);
     await admin.end();
+  });
+
+  it.each([
+    ['may use no schema', 'SET search_path = nowhere', /has no schema to create tables in/],
+    ['may not write', 'SET default_transaction_read_only = on', /^The database in --to takes no changes/],
+  ])('refuses a user who %s, in one sentence', async (_what, setting, sentence) => {
+    const name = new URL(target.url).pathname.slice(1);
+    await target.query(`ALTER DATABASE ${name} ${setting}`);
+    await expectRefusal(sentence);
   });
 
   it('compares the rows at the end: where some are missing, nothing stays', async () => {
