@@ -4,7 +4,7 @@ import { CopyError, TargetError } from './database/copy.error';
 import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
 import { ListenError } from './listen';
-import { SchemaError } from './database/migrate';
+import { OldServerError, SchemaError } from './database/migrate';
 import { MetricsPortError } from './metrics/metrics.errors';
 
 /** Where the URL of a database was given. */
@@ -38,6 +38,7 @@ const SENTENCE_ERRORS = [
   EmbeddedServerError,
   ListenError,
   MetricsPortError,
+  OldServerError,
   SchemaError,
 ];
 
