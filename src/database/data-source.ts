@@ -23,13 +23,13 @@ export function dataSourceOptions(config: DatabaseConfig) {
     installExtensions: false,
     poolSize: config.databasePoolSize,
     extra: {
+      Client: BoundedClient,
       connectionString: config.databaseUrl,
       // Waiting for a free connection and making a new one both count.
       connectionTimeoutMillis: config.databasePoolWaitMs,
       idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
       keepAlive: true,
-      Client: BoundedClient,
     },
   } as const satisfies DataSourceOptions;
 }
