@@ -71,11 +71,16 @@ export function internalError(): ApiError {
   );
 }
 
-export function serviceUnavailable(): ApiError {
-  return new ApiError(
-    503,
-    'service_unavailable',
-    'The service cannot do this right now: send the request again later.',
-    { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+/** What was asked for is not done. */
+export function serviceUnavailable(
+  message = 'The service cannot do this right now: send the request again later.',
+): ApiError {
+  return new ApiError(503, 'service_unavailable', message, { 'Retry-After': String(RETRY_AFTER_SECONDS) });
+}
+
+/** What was asked for may be done or not, and nobody can say which. */
+export function outcomeUnknown(): ApiError {
+  return serviceUnavailable(
+    'The database went away before it answered, so this may be done or not: look before you send it again; with an Idempotency-Key it is never done twice.',
   );
 }
