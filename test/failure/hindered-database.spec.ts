@@ -5,7 +5,6 @@ import { connectAdmin } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
-import { query } from './support/own-server';
 
 const without = { key: undefined };
 
@@ -19,7 +18,7 @@ describe('a database that answers but cannot do everything', () => {
   });
   afterAll(() => app.close());
 
-  it('a locked table is 503 after the wait for a lock, for reads and writes; what does not need it goes on', async () => {
+  it('a locked table is 503 after the wait for a lock, or for one of the connections that wait for it; what does not need it goes on', async () => {
     const order = { petId: (await app.post('/v1/pets', aNewPet())).json.id };
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE pets');
@@ -27,6 +26,7 @@ describe('a database that answers but cannot do everything', () => {
       app.get('/v1/pets'),
       app.post('/v1/pets', aNewPet({ name: 'locked' })),
       app.post('/v1/store/orders', order, { headers: { 'idempotency-key': 'locked' } }),
+      ...Array.from({ length: 20 }, () => app.get('/v1/pets/1')),
     ]);
     for (const answer of answers) expectUnavailable(answer);
     expect((await app.get('/v1/store/orders')).json).toEqual([]);
@@ -34,15 +34,6 @@ describe('a database that answers but cannot do everything', () => {
     await app.database.query('COMMIT');
     expect((await app.get('/v1/pets?limit=100')).text).not.toContain('locked');
     expect((await app.post('/v1/store/orders', order)).status).toBe(201);
-  });
-
-  it('more requests than connections wait for DATABASE_POOL_WAIT_MS at most: 503', async () => {
-    await app.database.query('BEGIN');
-    await app.database.query('LOCK TABLE pets');
-    const answers = await Promise.all(Array.from({ length: 20 }, () => app.get('/v1/pets')));
-    for (const answer of answers) expectUnavailable(answer);
-    await app.database.query('COMMIT');
-    expect((await app.get('/v1/pets')).status).toBe(200);
   });
 
   it('read-only: writes are 503 and /readyz too, reads are answered; writes again as soon as it can be written, on the same connections or others', async () => {
@@ -62,6 +53,5 @@ describe('a database that answers but cannot do everything', () => {
     await until(async () => (await app.get('/readyz', without)).status === 200);
     expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
     await admin.end();
-    expect(await query(app.database.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 });

@@ -10,7 +10,10 @@ import { run } from '../support/service';
 
 /** What a start does first with its database, and what it would say and end with. */
 function refusal(databaseUrl: string): Promise<string> {
-  return migrate({ ...readConfig({}), databaseUrl }).then(() => 'not refused', explain);
+  return migrate({ ...readConfig({ DATABASE_POOL_WAIT_MS: '300' }), databaseUrl }).then(
+    () => 'not refused',
+    explain,
+  );
 }
 
 describe('a start with a DATABASE_URL that cannot serve', () => {

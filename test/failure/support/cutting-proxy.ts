@@ -16,6 +16,8 @@ export interface CuttingProxy {
   heal(): boolean;
   /** Ends every connection, now. */
   end(): void;
+  /** Lets nothing pass, and ends nothing: as where the way to the server is lost. */
+  isSilent: boolean;
   /** Changes what the server says; as many bytes, and those of one message. */
   replaced: readonly [from: string, to: string] | undefined;
   close(): Promise<void>;
@@ -35,6 +37,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     }
   };
   const pass = (chunk: Buffer, to: Socket, direction: Direction) => {
+    if (proxy.isSilent) return;
     if (order?.direction !== direction || chunk.length <= order.left) {
       if (order?.direction === direction) order.left -= chunk.length;
       to.write(chunk);
@@ -80,6 +83,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       return wasCut;
     },
     end: () => cut(false),
+    isSilent: false,
     replaced: undefined,
     close: async () => {
       cut(true);

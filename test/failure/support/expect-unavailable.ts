@@ -14,3 +14,8 @@ export function expectUnavailable(answer: Answer): void {
     'x-ratelimit-reset': expect.stringMatching(/^\d+$/),
   });
 }
+
+/** The service says of a 503 when it cannot say whether the work is done. */
+export function isOutcomeUnknown({ status, text }: Pick<Answer, 'status' | 'text'>): boolean {
+  return status === 503 && text.includes('may be done or not');
+}

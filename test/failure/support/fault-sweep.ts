@@ -3,7 +3,7 @@ import { ADMIN_URL_VARIABLE } from '../../support/database';
 import type { Answer, RequestOptions } from '../../support/http';
 import { until } from '../../support/until';
 import { type CuttingProxy, type Direction, startCuttingProxy } from './cutting-proxy';
-import { expectUnavailable } from './expect-unavailable';
+import { expectUnavailable, isOutcomeUnknown } from './expect-unavailable';
 import { query } from './own-server';
 import { poolOf } from './pool';
 
@@ -136,11 +136,6 @@ const ORDERS = `
   SELECT count(*)::integer AS orders, count(DISTINCT pet_id)::integer AS animals,
          (SELECT count(*)::integer FROM pets WHERE status = 'pending') AS reserved
   FROM store_orders`;
-
-/** The service says of a 503 when it cannot say whether the work is done. */
-export function isOutcomeUnknown({ status, text }: Pick<Answer, 'status' | 'text'>): boolean {
-  return status === 503 && text.includes('may be done or not');
-}
 
 /** How many cuts were answered in which way. */
 export function summary(cuts: readonly Cut[]): string {
