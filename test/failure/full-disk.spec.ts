@@ -39,7 +39,7 @@ describe('a full disk', () => {
     async () => {
       server = await useOwnServer();
       app = await startApp({ databasePoolSize: POOL_SIZE });
-      const { post, get, database } = app;
+      const { database } = app;
       const space = join(disk!, 'space');
       mkdirSync(space);
       chmodSync(space, 0o777);
@@ -48,19 +48,19 @@ describe('a full disk', () => {
       await query(database.url, 'ALTER TABLE pets SET TABLESPACE small');
       await query(database.url, 'CREATE TABLE ballast (bytes text STORAGE PLAIN) TABLESPACE small');
       await expect(fill(database.url)).rejects.toMatchObject({ code: '53100' });
-      let answer = await post('/v1/pets', aNewPet());
+      let answer = await app.post('/v1/pets', aNewPet());
       for (let tries = 0; answer.status === 201 && tries < 2_000; tries += 1) {
-        answer = await post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
+        answer = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
       }
       expectUnavailable(answer);
       expectUnavailable(
-        await post('/v1/pets', aNewPet({ name: 'y'.repeat(255) }), {
+        await app.post('/v1/pets', aNewPet({ name: 'y'.repeat(255) }), {
           headers: { 'idempotency-key': 'full' },
         }),
       );
-      expect((await get('/v1/pets')).status).toBe(200);
+      expect((await app.get('/v1/pets')).status).toBe(200);
       await query(database.url, 'TRUNCATE ballast');
-      expect((await post('/v1/pets', aNewPet())).status).toBe(201);
+      expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
       await query(database.url, 'ALTER TABLE pets SET TABLESPACE pg_default');
       await query(database.url, 'DROP TABLE ballast');
       await query(server.url(), 'DROP TABLESPACE small');
