@@ -28,9 +28,10 @@ export class BoundedClient extends Client {
     super(config);
     // Between two owners nobody else listens, and an error that nobody hears ends the process.
     this.on('error', () => undefined);
-    const query: (...input: never[]) => unknown = this.query.bind(this);
-    const bounded = (...input: never[]): unknown => {
-      const result = query(...input);
+    const bounded = (...input: unknown[]): unknown => {
+      // Whatever its overload; `apply` gives it its `this` back.
+      // oxlint-disable-next-line typescript/unbound-method
+      const result: unknown = Reflect.apply(super.query, this, input);
       return result instanceof Promise ? result.catch((error: unknown) => this.judge(error)) : result;
     };
     // Its overloads stay as they are: it takes and gives the same.
