@@ -1,4 +1,5 @@
-// Two projects: `test` (npm test) and `long` (npm run test:long: crashes and durations, against the built service).
+// Projects: `test` (npm test), `long` (npm run test:long: crashes and durations, against the built service), `demo`, and
+// `corpora` (npm run test:corpora: public collections of hostile JSON and strings, which lie outside the project).
 const shared = {
   rootDir: __dirname,
   testEnvironment: 'node',
@@ -9,19 +10,20 @@ const shared = {
   transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|content-disposition)/)'],
 };
 
+const withServer = {
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
+
 module.exports = {
   // A guard against hanging, not a promise of speed: the machine may be busy.
   testTimeout: 60_000,
   coverageProvider: 'babel',
   collectCoverageFrom: ['src/**/*.ts'],
   projects: [
-    {
-      ...shared,
-      displayName: 'test',
-      testMatch: ['<rootDir>/test/**/*.spec.ts'],
-      globalSetup: '<rootDir>/test/support/global-setup.ts',
-      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-    },
+    { ...shared, ...withServer, displayName: 'test', testMatch: ['<rootDir>/test/**/*.spec.ts'] },
     { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
+    { ...shared, displayName: 'demo', testMatch: ['<rootDir>/test/**/*.demo.ts'] },
+    { ...shared, ...withServer, displayName: 'corpora', testMatch: ['<rootDir>/test/**/*.corpora.ts'] },
   ],
 };

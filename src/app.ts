@@ -3,14 +3,19 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
 import { AppModule, type ServiceConfig } from './app.module';
 import { AuthGuard } from './auth';
 import { type Clock, SystemClock } from './clock';
 import { useJsonBodies } from './edge/body';
+import { Connections } from './edge/connections';
+import { inviteBodies } from './edge/continue';
 import { enableCors } from './edge/cors';
 import { installDoor } from './edge/door';
+import { guardFraming } from './edge/framing';
+import { createHttpServer, type Handler } from './edge/http-server';
 import { collectMethods } from './edge/methods';
-import { answerProtocolError } from './edge/protocol-errors';
+import { ProtocolErrors, type RefusalHooks } from './edge/protocol-errors';
 import { requestId } from './edge/request-id';
 import { RequestLog } from './edge/request-log';
 import { installResponseHeaders } from './edge/response-headers';
@@ -18,20 +23,13 @@ import { requireDecodablePath, requireRoute, requireShortTarget } from './edge/r
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './edge/target';
 import type { Logger } from './logging/logger';
 import { NestLogger } from './logging/nest-logger';
+import { addSharedLimit } from './metrics/registry';
 import { recordRequests, RequestMetrics } from './metrics/request-metrics';
 import { createDocument } from './openapi/document';
 import { serveFrontPage } from './openapi/front-page';
 import { addResponseSchemas } from './openapi/response-schemas';
 import { serveDocument } from './openapi/serve-document';
-import { RateLimitGuard } from './rate-limit';
-
-/** The limit's headers for a response that is charged to nobody, by the client's address. */
-type LimitHeaders = (address: string | undefined) => Record<string, string>;
-
-const noHeaders: LimitHeaders = () => ({});
-
-/** How often Node looks for slow clients. */
-const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+import { RateLimitGuard, RateLimitStore } from './rate-limit';
 
 /** The whole application, ready to listen; its database must be migrated. */
 export async function createApp(
@@ -39,26 +37,27 @@ export async function createApp(
   logger: Logger,
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
+  const connections = new Connections();
   // The adapter comes before the modules, and no request before both.
-  let limitHeaders = noHeaders;
+  const hooks: RefusalHooks = { limitHeaders: () => ({}), count: () => undefined };
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock),
-    createAdapter(config, logger, (address) => limitHeaders(address)),
+    createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
   const limit = app.get(RateLimitGuard);
-  limitHeaders = (address) => limit.headersOf(address, address);
+  hooks.limitHeaders = (address) => limit.headersOf(address, address);
   const fastify = app.getHttpAdapter().getInstance();
-  fastify.server.maxConnections = config.maxConnections;
-  // Node would drop headers beyond 2,000 unseen, a second Authorization among them; their size is bounded anyway.
-  fastify.server.maxHeadersCount = 0;
+  fastify.decorate('connections', connections);
   app.enableVersioning({ type: VersioningType.URI });
+  guardFraming(fastify, connections);
   enableCors(app, config.corsOrigins);
   installResponseHeaders(fastify, config.publicBaseUrl);
   showLimits(fastify, limit);
   openTheDoor(fastify, app.get(AuthGuard), limit);
   useJsonBodies(fastify, config.bodyLimitBytes);
-  if (config.metricsPort !== undefined) recordRequests(fastify, app.get(RequestMetrics));
+  inviteBodies(fastify, config.bodyLimitBytes);
+  if (config.metricsPort !== undefined) hooks.count = measure(app);
   const refuseOtherMethods = collectMethods(fastify);
   await app.init();
   const document = createDocument(app, config);
@@ -90,22 +89,31 @@ function showLimits(fastify: FastifyInstance, limit: RateLimitGuard): void {
   });
 }
 
-function createAdapter(config: ServiceConfig, logger: Logger, limitHeaders: LimitHeaders): FastifyAdapter {
+/** @returns what counts a refusal that no route sees */
+function measure(app: NestFastifyApplication): RefusalHooks['count'] {
+  const store = app.get(RateLimitStore);
+  const metrics = app.get(RequestMetrics);
+  recordRequests(app.getHttpAdapter().getInstance(), metrics);
+  addSharedLimit(app.get(Registry), () => store.isShared);
+  return (code) => metrics.countRefusal(code);
+}
+
+function createAdapter(
+  config: ServiceConfig,
+  logger: Logger,
+  connections: Connections,
+  protocolErrors: ProtocolErrors,
+): FastifyAdapter {
   return new FastifyAdapter({
+    serverFactory: (handler: Handler) => createHttpServer(handler, config, connections, protocolErrors),
+    // The server has its own; Fastify's would be a second one.
+    clientErrorHandler: () => undefined,
     loggerInstance: logger,
     logController: new RequestLog(),
     genReqId: requestId,
     rewriteUrl: rewriteTarget,
     routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },
-    clientErrorHandler: (error, socket) =>
-      answerProtocolError(error, socket, limitHeaders(socket.remoteAddress)),
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
-    keepAliveTimeout: config.keepAliveTimeoutMs,
-    requestTimeout: config.requestTimeoutMs,
-    http: {
-      headersTimeout: config.headersTimeoutMs,
-      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
-    },
     // While closing, requests on connections that are still open are answered, each with `Connection: close`.
     return503OnClosing: false,
   });

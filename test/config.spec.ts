@@ -54,6 +54,9 @@ describe('settings', () => {
     ['DATABASE_PREPARED_STATEMENTS', 'yes'],
     ['DATABASE_POOL_WAIT_MS', '0'],
     ['REDIS_URL', 'http://x'],
+    ['REDIS_URL', '127.0.0.1:6379'],
+    ['REDIS_URL', 'redis://a, http://b'],
+    ['REDIS_TIMEOUT_MS', '0'],
     ['TRUST_PROXY', '1'],
     ['TRUST_PROXY', 'true'],
     ['TRUST_PROXY', '10.0.0.0/33'],
@@ -76,8 +79,9 @@ describe('settings', () => {
   });
 
   it('one message names every bad setting, and repeats no password', () => {
-    const read = () => readConfig({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'mysql://user:secret@host' });
-    expect(read).toThrow(/PORT.*DATABASE_URL.*LOG_LEVEL/);
+    const urls = { DATABASE_URL: 'mysql://user:secret@host', REDIS_URL: 'http://:secret@host' };
+    const read = () => readConfig({ PORT: 'x', LOG_LEVEL: 'y', ...urls });
+    expect(read).toThrow(/PORT.*DATABASE_URL.*REDIS_URL.*LOG_LEVEL/);
     expect(read).not.toThrow(/secret/);
   });
 
@@ -90,6 +94,7 @@ describe('settings', () => {
         STAGING_BASE_URL: 'https://staging.example.com/v1',
         PORT: '0',
         METRICS_PORT: '9100',
+        REDIS_URL: 'rediss://:pass,word@a:6379, redis://b',
       }),
     ).toMatchObject({
       trustProxy: ['10.0.0.0/8', '::1/128', '127.0.0.1'],
@@ -98,6 +103,7 @@ describe('settings', () => {
       stagingBaseUrl: 'https://staging.example.com/v1',
       port: 0,
       metricsPort: 9100,
+      redisUrl: ['rediss://:pass,word@a:6379', 'redis://b'],
     });
   });
 

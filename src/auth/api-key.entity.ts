@@ -1,7 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { int64Column } from '../database/int64-column';
+import type { Scope } from './scopes';
+import type { KeyPrefix } from './secret';
 
-/** A key of an account. Its secret is known only by its hash. */
+/** A key of an account. Its secret, the newest of its rotations, is known only by its hash. */
 @Entity('api_keys')
 export class ApiKeyEntity {
   @PrimaryColumn({ type: 'uuid', default: () => 'gen_random_uuid()' })
@@ -14,7 +16,7 @@ export class ApiKeyEntity {
   readonly secretHash!: Buffer;
 
   @Column({ type: 'text' })
-  readonly prefix!: string;
+  readonly prefix!: KeyPrefix;
 
   @Column({ type: 'text', name: 'last_four' })
   readonly lastFour!: string;
@@ -23,7 +25,7 @@ export class ApiKeyEntity {
   readonly label!: string;
 
   @Column({ type: 'text', array: true })
-  readonly scopes!: string[];
+  readonly scopes!: Scope[];
 
   @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
   readonly createdAt!: Date;

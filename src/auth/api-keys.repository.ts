@@ -14,6 +14,8 @@ export interface KnownKey extends PlanChoice {
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly unbannedAt: Date | null;
+  /** End of the grace of a secret that was rotated out; null for the newest one. */
+  readonly secretValidUntil: Date | null;
 }
 
 /** A temporary ban of a key. Times are milliseconds since the epoch. */
@@ -50,9 +52,13 @@ const BY_SECRET: Statement = {
   text: `
     SELECT k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
-           k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt"
-    FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    WHERE k.secret_hash = $1`,
+           k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt",
+           s.valid_until AS "secretValidUntil"
+    FROM (
+      SELECT id AS key_id, NULL::timestamptz AS valid_until FROM api_keys WHERE secret_hash = $1
+      UNION ALL
+      SELECT key_id, valid_until FROM rotated_secrets WHERE secret_hash = $1
+    ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id`,
 };
 
 const LIST: Statement = {

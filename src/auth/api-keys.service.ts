@@ -8,12 +8,10 @@ import type { AccountEntity } from './account.entity';
 import { AccountsError } from './accounts.error';
 import { AccountsRepository } from './accounts.repository';
 import { ApiKeysRepository, type Ban, type ListedKey } from './api-keys.repository';
+import { isKeyId, unknownKey } from './key-id';
 import type { Plan, PlanChoice } from './plans';
 import type { Scope } from './scopes';
-import { createSecret, hashOf, prefixOf } from './secret';
-
-const LAST_FOUR = -4;
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+import { createSecret, prefixOf, storedFormOf } from './secret';
 
 export interface KeyRequest {
   readonly account: string;
@@ -95,8 +93,8 @@ export class ApiKeysService {
   }
 
   private async requireKey(id: string): Promise<void> {
-    const isKnown = UUID.test(id) && (await this.keys.exists(id));
-    if (!isKnown) throw new AccountsError(`There is no key with the id ${id}.`);
+    const isKnown = isKeyId(id) && (await this.keys.exists(id));
+    if (!isKnown) throw unknownKey(id);
   }
 
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {
@@ -107,9 +105,7 @@ export class ApiKeysService {
     const expiresAt = request.expiresAt ?? null;
     const key = {
       accountId: account.id,
-      secretHash: Buffer.from(hashOf(secret), 'hex'),
-      prefix,
-      lastFour: secret.slice(LAST_FOUR),
+      ...storedFormOf(secret, prefix),
       label: request.label,
       scopes: [...request.scopes],
       expiresAt,

@@ -20,6 +20,11 @@ export function revokedApiKey(): ApiError {
   return refusedKey('revoked_api_key');
 }
 
+/** A secret that was replaced, and whose grace has ended. */
+export function rotatedOutApiKey(): ApiError {
+  return refusedKey('revoked_api_key', 'The API key was replaced by a rotation and its grace has ended.');
+}
+
 export function insufficientScope(scope: string): ApiError {
   return new ApiError('insufficient_scope', {
     message: `The API key lacks the scope ${scope}.`,
@@ -35,9 +40,12 @@ export function undeclaredScope(): ApiError {
   });
 }
 
-function refusedKey(code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key'): ApiError {
-  const { message } = ERROR_CODES[code];
+function refusedKey(
+  code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key',
+  message: string = ERROR_CODES[code].message,
+): ApiError {
   return new ApiError(code, {
+    message,
     headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token", error_description="${message}"` },
   });
 }

@@ -6,7 +6,7 @@ import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
 import type { KnownKey } from './api-keys.repository';
 import { countHeader } from '../http/raw-headers';
-import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
+import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey, rotatedOutApiKey } from './auth.errors';
 import { KeyCache, type Lookup } from './key-cache';
 import { LastUsed } from './last-used';
 import { limitsOf } from './plans';
@@ -46,9 +46,15 @@ export class Authenticator {
     const key = lookup?.key;
     if (!key) return { refusal: invalidApiKey() };
     if (key.revokedAt) return { refusal: revokedApiKey() };
-    if (key.expiresAt && key.expiresAt.getTime() <= this.clock.now()) return { refusal: expiredApiKey() };
+    // Compared at every request: what the cache remembers may not outlive either moment.
+    if (this.isPast(key.secretValidUntil)) return { refusal: rotatedOutApiKey() };
+    if (this.isPast(key.expiresAt)) return { refusal: expiredApiKey() };
     this.lastUsed.note(key.id);
     return { principal: principalOf(key) };
+  }
+
+  private isPast(time: Date | null): boolean {
+    return time !== null && time.getTime() <= this.clock.now();
   }
 }
 

@@ -5,6 +5,7 @@ export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.serv
 export { AuthGuard } from './auth.guard';
 export { AuthModule } from './auth.module';
 export { CurrentPrincipal } from './current-principal.decorator';
+export { KeyRotationService, type RotatedKey } from './key-rotation.service';
 export { isPlan, limitsOf, PLANS, type Plan, type PlanChoice } from './plans';
 export type { Principal } from './principal';
 export { Public, RequireScope } from './require-scope.decorator';

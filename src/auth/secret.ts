@@ -9,6 +9,7 @@ import type { Config } from '../config/config';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
+const LAST_FOUR = -4;
 const BODY = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 export type KeyPrefix = 'ask_live_' | 'ask_test_';
@@ -33,6 +34,17 @@ export function isWellFormed(secret: string, prefix: KeyPrefix): boolean {
 /** SHA-256 as lower-case hex: what the database keeps. Secrets are random enough to need neither salt nor stretching. */
 export function hashOf(secret: string): string {
   return hash('sha256', secret, 'hex');
+}
+
+/** All that the database knows of a secret. */
+export interface StoredSecret {
+  readonly secretHash: Buffer;
+  readonly prefix: KeyPrefix;
+  readonly lastFour: string;
+}
+
+export function storedFormOf(secret: string, prefix: KeyPrefix): StoredSecret {
+  return { secretHash: Buffer.from(hashOf(secret), 'hex'), prefix, lastFour: secret.slice(LAST_FOUR) };
 }
 
 function checksum(random: string): string {

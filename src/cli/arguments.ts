@@ -1,9 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isPlan, isScope, type Plan, type PlanChoice, type Scope } from '../auth';
+import { urlOf } from '../config/parsers';
 
 /** Readers of option texts; what they refuse is wrong usage. */
 
 const MS_PER_DAY = 86_400_000;
+const MS_PER_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: MS_PER_DAY };
+const LONGEST_GRACE_MS = 7 * MS_PER_DAY;
 const LONGEST_DAYS = 36_500;
 const LARGEST_LIMIT = 1_000_000_000;
 const LONGEST_NAME = 100;
@@ -16,6 +19,16 @@ export function expiry(text: string): Date | 'never' {
     throw new InvalidArgumentError(`Give a number of days up to ${LONGEST_DAYS}, such as 90d, or never.`);
   }
   return new Date(Date.now() + days * MS_PER_DAY);
+}
+
+/** A length of time up to 7 days, such as `24h`, in milliseconds; `0` needs no unit. */
+export function grace(text: string): number {
+  const [, digits, unit = ''] = /^(0|[1-9][0-9]{0,5})([smhd])$/.exec(text === '0' ? '0s' : text) ?? [];
+  const ms = Number(digits) * (MS_PER_UNIT[unit] ?? Number.NaN);
+  if (!(ms <= LONGEST_GRACE_MS)) {
+    throw new InvalidArgumentError('Give 0, or a time up to 7 days such as 90s, 30m, 24h or 7d.');
+  }
+  return ms;
 }
 
 export function scopes(text: string): readonly Scope[] {
@@ -40,6 +53,15 @@ export function limit(text: string): number {
     throw new InvalidArgumentError(`Give a whole number from 1 to ${LARGEST_LIMIT}.`);
   }
   return number;
+}
+
+/** The URL of a PostgreSQL database. Commander would repeat what a parser of its own refuses; it may hold a password. */
+export function databaseUrl(text: string, command: Command): string {
+  try {
+    return urlOf('postgres', 'postgresql')(text);
+  } catch {
+    return command.error('error: --to takes a URL such as postgresql://user:password@host:5432/database.');
+  }
 }
 
 /** The name of an account, or a label. */

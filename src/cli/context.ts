@@ -2,11 +2,11 @@ import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AuthModule } from '../auth';
 import { SystemClock } from '../clock';
-import { readConfig } from '../config/config';
+import { type Config, readConfig } from '../config/config';
 import type { DatabaseConfig } from '../database/data-source';
 import { DatabaseModule } from '../database/database.module';
 import { migrate, migrationStates, SchemaError } from '../database/migrate';
-import { joinDatabase } from '../database/open-database';
+import { joinDatabase, type OpenDatabase, openEmbeddedAlone } from '../database/open-database';
 import { RuntimeModule } from '../runtime.module';
 
 @Module({})
@@ -18,7 +18,20 @@ const POOL_SIZE = 2;
 /** Runs `work` on the database of the settings; the embedded server is that of a running service, or started for it. */
 export async function withDatabase<T>(work: (config: DatabaseConfig) => Promise<T>): Promise<T> {
   const config = readConfig();
-  const database = await joinDatabase(config);
+  return using(await joinDatabase(config), config, work);
+}
+
+/** Runs `work` on the embedded database, which no service has meanwhile. */
+export async function withEmbeddedDatabase<T>(work: (config: DatabaseConfig) => Promise<T>): Promise<T> {
+  const config = readConfig();
+  return using(await openEmbeddedAlone(config), config, work);
+}
+
+async function using<T>(
+  database: OpenDatabase,
+  config: Config,
+  work: (config: DatabaseConfig) => Promise<T>,
+): Promise<T> {
   try {
     for (const notice of database.notices) process.stderr.write(`${notice}\n`);
     return await work({ ...config, databaseUrl: database.url, databasePoolSize: POOL_SIZE });

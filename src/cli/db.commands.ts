@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { copyDatabase } from '../database/copy-database';
 import { migrate, migrationStates, revertLast } from '../database/migrate';
-import { withDatabase } from './context';
+import { databaseUrl } from './arguments';
+import { withDatabase, withEmbeddedDatabase } from './context';
 import { printLine } from './output';
 
 export function addDbCommands(db: Command): void {
@@ -23,4 +25,19 @@ export function addDbCommands(db: Command): void {
         printLine(`${isApplied ? 'applied' : 'pending'}  ${name}`);
       }
     });
+  db.command('copy')
+    .description('copy everything from the embedded database to an empty one; the service must not run')
+    .requiredOption('--to <url>', 'URL of an empty database, PostgreSQL 15 or newer')
+    .action(copy);
+}
+
+async function copy({ to }: { readonly to: string }, command: Command): Promise<void> {
+  const target = databaseUrl(to, command);
+  const copied = await withEmbeddedDatabase((config) =>
+    copyDatabase(config, target, ({ table, rows }) => printLine(`${table}: ${rows}`)),
+  );
+  const total = copied.reduce((sum, { rows }) => sum + rows, 0);
+  printLine(
+    `Copied ${copied.length} tables with ${total} rows. Start the service with DATABASE_URL set to that database.`,
+  );
 }

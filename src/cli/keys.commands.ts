@@ -1,10 +1,20 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, type IssuedKey, type ListedKey, type Plan, type Scope, SCOPES } from '../auth';
-import { expiry, limit, plan, planChoice, scopes, shortText } from './arguments';
+import {
+  ApiKeysService,
+  type IssuedKey,
+  KeyRotationService,
+  type ListedKey,
+  type Plan,
+  type RotatedKey,
+  type Scope,
+  SCOPES,
+} from '../auth';
+import { expiry, grace, limit, plan, planChoice, scopes, shortText } from './arguments';
 import { withServices } from './context';
 import { minuteOf, printJson, printLine, printTable } from './output';
 
 const DEFAULT_EXPIRY = '365d';
+const DEFAULT_GRACE = '24h';
 
 interface CreateOptions {
   readonly account: string;
@@ -22,7 +32,35 @@ interface ListOptions {
   readonly json?: true;
 }
 
+interface RotateOptions {
+  /** In milliseconds. */
+  readonly grace: number;
+  readonly json?: true;
+}
+
 export function addKeysCommands(keys: Command): void {
+  addCreate(keys);
+  keys
+    .command('list')
+    .description('all keys, or those of one account; never their secrets')
+    .option('--account <name>', 'only keys of this account')
+    .option('--json', 'print one JSON document')
+    .action(list);
+  keys
+    .command('rotate <id>')
+    .description('give a key a new secret, shown this once; the old one works until the grace ends')
+    .addOption(
+      new Option('--grace <time>', 'how long the old secret still works: 0 to 7d, such as 30m, 24h, 7d')
+        .argParser(grace)
+        .default(grace(DEFAULT_GRACE), DEFAULT_GRACE),
+    )
+    .option('--json', 'print one JSON document')
+    .action(rotate);
+  keys.command('revoke <id>').description('end a key; in force everywhere within 5 s').action(revoke);
+  keys.command('unban <id>').description('lift the ban of a key; in force within 5 s').action(unban);
+}
+
+function addCreate(keys: Command): void {
   keys
     .command('create')
     .description('make a key, and its account if that is new; the secret is shown this once')
@@ -43,14 +81,6 @@ export function addKeysCommands(keys: Command): void {
     .option('--label <text>', 'what the key is for', shortText, '')
     .option('--json', 'print one JSON document')
     .action(create);
-  keys
-    .command('list')
-    .description('all keys, or those of one account; never their secrets')
-    .option('--account <name>', 'only keys of this account')
-    .option('--json', 'print one JSON document')
-    .action(list);
-  keys.command('revoke <id>').description('end a key; in force everywhere within 5 s').action(revoke);
-  keys.command('unban <id>').description('lift the ban of a key; in force within 5 s').action(unban);
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
@@ -91,6 +121,14 @@ async function list({ account, json }: ListOptions): Promise<void> {
     );
 }
 
+async function rotate(id: string, { grace: graceMs, json }: RotateOptions): Promise<void> {
+  const rotated = await withServices((services) =>
+    services.get(KeyRotationService, { strict: false }).rotate(id, graceMs),
+  );
+  if (json) printJson(rotated);
+  else printRotated(rotated);
+}
+
 async function revoke(id: string): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).revoke(id));
   printLine(`Revoked ${id}; in force everywhere within 5 s.`);
@@ -105,6 +143,15 @@ function printIssued({ id, key, account, plan: name, scopes: allowed, expiresAt 
   printLine(`API key of the account ${account} (plan ${name}), shown this once:`);
   printLine(`  ${key}`);
   printLine(`id ${id}, expires ${minuteOf(expiresAt)}, scopes ${allowed.join(', ')}`);
+}
+
+function printRotated({ id, key, account, expiresAt, graceEndsAt }: RotatedKey): void {
+  printLine(`New secret of the key ${id} of the account ${account}, shown this once:`);
+  printLine(`  ${key}`);
+  printLine(
+    `Older secrets are valid until ${graceEndsAt.toISOString()}, and refused everywhere 5 s later at most.`,
+  );
+  printLine(`expires ${minuteOf(expiresAt)}, as before`);
 }
 
 function row(key: ListedKey): string[] {

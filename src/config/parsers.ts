@@ -41,6 +41,11 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
   };
 }
 
+/** One URL or a comma list of them; a comma inside a URL, as its password may have, does not end it. */
+export function urlsOf(...schemes: readonly string[]): Parser<readonly string[]> {
+  return (value) => value.split(/\s*,\s*(?=\w+:\/\/)/).map(urlOf(...schemes));
+}
+
 /** An http(s) URL, or a path from the root; without query, fragment or slash at its end. */
 export const baseUrl: Parser<string> = (value) => {
   const isPath = /^\/(?!\/)/.test(value);

@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
+import { BoundedClient } from './bounded-client';
 import { migrations } from './migrations';
 
 export type DatabaseConfig = Pick<Config, 'databasePoolSize' | 'databasePoolWaitMs'> & {
@@ -22,6 +23,7 @@ export function dataSourceOptions(config: DatabaseConfig) {
     installExtensions: false,
     poolSize: config.databasePoolSize,
     extra: {
+      Client: BoundedClient,
       connectionString: config.databaseUrl,
       // Waiting for a free connection and making a new one both count.
       connectionTimeoutMillis: config.databasePoolWaitMs,

@@ -12,8 +12,19 @@ const ROLE_SETTINGS: Readonly<Record<string, string>> = {
   idle_in_transaction_session_timeout: '10000ms',
 };
 
+/** Takes every limit of time from the running transaction, those included that a newer server may have. */
+export const WITHOUT_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
 /** A schema that this version does not know; the message is one sentence for a person. */
 export class SchemaError extends Error {}
+
+/** The oldest PostgreSQL that the service is tested with. */
+const OLDEST_SERVER = 15;
+
+/** A server that is too old; the message is one sentence for a person. */
+export class OldServerError extends Error {}
 
 /** What `db status` tells of one migration. */
 export interface MigrationState {
@@ -26,15 +37,18 @@ export interface MigrationState {
  * wait for it. Uses a connection of its own, as those of the service are made under the settings that it leaves behind.
  *
  * @returns the names of the migrations that were applied now
- * @throws SchemaError where the database was migrated by a newer version
+ * @throws SchemaError where the database was migrated by a newer version; OldServerError
  */
 export function migrate(config: DatabaseConfig): Promise<string[]> {
-  return inMigrationTransaction(config, async (executor, runner) => {
-    await refuseNewerSchema(executor);
-    const applied = await executor.executePendingMigrations();
-    await setRoleSettings(runner);
-    return applied.map(({ name }) => name);
-  });
+  return inMigrationTransaction(config, bringUpToDate);
+}
+
+/** What `migrate` does, as a part of a larger transaction. */
+export async function bringUpToDate(executor: MigrationExecutor, runner: QueryRunner): Promise<string[]> {
+  await refuseNewerSchema(executor);
+  const applied = await executor.executePendingMigrations();
+  await setRoleSettings(runner);
+  return applied.map(({ name }) => name);
 }
 
 /** Takes the last migration back. @returns its name, or undefined where none is left */
@@ -55,7 +69,8 @@ export function migrationStates(config: DatabaseConfig): Promise<MigrationState[
   });
 }
 
-async function inMigrationTransaction<T>(
+/** Runs `work` in one transaction, on a connection of its own, while no other process migrates the same database. */
+export async function inMigrationTransaction<T>(
   config: DatabaseConfig,
   work: (executor: MigrationExecutor, runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
@@ -66,6 +81,7 @@ async function inMigrationTransaction<T>(
   try {
     return await source.transaction(async ({ queryRunner }) => {
       if (!queryRunner) throw new Error('a transaction has a query runner');
+      await refuseOldServer(queryRunner);
       await queryRunner.query('SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0');
       await queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       return await work(new MigrationExecutor(source, queryRunner), queryRunner);
@@ -73,6 +89,20 @@ async function inMigrationTransaction<T>(
   } finally {
     await source.destroy();
   }
+}
+
+async function refuseOldServer(runner: QueryRunner): Promise<void> {
+  const major = Math.floor((await serverVersion(runner)) / 10_000);
+  if (major >= OLDEST_SERVER) return;
+  throw new OldServerError(
+    `The database server is PostgreSQL ${major}, and Animal Store needs ${OLDEST_SERVER} or later: upgrade it, or name another in DATABASE_URL.`,
+  );
+}
+
+/** Such as 180004 for PostgreSQL 18.4. */
+async function serverVersion(runner: QueryRunner): Promise<number> {
+  const [row]: { server_version_num: string }[] = await runner.query('SHOW server_version_num');
+  return Number(row?.server_version_num);
 }
 
 async function refuseNewerSchema(executor: MigrationExecutor): Promise<void> {

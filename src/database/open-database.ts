@@ -1,5 +1,6 @@
 import { type Config, ConfigError } from '../config/config';
 import { settings } from '../config/settings';
+import { CopyError } from './copy.error';
 import { type EmbeddedOptions, joinEmbedded, startEmbedded } from './embedded';
 
 export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'databasePoolSize' | 'dataDir' | 'embeddedPgBin'>;
@@ -37,6 +38,23 @@ export async function joinDatabase(config: DatabaseSettings): Promise<OpenDataba
     if (late) return late;
     throw error;
   }
+}
+
+/**
+ * The embedded server, for a command that must have it for itself: until it is closed no service starts on it.
+ *
+ * @throws CopyError where a service runs on it, or DATABASE_URL names another server
+ */
+export async function openEmbeddedAlone(config: DatabaseSettings): Promise<OpenDatabase> {
+  if (config.databaseUrl !== undefined) {
+    throw new CopyError(
+      'DATABASE_URL is set, and only the embedded database can be copied: unset it, or copy that server with pg_dump and pg_restore.',
+    );
+  }
+  if (await join(config)) {
+    throw new CopyError('The service is running on the embedded database: stop it, then copy.');
+  }
+  return open(config, 'command');
 }
 
 async function open(

@@ -3,6 +3,7 @@ import { InjectEntityManager } from '@nestjs/typeorm';
 import type { EntityManager } from 'typeorm';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
+import { isAnswerLost, OutcomeUnknownError } from './database-errors';
 
 /** One SQL statement, prepared once on each connection under its name: two texts must not share one. */
 export interface Statement {
@@ -12,6 +13,12 @@ export interface Statement {
 
 /** What TypeORM makes of UPDATE and DELETE: the rows of RETURNING, and how many were changed. */
 type Changed<Row> = [rows: Row[], count: number];
+
+/** Statements that change nothing by themselves: whether one was done makes no difference. */
+const READS = /^\s*SELECT\b/;
+
+/** As TypeORM sends it. */
+const COMMIT = 'COMMIT';
 
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()
@@ -29,6 +36,7 @@ export class Sql {
    * The rows of a SELECT or of a change with RETURNING. int8 columns arrive as text: pass them through `BigInt()`.
    *
    * @param transaction the transaction that the statement belongs to; without one it is its own
+   * @throws OutcomeUnknownError where it was its own, and the connection was lost before the answer came
    */
   async rows<Row>(
     { name, text }: Statement,
@@ -38,17 +46,29 @@ export class Sql {
     // TypeORM hands the first argument to pg's `query` untouched, which takes a named text too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const query = this.usesPrepared ? ({ name, text } as unknown as string) : text;
-    const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
-    return isChanged(result) ? result[0] : result;
+    try {
+      const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
+      return isChanged(result) ? result[0] : result;
+    } catch (error) {
+      const mayBeDone = transaction === this.pool && !READS.test(text) && isAnswerLost(error);
+      throw mayBeDone ? new OutcomeUnknownError(error) : error;
+    }
   }
 
   /**
    * Runs work in a transaction: committed where it resolves, rolled back where it rejects.
    *
    * @param outer a transaction that has begun already; the work joins it, and its owner commits
+   * @throws OutcomeUnknownError where the connection was lost before the answer to the commit came
    */
-  transaction<T>(work: (transaction: EntityManager) => Promise<T>, outer?: EntityManager): Promise<T> {
-    return outer ? work(outer) : this.pool.transaction(work);
+  async transaction<T>(work: (transaction: EntityManager) => Promise<T>, outer?: EntityManager): Promise<T> {
+    if (outer) return work(outer);
+    try {
+      return await this.pool.transaction(work);
+    } catch (error) {
+      // Until the commit is sent, a transaction that ends is rolled back.
+      throw isAnswerLost(error) && error.query === COMMIT ? new OutcomeUnknownError(error) : error;
+    }
   }
 }
 

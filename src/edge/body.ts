@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ApiError } from '../errors/api-error';
+import { ApiError } from '../errors/api-error';
 import { JSON_ONLY, malformedRequest, payloadTooLarge, unsupportedMediaType } from '../errors/http.errors';
 import { countHeader } from '../http/raw-headers';
+import { bodyFailure } from './broken-body';
 import { parseJson } from './json';
 
 declare module 'fastify' {
@@ -43,10 +44,10 @@ export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): voi
 
 /** Collects the body; Fastify closes the connection after a refusal here, as the rest of it stays unread. */
 function readBody(request: FastifyRequest, stream: Readable, limitBytes: number): Promise<Buffer> {
-  const declaredBytes = Number(request.headers['content-length'] ?? 0);
+  const refused = refusalByHead(request, limitBytes) ?? bodyFailure(request.raw);
+  if (refused) return Promise.reject(refused);
+  // A chunked body shows only when it comes that it is not empty, or too large.
   const refusal = mediaTypeRefusal(request);
-  if (refusal && declaredBytes > 0) return Promise.reject(refusal);
-  if (declaredBytes > limitBytes) return Promise.reject(payloadTooLarge(limitBytes));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -57,14 +58,22 @@ function readBody(request: FastifyRequest, stream: Readable, limitBytes: number)
     const take = (chunk: Buffer): void => {
       bytes += chunk.length;
       chunks.push(chunk);
-      // A chunked body shows only here that it is not empty, or too large.
       if (refusal) refuse(refusal);
       else if (bytes > limitBytes) refuse(payloadTooLarge(limitBytes));
     };
     stream.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
-    // The client went away: nobody reads the answer, but the log has its line.
-    stream.on('error', () => refuse(malformedRequest('The body did not arrive whole.')));
+    // Broken or too slow; or the client went away: nobody reads the answer, but the log has its line.
+    stream.on('error', (error) =>
+      refuse(error instanceof ApiError ? error : malformedRequest('The body did not arrive whole.')),
+    );
   });
+}
+
+/** Why a body is refused before it comes: by its declared length, and by its type where it has one. */
+export function refusalByHead(request: FastifyRequest, limitBytes: number): ApiError | undefined {
+  const declaredBytes = Number(request.headers['content-length'] ?? 0);
+  const refusal = declaredBytes > 0 ? mediaTypeRefusal(request) : undefined;
+  return refusal ?? (declaredBytes > limitBytes ? payloadTooLarge(limitBytes) : undefined);
 }
 
 /** JSON has no charset parameter, and one makes no difference (RFC 8259, 11). */

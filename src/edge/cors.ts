@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { SERVED_METHODS } from './methods';
 
 /** Response headers beyond the CORS-safelisted ones that a script of an allowed origin may read. */
 const EXPOSED_HEADERS = [
@@ -19,7 +20,6 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
 ];
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PATCH'];
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
@@ -35,7 +35,7 @@ export function enableCors(app: NestFastifyApplication, origins: readonly string
       decide(null, {
         origin: isAllowed ? origin : false,
         preflight: isAllowed && headers['access-control-request-method'] !== undefined,
-        methods: METHODS,
+        methods: [...SERVED_METHODS],
         exposedHeaders: EXPOSED_HEADERS,
         maxAge: PREFLIGHT_MAX_AGE_SECONDS,
       });

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Connections } from './connections';
 
 /** For how long clients are told to use another connection before the service stops to listen. */
 const NOTICE_MS = 200;
@@ -24,15 +23,13 @@ const SETTLING_TURNS = 10;
  */
 export function prepareGracefulStop(app: NestFastifyApplication): () => Promise<void> {
   const server = app.getHttpServer();
-  const connections = new Connections(server);
+  const fastify = app.getHttpAdapter().getInstance();
+  const { connections } = fastify;
   let isStopping = false;
-  app
-    .getHttpAdapter()
-    .getInstance()
-    .addHook('onSend', (_request, reply, _payload, done) => {
-      if (isStopping) reply.header('Connection', 'close');
-      done();
-    });
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping) reply.header('Connection', 'close');
+    done();
+  });
   return async () => {
     isStopping = true;
     await sleep(NOTICE_MS);

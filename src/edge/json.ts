@@ -1,7 +1,7 @@
 import { parse } from 'lossless-json';
-import type { ApiError } from '../errors/api-error';
 import { malformedJson } from '../errors/http.errors';
 import { integralValue } from '../http/int64';
+import { findContradiction } from './duplicates';
 
 /** Deepest nesting of arrays and objects. The parser is recursive, so this is checked before it runs. */
 const DEPTH_LIMIT = 32;
@@ -21,11 +21,29 @@ export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
   if (text.startsWith(BYTE_ORDER_MARK)) throw malformedJson('it begins with a byte-order mark');
   if (isDeeperThan(text, DEPTH_LIMIT)) throw malformedJson(`it is nested deeper than ${DEPTH_LIMIT} levels`);
+  const value = parseText(text);
+  const position = findContradiction(text);
+  if (position === undefined) return value;
+  throw malformedJson(`two members of one object have the same name and different values ${place(position)}`);
+}
+
+function parseText(text: string): unknown {
   try {
-    return parse(text, undefined, { parseNumber });
+    return parse(text, undefined, { parseNumber, onDuplicateKey });
   } catch (error) {
-    throw fromParser(error);
+    // It says where the text stops being JSON, in words that are not for clients.
+    const [, position = '0'] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
+    throw malformedJson(`it cannot be parsed ${place(position)}`);
   }
+}
+
+/** lossless-json calls this only for some contradictions: to it `[]` is `{}`, and rounded numbers are alike. */
+function onDuplicateKey({ newValue }: { newValue: unknown }): unknown {
+  return newValue;
+}
+
+function place(position: number | string): string {
+  return `(at character ${position})`;
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
@@ -56,14 +74,4 @@ function isDeeperThan(text: string, limit: number): boolean {
     } else if (char === ']' || char === '}') depth -= 1;
   }
   return false;
-}
-
-/** The parser says where the text stops being JSON; of a duplicate it would repeat the member's name. */
-function fromParser(error: unknown): ApiError {
-  const message = error instanceof Error ? error.message : '';
-  const position = /at position (\d+)/.exec(message)?.[1] ?? '0';
-  const problem = message.startsWith('Duplicate key')
-    ? 'two members of one object have the same name and different values'
-    : 'it cannot be parsed';
-  return malformedJson(`${problem} (at character ${position})`);
 }

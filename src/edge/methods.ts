@@ -7,6 +7,9 @@ interface Address {
   readonly config: FastifyContextConfig | undefined;
 }
 
+/** The methods that some address of the service has. */
+export const SERVED_METHODS = ['GET', 'HEAD', 'POST', 'PATCH'] as const;
+
 /** CONNECT never reaches a route. */
 const ROUTABLE_METHODS = METHODS.filter((method) => method !== 'CONNECT');
 

@@ -18,7 +18,7 @@ const BODY = 'every body';
 export const ERROR_CODES = {
   malformed_request: {
     status: 400,
-    when: 'the request is not valid HTTP, or the path is not percent-encoded UTF-8',
+    when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
     message: 'The request is not valid HTTP.',
     on: ANY,
   },
@@ -63,7 +63,7 @@ export const ERROR_CODES = {
   },
   revoked_api_key: {
     status: 401,
-    when: 'the key was revoked',
+    when: 'the key was revoked, or this secret of it was rotated out',
     message: 'The API key was revoked.',
     on: ANY,
     header: 'WWW-Authenticate',
@@ -138,8 +138,8 @@ export const ERROR_CODES = {
   },
   expectation_failed: {
     status: 417,
-    when: '`Expect` asks for something other than `100-continue`',
-    message: 'The only expectation that is met is 100-continue.',
+    when: '`Expect` is something other than `100-continue`',
+    message: 'Expect must be 100-continue, or left out.',
     on: ANY,
   },
   idempotency_key_reused: {
@@ -171,7 +171,7 @@ export const ERROR_CODES = {
   },
   headers_too_large: {
     status: 431,
-    when: 'the headers are too large',
+    when: 'URL and headers are larger than 16 KiB together, or there are more than 200 headers',
     message: 'The headers of the request are too large.',
     on: ANY,
   },
@@ -183,7 +183,7 @@ export const ERROR_CODES = {
   },
   service_unavailable: {
     status: 503,
-    when: 'the database is away or too busy; try again after `Retry-After`',
+    when: 'the database is away or too busy; try again after `Retry-After`. It is not done, unless the message says that it may be',
     message: 'The service cannot do this right now: send the request again later.',
     on: ANY,
     header: 'Retry-After',

@@ -2,6 +2,7 @@ import { ApiError } from './api-error';
 
 /** Seconds after which a client may try again where the service cannot know better. */
 const RETRY_AFTER_SECONDS = 1;
+const AGAIN = { 'Retry-After': String(RETRY_AFTER_SECONDS) };
 
 export function malformedRequest(message?: string): ApiError {
   return new ApiError('malformed_request', message === undefined ? {} : { message });
@@ -50,14 +51,30 @@ export function unsupportedMediaType(message: string): ApiError {
   return new ApiError('unsupported_media_type', { message });
 }
 
-export function headersTooLarge(): ApiError {
-  return new ApiError('headers_too_large');
+export function expectationFailed(): ApiError {
+  return new ApiError('expectation_failed');
+}
+
+export function headersTooLarge(message?: string): ApiError {
+  return new ApiError('headers_too_large', message === undefined ? {} : { message });
+}
+
+export function tooManyHeaders(limit: number): ApiError {
+  return headersTooLarge(`The request has more than ${limit} headers.`);
 }
 
 export function internalError(): ApiError {
   return new ApiError('internal_error');
 }
 
+/** What was asked for is not done. */
 export function serviceUnavailable(): ApiError {
-  return new ApiError('service_unavailable', { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
+  return new ApiError('service_unavailable', { headers: AGAIN });
+}
+
+/** What was asked for may be done or not, and nobody can say which. */
+export function outcomeUnknown(): ApiError {
+  const message =
+    'The database went away before it answered, so this may be done or not: look before you send it again; with an Idempotency-Key it is never done twice.';
+  return new ApiError('service_unavailable', { message, headers: AGAIN });
 }

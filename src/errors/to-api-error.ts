@@ -1,10 +1,11 @@
 import { HttpException } from '@nestjs/common';
-import { isDatabaseUnavailable } from '../database/database-errors';
+import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
 import { ApiError } from './api-error';
 import {
   internalError,
   JSON_ONLY,
   malformedRequest,
+  outcomeUnknown,
   routeNotFound,
   serviceUnavailable,
   unsupportedMediaType,
@@ -16,6 +17,7 @@ import {
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof OutcomeUnknownError) return outcomeUnknown();
   if (isDatabaseUnavailable(error)) return serviceUnavailable();
   return (error instanceof HttpException && fromFramework(error)) || internalError();
 }

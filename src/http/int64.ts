@@ -24,15 +24,30 @@ export function parseInt64(text: string): bigint | undefined {
  * Digits and exponent are compared, never expanded: `1e999999999` costs nothing.
  */
 export function integralValue(number: string): bigint | undefined {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(number) ?? [];
-  const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const significant = digits.slice(0, endOfSignificant(digits));
-  if (significant === '') return whole === '' ? undefined : 0n;
-  // number = significant × 10^scale
-  const scale = Number(exponent) - fraction.length + (digits.length - significant.length);
+  const decimal = decimalOf(number);
+  if (!decimal) return undefined;
+  const { sign, significant, exponent, shift } = decimal;
+  if (significant === '') return 0n;
+  const scale = Number(exponent) + shift;
   if (scale < 0 || significant.length + scale > MOST_DIGITS) return undefined;
   const value = BigInt(`${sign}${significant}${'0'.repeat(scale)}`);
   return isInt64(value) ? value : undefined;
+}
+
+/** One spelling for all JSON numbers of one value, exactly: `1.50` and `0.15e1` are `15e-1`, `-0` is `0`. */
+export function canonicalNumber(number: string): string {
+  const { sign = '', significant = '', exponent = '0', shift = 0 } = decimalOf(number) ?? {};
+  return significant === '' ? '0' : `${sign}${significant}e${BigInt(exponent) + BigInt(shift)}`;
+}
+
+/** A JSON number in parts: it is sign, significant × 10^(exponent + shift); zero has no significant digits. */
+function decimalOf(number: string) {
+  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(number) ?? [];
+  if (match === undefined) return undefined;
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.slice(0, endOfSignificant(digits));
+  const shift = digits.length - significant.length - fraction.length;
+  return { sign, significant, exponent, shift };
 }
 
 /** Where the trailing zeros begin; a loop, because `/0+$/` takes quadratic time on many zeros before a digit. */

@@ -10,6 +10,8 @@ declare module 'fastify' {
     scope?: string;
     /** What the responses of a deprecated operation say of it. */
     deprecation?: Deprecation;
+    /** It heeds an Idempotency-Key. */
+    idempotent?: boolean;
     /** On the route that answers the methods a URL does not have: those that it has. */
     allow?: string;
   }

@@ -2,11 +2,12 @@ import { Global, Module } from '@nestjs/common';
 import { IdempotencyPurge } from './idempotency-purge';
 import { IdempotencyRepository } from './idempotency.repository';
 import { IdempotencyService } from './idempotency.service';
+import { IdempotentWork } from './idempotent-work';
 
-/** For every module: `@Idempotent()` is all that a route needs. */
+/** For every module: a route needs `@Idempotent()` and `IdempotentWork`. */
 @Global()
 @Module({
-  providers: [IdempotencyRepository, IdempotencyService, IdempotencyPurge],
-  exports: [IdempotencyService],
+  providers: [IdempotencyRepository, IdempotencyService, IdempotentWork, IdempotencyPurge],
+  exports: [IdempotentWork],
 })
 export class IdempotencyModule {}

@@ -54,7 +54,7 @@ export class IdempotencyRepository {
 
   /**
    * Keeps everyone else from the same key until the transaction ends; false where somebody else does so now.
-   * The lock's number is the beginning of the id, so two keys share one as good as never, and then one of them waits.
+   * The lock's number is the beginning of the id, so two keys share one as good as never, and then one of them is told to come back.
    */
   async tryLock(id: Buffer, transaction: EntityManager): Promise<boolean> {
     const [row] = await this.sql.rows<{ isGranted: boolean }>(TRY_LOCK, [id.readBigInt64BE()], transaction);

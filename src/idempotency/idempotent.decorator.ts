@@ -1,14 +1,7 @@
-import {
-  applyDecorators,
-  createParamDecorator,
-  type ExecutionContext,
-  UseInterceptors,
-} from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import { Refuses, Sends } from '../http/answers.decorator';
-import { IdempotencyInterceptor } from './idempotency.interceptor';
+import { routeFacts } from '../http/route-facts';
 
 /** The bare form, or the quoted one, in which quotes and backslashes stand behind a backslash. */
 const KEY_PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
@@ -16,12 +9,12 @@ const LONGEST_HEADER = 512;
 
 /**
  * Lets clients retry an operation safely: with an Idempotency-Key its work is done once and answered alike each time.
- * The handler takes `@Transaction()` and hands it to its service, so that work and answer are kept together or not at
- * all.
+ * The handler does its work through `IdempotentWork` and hands the transaction on to its service, so that work and
+ * answer are kept together or not at all.
  */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
-    UseInterceptors(IdempotencyInterceptor),
+    routeFacts({ idempotent: true }),
     ApiHeader({
       name: 'Idempotency-Key',
       required: false,
@@ -34,9 +27,3 @@ export function Idempotent(): MethodDecorator {
     Refuses('idempotency_key_in_use', 'idempotency_key_reused'),
   );
 }
-
-/** The transaction that an `@Idempotent()` handler must work in; undefined without an Idempotency-Key. */
-export const Transaction = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): EntityManager | undefined =>
-    context.switchToHttp().getRequest<FastifyRequest>().transaction,
-);

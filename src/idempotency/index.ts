@@ -1,2 +1,3 @@
 export { IdempotencyModule } from './idempotency.module';
-export { Idempotent, Transaction } from './idempotent.decorator';
+export { Idempotent } from './idempotent.decorator';
+export { IdempotentWork } from './idempotent-work';

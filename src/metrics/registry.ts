@@ -16,6 +16,19 @@ export function createRegistry({ databasePoolSize }: Config, source: DataSource)
   return registry;
 }
 
+/** @param isShared whether the limit's counters are, at the moment it is asked */
+export function addSharedLimit(registry: Registry, isShared: () => boolean): void {
+  const gauge = new Gauge({
+    name: `${PREFIX}rate_limit_shared`,
+    help: 'Whether the counters of the limit are shared through Redis (1), or this instance counts by itself (0).',
+    registers: [],
+    collect() {
+      this.set(isShared() ? 1 : 0);
+    },
+  });
+  registry.registerMetric(gauge);
+}
+
 function poolConnections(source: DataSource): Gauge {
   return new Gauge({
     name: `${PREFIX}database_pool_connections`,

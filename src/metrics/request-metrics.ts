@@ -53,10 +53,15 @@ export class RequestMetrics {
     const { url: route = 'none', config } = routeOptions;
     const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
     this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
-    if (errorCode !== undefined) this.refusals.inc({ code: errorCode });
+    if (errorCode !== undefined) this.countRefusal(errorCode);
     if (rateLimit) this.decisions.inc({ plan: principal?.plan ?? 'anonymous', verdict: rateLimit.verdict });
     if (rateLimit?.beganBan) this.bans.inc();
     if (config.deprecation && principal) this.deprecatedCalls.inc({ account: principal.accountName, route });
+  }
+
+  /** A refusal of what no route saw: broken HTTP, or a request that was too slow. */
+  countRefusal(code: string): void {
+    this.refusals.inc({ code });
   }
 }
 

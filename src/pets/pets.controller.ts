@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import { RequireScope } from '../auth';
 import { Answers, Refuses } from '../http/answers.decorator';
 import { Deprecated } from '../http/deprecated.decorator';
@@ -9,7 +8,7 @@ import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
 import { Operation } from '../http/operation.decorator';
-import { Idempotent, Transaction } from '../idempotency';
+import { Idempotent, IdempotentWork } from '../idempotency';
 import { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { petNotFound } from './pets.errors';
 import { PETS_PATH, PetsService } from './pets.service';
@@ -27,6 +26,7 @@ export class PetsController {
   constructor(
     private readonly pets: PetsService,
     private readonly links: Links,
+    private readonly idempotent: IdempotentWork,
   ) {}
 
   @Get()
@@ -42,12 +42,10 @@ export class PetsController {
   @Idempotent()
   @Operation('createPet', 'Add an animal', 'Adds an animal to the store and gives it an `id`.')
   @Answers(201, Pet, 'The created animal; `Location` is its address.')
-  async createPet(
-    @Body() pet: NewPet,
-    @Transaction() transaction: EntityManager | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    return this.links.created(reply, PETS_PATH, await this.pets.create(pet, transaction));
+  createPet(@Body() pet: NewPet, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.idempotent.run(reply, async (transaction) =>
+      this.links.created(reply, PETS_PATH, await this.pets.create(pet, transaction)),
+    );
   }
 
   @Get(':petId')

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config';
 import { DAY_MS } from './counters';
 
 /** From so many strikes within the strike period on, a key is banned for so long. */
@@ -20,19 +21,13 @@ export interface Offender {
 }
 
 /** Requests that were under way together with the one refused first are no strikes. */
-const GRACE_MS = 1_000;
-const STRIKE_PERIOD_MS = 300_000;
+export const GRACE_MS = 1_000;
+export const STRIKE_PERIOD_MS = 300_000;
 /** Another ban within this time of the last one is longer. */
-const REPEAT_PERIOD_MS = DAY_MS;
-const REPEAT_FACTOR = 6;
+export const REPEAT_PERIOD_MS = DAY_MS;
+export const REPEAT_FACTOR = 6;
 
-const INNOCENT: Offender = {
-  firstRefusedAt: 0,
-  askedToWaitUntil: 0,
-  strikes: [],
-  bannedAt: 0,
-  bannedUntil: 0,
-};
+const INNOCENT = bannedOnce({ bannedAt: 0, bannedUntil: 0 });
 
 /** The same key after a 429 of an exhausted window that ends at `roomAgainAt`; it may be banned by now. */
 export function refused(
@@ -56,6 +51,11 @@ export function admitted(known: Offender): Offender {
   return { ...known, firstRefusedAt: 0, askedToWaitUntil: 0 };
 }
 
+/** A key of which nothing but its last ban is known. */
+export function bannedOnce({ bannedAt, bannedUntil }: Pick<Offender, 'bannedAt' | 'bannedUntil'>): Offender {
+  return { firstRefusedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
+}
+
 /** True when nothing of it can matter any more. */
 export function isForgettable(
   { askedToWaitUntil, strikes, bannedAt, bannedUntil }: Offender,
@@ -68,6 +68,10 @@ export function isForgettable(
     bannedUntil <= now &&
     bannedAt <= now - REPEAT_PERIOD_MS
   );
+}
+
+export function banPolicyOf({ rateLimitBanAfter, rateLimitBanSeconds }: Config): BanPolicy {
+  return { strikes: rateLimitBanAfter, seconds: rateLimitBanSeconds };
 }
 
 export function isOff({ strikes, seconds }: BanPolicy): boolean {

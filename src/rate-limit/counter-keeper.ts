@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ApiKeysService } from '../auth';
 import { Clock } from '../clock';
+import type { Config } from '../config/config';
+import { CONFIG } from '../config/config.token';
 import { CountersRepository } from './counters.repository';
 import { type Changes, MemoryRateLimitStore } from './memory.store';
 
@@ -13,7 +15,8 @@ const FINAL_SAVE_LIMIT_MS = 3_000;
 
 /**
  * Keeps the memory store's counters and bans in Postgres: reads them at start, writes what changed every second and
- * on shutdown. So a clean stop loses nothing, and a crash at most one second of counts.
+ * on shutdown. So a clean stop loses nothing, and a crash at most one second of counts. With Redis it is the keeper
+ * of the counters; then only bans are written, so that they are listed and survive a loss of Redis.
  */
 @Injectable()
 export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
@@ -25,18 +28,22 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
   private ticks = 0;
   private isFailing = false;
   private others = 0;
+  private readonly keepsCounters: boolean;
 
   constructor(
     private readonly store: MemoryRateLimitStore,
     private readonly repository: CountersRepository,
     private readonly keys: ApiKeysService,
     private readonly clock: Clock,
-  ) {}
+    @Inject(CONFIG) { redisUrl }: Config,
+  ) {
+    this.keepsCounters = redisUrl === undefined;
+  }
 
   async onModuleInit(): Promise<void> {
     const now = this.clock.now();
     this.store.load(await this.repository.load(now), await this.keys.recentBans(now));
-    this.announcedAt = await this.repository.announce(this.instanceId);
+    if (this.keepsCounters) this.announcedAt = await this.repository.announce(this.instanceId);
     this.timer = setInterval(() => this.tick(), SAVE_INTERVAL_MS).unref();
   }
 
@@ -60,18 +67,19 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
   private async saveLast(): Promise<void> {
     await this.saving;
     await this.save();
-    await this.repository.leave(this.instanceId).catch(() => undefined);
+    if (this.keepsCounters) await this.repository.leave(this.instanceId).catch(() => undefined);
   }
 
   private async saveAndLookAround(): Promise<void> {
     await this.save();
+    if (!this.keepsCounters || this.ticks % TICKS_PER_ROUND !== 0) return;
     // Whether the database is away is told by the saves.
-    if (this.ticks % TICKS_PER_ROUND === 0) await this.lookAround().catch(() => undefined);
+    await this.lookAround().catch(() => undefined);
   }
 
   /** Writes what has changed; what could not be written is tried again with the next save. */
   private async save(): Promise<void> {
-    const changes = this.store.takeChanges();
+    const changes = this.changes();
     if (changes.counters.size === 0 && changes.bans.length === 0) return;
     try {
       await this.write(changes);
@@ -84,6 +92,11 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
       }
       this.isFailing = true;
     }
+  }
+
+  private changes(): Changes {
+    const changes = this.store.takeChanges();
+    return this.keepsCounters ? changes : { ...changes, counters: new Map() };
   }
 
   private async write({ counters, bans }: Changes): Promise<void> {

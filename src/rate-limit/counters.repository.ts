@@ -88,8 +88,8 @@ export class CountersRepository {
       rows.map(({ owner, minuteUsed, minuteEndsAt, dayUsed, dayEndsAt }) => [
         owner,
         {
-          minute: { used: minuteUsed, endsAt: minuteEndsAt.getTime() },
-          day: { used: dayUsed, endsAt: dayEndsAt.getTime() },
+          minute: { used: minuteUsed, own: 0, endsAt: minuteEndsAt.getTime() },
+          day: { used: dayUsed, own: 0, endsAt: dayEndsAt.getTime() },
         },
       ]),
     );

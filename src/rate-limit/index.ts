@@ -1,2 +1,3 @@
 export { RateLimitGuard } from './rate-limit.guard';
 export { RateLimitModule } from './rate-limit.module';
+export { RateLimitStore } from './rate-limit.store';

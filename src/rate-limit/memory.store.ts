@@ -3,8 +3,29 @@ import type { Ban } from '../auth';
 import { Clock } from '../clock';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import { admitted, type BanPolicy, clamped, isForgettable, isOff, type Offender, refused } from './bans';
-import { counted, type Counters, countersAt, exhausted, hasRoom, shortened, windowsOf } from './counters';
+import {
+  admitted,
+  bannedOnce,
+  type BanPolicy,
+  banPolicyOf,
+  clamped,
+  isForgettable,
+  isOff,
+  type Offender,
+  refused,
+} from './bans';
+import {
+  counted,
+  type Counter,
+  type Counters,
+  countersAt,
+  exhausted,
+  hasRoom,
+  learnt,
+  NOTHING,
+  shortened,
+  windowsOf,
+} from './counters';
 import {
   type Charge,
   type Decision,
@@ -19,12 +40,20 @@ export interface Changes {
   readonly bans: readonly Ban[];
 }
 
+/** What Redis told of an owner. */
+export interface Told {
+  readonly now: number;
+  readonly minute: Omit<Counter, 'own'>;
+  readonly day?: Omit<Counter, 'own'>;
+}
+
 /**
  * The windows of one process. A charge is decided without a pause, so it is atomic. It holds an entry for each owner
  * with a window in force and each key that was refused lately, and nothing else.
  */
 @Injectable()
 export class MemoryRateLimitStore extends RateLimitStore {
+  override readonly isShared = false;
   private readonly counters = new Map<string, Counters>();
   private readonly offenders = new Map<string, Offender>();
   private changedOwners = new Set<string>();
@@ -36,7 +65,7 @@ export class MemoryRateLimitStore extends RateLimitStore {
     @Inject(CONFIG) config: Config,
   ) {
     super();
-    this.banPolicy = { strikes: config.rateLimitBanAfter, seconds: config.rateLimitBanSeconds };
+    this.banPolicy = banPolicyOf(config);
   }
 
   override take({ owner, limits, key }: Charge): Decision {
@@ -88,10 +117,41 @@ export class MemoryRateLimitStore extends RateLimitStore {
   /** Goes on from what an earlier process kept. */
   load(counters: ReadonlyMap<string, Counters>, bans: readonly Ban[]): void {
     for (const [owner, known] of counters) this.counters.set(owner, known);
-    for (const { keyId, bannedAt, bannedUntil } of bans) {
-      const ban = { firstRefusedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
-      this.offenders.set(keyId, ban);
-    }
+    for (const ban of bans) this.offenders.set(ban.keyId, bannedOnce(ban));
+  }
+
+  /** What is known of an owner's windows, ended ones included. */
+  known(owner: string): Counters {
+    return this.counters.get(owner) ?? NOTHING;
+  }
+
+  /** The last ban that is known of a key; both times 0 for none. */
+  lastBan(keyId: string): Omit<Ban, 'keyId'> {
+    const { bannedAt = 0, bannedUntil = 0 } = this.offenders.get(keyId) ?? {};
+    return { bannedAt, bannedUntil };
+  }
+
+  /** Takes over what Redis told of an owner, after it had been told what was known then. */
+  learn(owner: string, { now, minute, day }: Told, sent: Counters): void {
+    const known = this.known(owner);
+    this.counters.set(owner, {
+      minute: learnt(known.minute, minute, sent.minute, now),
+      day: day ? learnt(known.day, day, sent.day, now) : known.day,
+    });
+  }
+
+  /**
+   * Takes over what Redis told of a key's last ban, unless another one has become known meanwhile.
+   *
+   * @param sentBannedAt when the ban began of which Redis had been told before
+   */
+  learnBan(told: Ban, sentBannedAt: number, beganNow: boolean): void {
+    const { keyId, bannedAt } = told;
+    const known = this.lastBan(keyId).bannedAt;
+    if (bannedAt <= known && known !== sentBannedAt) return;
+    if (bannedAt > 0) this.offenders.set(keyId, bannedOnce(told));
+    else if (known > 0) this.offenders.delete(keyId);
+    if (beganNow) this.changedKeys.add(keyId);
   }
 
   /** Forgets what can no longer matter. */

@@ -50,6 +50,9 @@ export interface Decision {
  * Of requests at once, over every instance that shares the store, exactly as many as the limit are admitted.
  */
 export abstract class RateLimitStore {
+  /** True while the counters are shared with other instances. */
+  abstract readonly isShared: boolean;
+
   /** Decides on one request in one atomic step. It rejects only where the store is broken. */
   abstract take(charge: Charge): Decision | Promise<Decision>;
 

@@ -1,14 +1,13 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal, RequireScope } from '../auth';
 import { Answers, Refuses } from '../http/answers.decorator';
 import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
 import { Extension, Operation } from '../http/operation.decorator';
-import { Idempotent, Transaction } from '../idempotency';
+import { Idempotent, IdempotentWork } from '../idempotency';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderNotFound } from './store-orders.errors';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
@@ -19,6 +18,7 @@ export class StoreOrdersController {
   constructor(
     private readonly orders: StoreOrdersService,
     private readonly links: Links,
+    private readonly idempotent: IdempotentWork,
   ) {}
 
   @Get()
@@ -43,14 +43,14 @@ export class StoreOrdersController {
   @Answers(201, Order, 'The placed order; `Location` is its address.')
   @Refuses('pet_not_found', 'pet_not_available')
   @Idempotent()
-  async placeOrder(
+  placeOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Body() order: NewOrder,
-    @Transaction() transaction: EntityManager | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const placed = await this.orders.place(accountId, order, transaction);
-    return this.links.created(reply, STORE_ORDERS_PATH, placed);
+    return this.idempotent.run(reply, async (transaction) =>
+      this.links.created(reply, STORE_ORDERS_PATH, await this.orders.place(accountId, order, transaction)),
+    );
   }
 
   @Get(':orderId')

@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs';
 import { migrations } from '../../src/database/migrations';
 import { send } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
+import { until } from '../support/until';
 
 describe('the command line', () => {
   const folder = dataFolder();
@@ -124,6 +125,41 @@ describe('the command line', () => {
     expect(await revokedAt()).toBe(first);
     expect((await cli('keys', 'revoke', '00000000-0000-4000-8000-000000000000')).status).toBe(1);
     expect((await cli('keys', 'revoke', "1' or true")).status).toBe(1);
+  });
+
+  it('keys rotate prints a new secret of the same key, which works at once; the old one works until the grace ends', async () => {
+    // Asked again and again below: a smaller plan would ban it.
+    const business = ['--account', 'turns', '--plan', 'business'];
+    const created = (await cli('keys', 'create', ...business, '--json')).json();
+    const { status, all, json } = await cli('keys', 'rotate', created.id, '--json');
+    expect(status).toBe(0);
+    expect(all.trim().split('\n')).toHaveLength(1);
+    const { key, graceEndsAt } = json();
+    expect(json()).toEqual({ ...created, key, graceEndsAt });
+    const hours = (Date.parse(graceEndsAt) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThanOrEqual(24);
+    const codeOf = async (secret: string) =>
+      (await send(service.url, 'GET', '/v1/pets', { key: secret })).json.code;
+    expect([await codeOf(created.key), await codeOf(key)]).toEqual([undefined, undefined]);
+
+    const text = await cli('keys', 'rotate', created.id, '--grace', '0');
+    const [newest] = /ask_test_\w{36}/.exec(text.out)!;
+    await until(async () => (await codeOf(created.key)) === 'revoked_api_key');
+    await until(async () => (await codeOf(key)) === 'revoked_api_key');
+    expect(await codeOf(newest)).toBeUndefined();
+    const [listed] = (await cli('keys', 'list', '--account', 'turns', '--json')).json();
+    expect(listed).toMatchObject({ id: created.id, lastFour: newest.slice(-4) });
+  });
+
+  it('keys rotate of a revoked or an unknown key is status 1', async () => {
+    const { id } = (await cli('keys', 'create', '--account', 'gone', '--json')).json();
+    await cli('keys', 'revoke', id);
+    for (const each of [id, '00000000-0000-4000-8000-000000000000']) {
+      const refused = await cli('keys', 'rotate', each, '--json');
+      expect(refused).toMatchObject({ status: 1, out: '' });
+      expect(refused.all.trim().split('\n')).toHaveLength(1);
+    }
   });
 
   it('accounts set-plan moves an account, Enterprise with its numbers; an unknown account is status 1', async () => {

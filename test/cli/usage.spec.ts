@@ -1,3 +1,4 @@
+import { grace } from '../../src/cli/arguments';
 import { runCommand } from '../../src/cli/program';
 
 describe('usage of the command line', () => {
@@ -39,6 +40,11 @@ describe('usage of the command line', () => {
     [['keys', 'create', 'extra', '--account', 'x']],
     [['keys', 'revoke']],
     [['db', 'status', 'now']],
+    [['db', 'copy']],
+    [['db', 'copy', '--to', '']],
+    [['db', 'copy', '--to', 'shop']],
+    [['db', 'copy', '--to', 'mysql://127.0.0.1/shop']],
+    [['db', 'copy', 'postgresql://127.0.0.1/shop']],
     [['accounts', 'set-plan', 'x']],
     [['accounts', 'set-plan', '--plan', 'pro']],
     [['accounts', 'set-plan', 'x', '--plan', 'enterprise']],
@@ -53,10 +59,42 @@ describe('usage of the command line', () => {
     [['verify', '--base-url', 'http://127.0.0.1:1/v1', '--key', '']],
     [['verify', '--base-url', 'http://127.0.0.1:1/v1', '--key', '--json']],
     [['verify', 'now', '--base-url', 'http://127.0.0.1:1/v1', '--key', 'ask_test_x']],
+    [['keys', 'rotate']],
+    [['keys', 'rotate', 'x', '--grace']],
+    [['keys', 'rotate', 'x', '--grace', '']],
+    [['keys', 'rotate', 'x', '--grace', '24']],
+    [['keys', 'rotate', 'x', '--grace', '1w']],
+    [['keys', 'rotate', 'x', '--grace', '-1h']],
+    [['keys', 'rotate', 'x', '--grace', '8d']],
+    [['keys', 'rotate', 'x', '--grace', '169h']],
+    [['keys', 'rotate', 'x', '--grace', '10081m']],
   ])('wrong usage is status 2, says why and changes nothing: %j', async (args) => {
     const { status, out, all } = await inProcess(args);
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(all).not.toBe('');
+  });
+
+  it('a --to that is no URL is not repeated: it may hold a password', async () => {
+    const { status, all } = await inProcess([
+      'db',
+      'copy',
+      '--to',
+      'postgresql://svc:secret@127.0.0.1:99999/x',
+    ]);
+    expect(status).toBe(2);
+    expect(all).toContain('--to takes a URL');
+    expect(all).not.toContain('secret');
+  });
+
+  it.each([
+    ['0', 0],
+    ['0h', 0],
+    ['90s', 90_000],
+    ['90m', 5_400_000],
+    ['168h', 604_800_000],
+    ['7d', 604_800_000],
+  ])('a grace of %s is %d ms', (text, ms) => {
+    expect(grace(text)).toBe(ms);
   });
 
   it('help that was asked for is status 0', async () => {

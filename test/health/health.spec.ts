@@ -1,6 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
 import { expectError } from '../support/expect-error';
+import { until } from '../support/until';
 
 describe('health', () => {
   let app: TestApp;
@@ -31,7 +32,7 @@ describe('health', () => {
     expectError(await app.post('/v1/pets', { name: 'Rex', categoryId: 1 }), 503, 'service_unavailable');
     expect((await app.get('/livez')).status).toBe(200);
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-    expect((await app.get('/readyz')).status).toBe(200);
+    await until(async () => (await app.get('/readyz')).status === 200);
     expect((await app.get('/v1/pets')).status).toBe(200);
     await admin.end();
   });

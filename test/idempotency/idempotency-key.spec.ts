@@ -3,8 +3,8 @@ import { IdempotencyService } from '../../src/idempotency/idempotency.service';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { type Answer, sendRaw } from '../support/http';
 import { until } from '../support/until';
+import { expectReplay, keyedPost, newKey } from './support/keyed';
 
 describe('an Idempotency-Key', () => {
   let app: TestApp;
@@ -13,10 +13,8 @@ describe('an Idempotency-Key', () => {
   });
   afterAll(() => app.close());
 
-  let keys = 0;
-  const newKey = () => `key-${(keys += 1)}`;
-  const post = (path: string, idempotencyKey: string, body: string | object, key = app.key) =>
-    app.post(path, body, { key, headers: { 'idempotency-key': idempotencyKey } });
+  const post = (path: string, idempotencyKey: string, body: string | object, key?: string) =>
+    keyedPost(app, path, idempotencyKey, body, key);
   const addPet = (idempotencyKey: string, name: string, key?: string) =>
     post('/v1/pets', idempotencyKey, aNewPet({ name }), key);
   const countOf = async (name: string) =>
@@ -26,15 +24,6 @@ describe('an Idempotency-Key', () => {
     );
   const countKeys = async () =>
     Number((await app.database.query<{ n: string }>('SELECT count(*) AS n FROM idempotency_keys'))[0]!.n);
-
-  function expectReplay(again: Answer, first: Answer): void {
-    expect(again).toMatchObject({ status: first.status, text: first.text });
-    for (const name of ['location', 'content-type', 'content-length']) {
-      expect({ name, value: again.headers[name] }).toEqual({ name, value: first.headers[name] });
-    }
-    expect(again.headers['idempotent-replayed']).toBe('true');
-    expect(first.headers['idempotent-replayed']).toBeUndefined();
-  }
 
   it.each([
     [
@@ -71,10 +60,26 @@ describe('an Idempotency-Key', () => {
   it('422 for another body, even one that only a space makes different; the first answer stays', async () => {
     const key = newKey();
     const first = await post('/v1/pets', key, '{"name":"one","categoryId":1}');
-    for (const body of ['{"name":"two","categoryId":1}', '{"name":"one","categoryId":1} ', '{}', '']) {
+    for (const body of ['{"name":"two","categoryId":1}', '{"name":"one","categoryId":1} ']) {
       expectError(await post('/v1/pets', key, body), 422, 'idempotency_key_reused');
     }
     expectReplay(await post('/v1/pets', key, '{"name":"one","categoryId":1}'), first);
+  });
+
+  it('400 comes before 422: a body that is not valid was never meant', async () => {
+    const key = newKey();
+    await addPet(key, 'one');
+    for (const body of ['{}', '', '{"name":1}']) {
+      expectError(await post('/v1/pets', key, body), 400, 'validation_failed');
+    }
+  });
+
+  it('is the same however the address is spelt', async () => {
+    const key = newKey();
+    const first = await addPet(key, 'spelt');
+    for (const path of ['/v1/%70ets', '/v1/pets?x=1', '/v1/pets#a', `${app.url}/v1/pets`]) {
+      expectReplay(await post(path, key, aNewPet({ name: 'spelt' })), first);
+    }
   });
 
   it('sent by 20 at once is worked once: one 201, every other the same 201 or 409 with Retry-After', async () => {
@@ -142,7 +147,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('of an answer that is no 2xx is not stored either where a handler gave it without throwing', async () => {
-    const service = app.nest.get(IdempotencyService);
+    const service = app.nest.get(IdempotencyService, { strict: false });
     const request = { accountId: 1n, method: 'POST', path: '/v1/more', key: newKey(), body: undefined };
     const refuse = async () => ({ status: 404, location: null, body: '{}' });
     await service.answer(request, refuse);
@@ -165,67 +170,15 @@ describe('an Idempotency-Key', () => {
     const first = await addPet(key, 'kept');
     app.clock.advance({ seconds: 86_399 });
     expectReplay(await addPet(key, 'kept'), first);
-    await app.nest.get(IdempotencyService).purge();
+    await app.nest.get(IdempotencyService, { strict: false }).purge();
     expectReplay(await addPet(key, 'kept'), first);
     app.clock.advance({ seconds: 1 });
     const anew = await addPet(key, 'kept again');
     expect(anew.status).toBe(201);
     expect(anew.json.id).not.toBe(first.json.id);
     expectReplay(await addPet(key, 'kept again'), anew);
-    await app.nest.get(IdempotencyService).purge();
+    await app.nest.get(IdempotencyService, { strict: false }).purge();
     expect(await countKeys()).toBe(1);
-  });
-
-  it.each([
-    ['a', '"a"'],
-    ['with"quote', '"with\\"quote"'],
-    ['back\\slash', '"back\\\\slash"'],
-    ['x'.repeat(255), `"${'x'.repeat(255)}"`],
-    ['550e8400-e29b-41d4-a716-446655440000', '"550e8400-e29b-41d4-a716-446655440000"'],
-  ])('%s is the same bare and quoted', async (bare, quoted) => {
-    const first = await addPet(bare, 'quoted');
-    expectReplay(await addPet(quoted, 'quoted'), first);
-  });
-
-  it.each([
-    ['an empty one', ''],
-    ['an empty quoted one', '""'],
-    ['256 characters', 'x'.repeat(256)],
-    ['a space inside', 'a b'],
-    ['a quoted space', '"a b"'],
-    ['no closing quote', '"a'],
-    ['more after the quote', '"a"b'],
-    ['a control character', 'a\tb'],
-    ['a character beyond ASCII', 'é'],
-    ['a bad escape', '"a\\b"'],
-  ])('400 validation_failed for %s, and nothing is done', async (_what, key) => {
-    const before = await countKeys();
-    expectError(await addPet(key, 'never'), 400, 'validation_failed');
-    expect(await countOf('never')).toBe(0);
-    expect(await countKeys()).toBe(before);
-  });
-
-  it('400 validation_failed where it is sent twice', async () => {
-    const body = JSON.stringify(aNewPet({ name: 'twice' }));
-    const answer = await sendRaw(
-      app.url,
-      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n${body}`,
-    );
-    expect(answer).toMatch(/^HTTP\/1.1 400 /);
-    expect(await countOf('twice')).toBe(0);
-  });
-
-  it('says nothing to GET and PATCH', async () => {
-    const headers = { 'idempotency-key': '' };
-    expect((await app.get('/v1/pets', { headers })).status).toBe(200);
-    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
-    const { id } = (await app.post('/v1/store/orders', { petId })).json;
-    const update = await app.send('PATCH', `/v1/store/orders/${id}`, {
-      headers,
-      body: { status: 'approved' },
-    });
-    expect(update.status).toBe(200);
   });
 });
 

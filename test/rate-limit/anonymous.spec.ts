@@ -1,4 +1,5 @@
 import { startApp, type TestApp } from '../support/app';
+import { describeOverStores } from '../support/stores';
 import { expectError } from '../support/expect-error';
 import { send, sendRaw, type Answer } from '../support/http';
 
@@ -7,10 +8,10 @@ const BUDGET = 20;
 const shown = ({ headers }: Answer) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 
-describe('requests without a valid key', () => {
+describeOverStores('requests without a valid key', (start) => {
   let app: TestApp;
   beforeEach(async () => {
-    app = await startApp({ rateLimitAnonymousPerMinute: BUDGET, trustProxy: ['127.0.0.1'] });
+    app = await start({ rateLimitAnonymousPerMinute: BUDGET, trustProxy: ['127.0.0.1'] });
   });
   afterEach(() => app.close());
 

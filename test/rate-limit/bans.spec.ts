@@ -1,18 +1,19 @@
 import { ApiKeysService } from '../../src/auth';
-import { startApp, type TestApp } from '../support/app';
+import type { TestApp } from '../support/app';
+import { describeOverStores } from '../support/stores';
 import { expectError } from '../support/expect-error';
 
 const BAN_AFTER = 5;
 const BAN_SECONDS = 300;
 
-describe('bans', () => {
+describeOverStores('bans', (start) => {
   let app: TestApp;
   let key: string;
   let id: string;
   const choice = { plan: 'enterprise', perMinute: 2, perDay: 1_000_000 } as const;
 
   beforeEach(async () => {
-    app = await startApp({ rateLimitBanAfter: BAN_AFTER, rateLimitBanSeconds: BAN_SECONDS });
+    app = await start({ rateLimitBanAfter: BAN_AFTER, rateLimitBanSeconds: BAN_SECONDS });
     ({ key, id } = await app.createKey({ account: 'banned', choice }));
   });
   afterEach(() => app.close());
@@ -87,7 +88,7 @@ describe('bans', () => {
   });
 
   it('a 429 within a second of the first is no strike, one after it is', async () => {
-    const strict = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
+    const strict = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
     const { key: own } = await strict.createKey({ choice });
     const code = async () => {
       const { status, json } = await strict.get('/v1/pets', { key: own });
@@ -102,7 +103,7 @@ describe('bans', () => {
   });
 
   it('a client that waits for the end of its ban gets no strike for that, even where the day is used up', async () => {
-    const strict = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
+    const strict = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
     const { key: own } = await strict.createKey({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } });
     const again = () => strict.get('/v1/pets', { key: own });
     for (let at = 0; at < 2; at += 1) await again();
@@ -176,11 +177,11 @@ describe('bans', () => {
   });
 });
 
-describe('bans switched off', () => {
+describeOverStores('bans switched off', (start) => {
   it.each([{ rateLimitBanAfter: 0 }, { rateLimitBanSeconds: 0, rateLimitBanAfter: 2 }])(
     '%j bans nobody',
     async (settings) => {
-      const app = await startApp(settings);
+      const app = await start(settings);
       const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
       await app.get('/v1/pets', { key });
       for (let at = 0; at < 150; at += 1) {

@@ -1,5 +1,6 @@
 import { AccountsService } from '../../src/auth';
-import { startApp, type TestApp } from '../support/app';
+import type { TestApp } from '../support/app';
+import { describeOverStores } from '../support/stores';
 import { connectAdmin } from '../support/database';
 import type { Answer } from '../support/http';
 import { send, sendRaw } from '../support/http';
@@ -8,12 +9,12 @@ import { send, sendRaw } from '../support/http';
  * One way to each code that a running service of this version can answer, but for `idempotency_key_in_use`, which
  * another spec looks at. 500 and 503 come last: they break it.
  */
-describe('the headers of the limit', () => {
+describeOverStores('the headers of the limit', (start) => {
   const ORIGIN = 'https://shop.example';
   let app: TestApp;
   let enterprise: { key: string };
   beforeAll(async () => {
-    app = await startApp({
+    app = await start({
       corsOrigins: [ORIGIN],
       rateLimitBanAfter: 2,
       requestTimeoutMs: 300,
@@ -91,7 +92,8 @@ describe('the headers of the limit', () => {
       'unsupported_media_type',
       () => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
     ],
-    [422, 'idempotency_key_reused', async () => (await keyed(rex)) && keyed('{}')],
+    [417, 'expectation_failed', () => app.get('/v1/pets', { headers: { expect: 'x' } })],
+    [422, 'idempotency_key_reused', async () => (await keyed(rex)) && keyed({ ...rex, name: 'Max' })],
     [
       429,
       'rate_limit_exceeded',
@@ -121,9 +123,9 @@ describe('the headers of the limit', () => {
     ['HTTP/1.1 400', 'broken\r\n\r\n'],
     ['HTTP/1.1 431', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
     ['HTTP/1.1 408', 'GET / HTTP/1.1\r\n'],
-  ])('stand on %s, which the HTTP parser gives', async (start, bytes) => {
+  ])('stand on %s, which the HTTP parser gives', async (statusLine, bytes) => {
     const answer = await sendRaw(app.url, bytes);
-    expect(answer.startsWith(start)).toBe(true);
+    expect(answer.startsWith(statusLine)).toBe(true);
     const headers = Object.fromEntries(
       [...answer.split('\r\n\r\n')[0]!.matchAll(/^([\w-]+): (.*)$/gm)].map(([, name, value]) => [
         name!.toLowerCase(),
@@ -160,9 +162,9 @@ describe('the headers of the limit', () => {
   });
 });
 
-describe('a change of plan', () => {
+describeOverStores('a change of plan', (start) => {
   it('is in force within 5 s; what was used stays used, and Remaining is never negative', async () => {
-    const app = await startApp();
+    const app = await start();
     const custom = { perMinute: null, perDay: null };
     const { key } = await app.createKey({ account: 'moving', choice: { plan: 'pro', ...custom } });
     const shown = async () => {

@@ -1,6 +1,7 @@
 import { readConfig } from '../../src/config/config';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { TestClock } from '../support/clock';
+import { bansContract } from './bans.contract';
 import { storeContract } from './store.contract';
 
 function create(settings: Record<string, string> = {}) {
@@ -9,6 +10,7 @@ function create(settings: Record<string, string> = {}) {
 }
 
 storeContract('the memory store', create);
+bansContract('the memory store', create);
 
 describe('the memory store', () => {
   it('holds nothing of owners whose windows have ended, nor of keys that nothing is held against', () => {
@@ -30,25 +32,5 @@ describe('the memory store', () => {
     clock.advance({ seconds: 2 * 86_400 });
     store.sweep();
     expect(store.sizes()).toEqual({ owners: 0, keys: 0 });
-  });
-
-  it('a clock that is set back makes no window longer, and admits none too many', () => {
-    const { clock, store } = create();
-    const charge = { owner: 'account:1', limits: { perMinute: 3, perDay: 100 } };
-    store.take(charge);
-    clock.advance({ seconds: -3_600 });
-    expect(store.take(charge).windows.minute).toEqual({
-      limit: 3,
-      remaining: 1,
-      resetAt: clock.now() + 60_000,
-    });
-    store.take(charge);
-    expect(store.take(charge).verdict).toBe('limited');
-    clock.advance({ seconds: -3_600 });
-    expect(store.take(charge).windows.minute.resetAt).toBe(clock.now() + 60_000);
-    clock.advance({ seconds: 30 });
-    expect(store.take(charge).windows.minute.resetAt).toBe(clock.now() + 30_000);
-    clock.advance({ seconds: 30 });
-    expect(store.take(charge).verdict).toBe('admitted');
   });
 });

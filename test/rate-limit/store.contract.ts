@@ -74,8 +74,15 @@ class Model {
   }
 }
 
-/** What every RateLimitStore promises. Each implementation runs it in a spec of its own. */
-export function storeContract(name: string, create: () => Promise<StoreUnderTest> | StoreUnderTest): void {
+/** Makes a store that knows nothing, with these settings. */
+export type CreateStore = (settings?: Record<string, string>) => Promise<StoreUnderTest> | StoreUnderTest;
+
+/**
+ * What every RateLimitStore promises of windows. Each implementation runs it in a spec of its own.
+ *
+ * @param numRuns of the property
+ */
+export function storeContract(name: string, create: CreateStore, numRuns = 300): void {
   describe(`${name} keeps the contract of a RateLimitStore:`, () => {
     const charge = (owner: string, perMinute: number, perDay?: number): Charge => ({
       owner,
@@ -90,6 +97,37 @@ export function storeContract(name: string, create: () => Promise<StoreUnderTest
       const admitted = decisions.filter(({ verdict }) => verdict === 'admitted');
       expect(admitted).toHaveLength(100);
       expect(new Set(admitted.map(({ windows }) => windows.minute.remaining)).size).toBe(100);
+    });
+
+    it('a clock that is set back makes no window longer, and admits none too many', async () => {
+      const { clock, store } = await create();
+      const own = charge('account:1', 3, 100);
+      await store.take(own);
+      clock.advance({ seconds: -3_600 });
+      expect((await store.take(own)).windows.minute).toEqual({
+        limit: 3,
+        remaining: 1,
+        resetAt: clock.now() + 60_000,
+      });
+      await store.take(own);
+      expect((await store.take(own)).verdict).toBe('limited');
+      clock.advance({ seconds: -3_600 });
+      expect((await store.take(own)).windows.minute.resetAt).toBe(clock.now() + 60_000);
+      clock.advance({ seconds: 30 });
+      expect((await store.take(own)).windows.minute.resetAt).toBe(clock.now() + 30_000);
+      clock.advance({ seconds: 30 });
+      expect((await store.take(own)).verdict).toBe('admitted');
+    });
+
+    it('a smaller limit applies at once, what was used stays used, and Remaining is never negative', async () => {
+      const { store } = await create();
+      for (let at = 0; at < 5; at += 1) await store.take(charge('account:1', 9, 100));
+      const refused = await store.take(charge('account:1', 3, 4));
+      expect(refused.verdict).toBe('limited');
+      expect(refused.windows.minute.remaining).toBe(0);
+      expect(refused.windows.day?.remaining).toBe(0);
+      const { windows } = await store.take(charge('account:1', 20, 100));
+      expect([windows.minute.remaining, windows.day?.remaining]).toEqual([14, 94]);
     });
 
     it('peek charges nothing', async () => {
@@ -121,7 +159,7 @@ export function storeContract(name: string, create: () => Promise<StoreUnderTest
             }
           }
         }),
-        { numRuns: 300 },
+        { numRuns },
       );
     });
   });

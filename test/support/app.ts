@@ -35,14 +35,18 @@ afterAll(async () => {
   for (const app of open) await app.close();
 });
 
-/** @param beforeListen adds routes to the running application's Fastify, as an extension would */
+/**
+ * @param beforeListen adds routes to the running application's Fastify, as an extension would
+ * @param beside an application whose database and clock this one shares: a further instance, to be closed before it
+ */
 export async function startApp(
   settings: Partial<Config> = {},
   beforeListen: (nest: NestFastifyApplication) => void = () => undefined,
+  beside?: TestApp,
 ): Promise<TestApp> {
-  const database = await createDatabase();
+  const database = beside?.database ?? (await createDatabase());
   const log: string[] = [];
-  const clock = new TestClock();
+  const clock = beside?.clock ?? new TestClock();
   const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(!isPooled()) };
   const config = { ...readConfig(environment), ...settings, databaseUrl: database.url };
 
@@ -91,7 +95,7 @@ export async function startApp(
     close: async () => {
       open.delete(app);
       await running.nest.close();
-      await database.drop();
+      if (!beside) await database.drop();
       refuseKeysIn(log);
     },
   };

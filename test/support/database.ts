@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type QueryResultRow } from 'pg';
+import { readConfig } from '../../src/config/config';
+import { migrate } from '../../src/database/migrate';
 
 export const TEMPLATE_DATABASE = 'animal_store_template';
 
@@ -23,6 +25,13 @@ export interface TestDatabase {
   /** Runs one statement outside the service. */
   query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
+}
+
+/** Makes the migrated database that the others are cloned from. */
+export async function createTemplate(adminUrl: string): Promise<void> {
+  await once(adminUrl, `DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE}`);
+  await once(adminUrl, `CREATE DATABASE ${TEMPLATE_DATABASE}`);
+  await migrate({ ...readConfig({}), databaseUrl: urlOfDatabase(adminUrl, TEMPLATE_DATABASE) });
 }
 
 /** @param template undefined for an empty database */

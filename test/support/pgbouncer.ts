@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, connect } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { freePort } from './free-port';
 import { until } from './until';
 
 /** A PgBouncer in transaction mode in front of a server: no connection keeps anything beyond its transaction. */
@@ -54,17 +55,6 @@ function failureOf(child: ChildProcess): Promise<never> {
   return new Promise((_resolve, reject) => {
     child.once('error', () => reject(new Error('pgbouncer is not installed: apt-get install pgbouncer')));
     child.once('exit', (status) => reject(new Error(`pgbouncer ended with ${status}`)));
-  });
-}
-
-/** A port that nobody has just now. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
   });
 }
 

@@ -1,11 +1,11 @@
 import { DataSource } from 'typeorm';
-import { readConfig } from '../src/config/config';
-import { migrate, migrationStates, revertLast } from '../src/database/migrate';
-import { migrations } from '../src/database/migrations';
-import { LIST, LIST_BY_STATUS } from '../src/pets/pets.repository';
-import { startApp, type TestApp } from './support/app';
-import { createDatabase } from './support/database';
-import { fillPets } from './support/factories';
+import { readConfig } from '../../src/config/config';
+import { migrate, migrationStates, revertLast } from '../../src/database/migrate';
+import { migrations } from '../../src/database/migrations';
+import { LIST, LIST_BY_STATUS } from '../../src/pets/pets.repository';
+import { startApp, type TestApp } from '../support/app';
+import { createDatabase } from '../support/database';
+import { fillPets } from '../support/factories';
 
 describe('migrations', () => {
   it('lead from nothing to the schema and back to nothing', async () => {

@@ -1,0 +1,66 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+
+export type RedisClient = Redis | Cluster;
+
+/** How long Redis is left alone after a connection that failed. Sharing is to resume within a second of its return. */
+const RETRY_DELAY_MS = 200;
+/** A network that swallows packets must not hold one attempt for longer than that second. */
+const CONNECT_LIMIT_MS = 750;
+const SENTINEL_PORT = 26_379;
+/** A frozen Redis does not close a connection that we end. */
+const DISCONNECT_LIMIT_MS = 50;
+
+/**
+ * Commands fail at once while there is no connection, and are never sent a second time: a request cannot wait for
+ * Redis, and a charge that is repeated counts twice. Whether Redis is ready is asked by a charge, not by the library.
+ */
+const OPTIONS = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  enableReadyCheck: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  disableClientInfo: true,
+  connectTimeout: CONNECT_LIMIT_MS,
+  disconnectTimeout: DISCONNECT_LIMIT_MS,
+  retryStrategy: () => RETRY_DELAY_MS,
+} satisfies RedisOptions;
+
+/**
+ * A client that connects only when it is told to.
+ *
+ * @param urls one server; several are nodes of a cluster, or, where the first one says `?sentinel=NAME`, the sentinels
+ * that know the master of that name
+ */
+export function createRedisClient(urls: readonly string[]): RedisClient {
+  const [url = ''] = urls;
+  const first = new URL(url);
+  const master = first.searchParams.get('sentinel');
+  if (master !== null) return new Redis({ ...OPTIONS, ...accessOf(first), ...sentinelOptions(urls, master) });
+  if (urls.length === 1) return new Redis(url, OPTIONS);
+  // The nodes tell each other's addresses, but not how to log in.
+  return new Cluster([...urls], {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    enableReadyCheck: false,
+    slotsRefreshTimeout: CONNECT_LIMIT_MS,
+    clusterRetryStrategy: () => RETRY_DELAY_MS,
+    redisOptions: { ...OPTIONS, ...accessOf(first) },
+  });
+}
+
+function sentinelOptions(urls: readonly string[], name: string): RedisOptions {
+  const sentinels = urls.map((each) => {
+    const { hostname, port } = new URL(each);
+    return { host: hostname, port: Number(port || SENTINEL_PORT) };
+  });
+  return { sentinels, name, sentinelRetryStrategy: () => RETRY_DELAY_MS };
+}
+
+function accessOf({ protocol, username, password }: URL): RedisOptions {
+  return {
+    ...(protocol === 'rediss:' ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+  };
+}

@@ -1,0 +1,160 @@
+-- One charge, decided in one atomic step by the rules of counters.ts and bans.ts.
+--
+-- KEYS     the owner's minute and day, and what is held against the key; the owner is their hash tag, so that in a
+--          cluster all three are on one node
+-- ARGV[1]  the charge, ARGV[2] the rules: JSON, see redis.script.ts, as is the answer
+--
+-- Whoever asks tells what it knows of the windows: Redis may have been away, or have lost what it held. `own` counts
+-- the requests that this instance has admitted by itself in the window. Redis keeps the number beside the window and
+-- adds only what it has grown by, so each of them is counted once, however often it is told.
+
+local charge = cjson.decode(ARGV[1])
+local rules = cjson.decode(ARGV[2])
+
+local function time()
+  local seconds, microseconds = unpack(redis.call('TIME'))
+  return tonumber(seconds) * 1000 + math.floor(tonumber(microseconds) / 1000)
+end
+
+local now = charge.now or time()
+
+-- The window in force. Of two that overlap the one that ends first began with the first request, and is the true one.
+local function windowOf(key, known, newEnd)
+  local stored = redis.call('HMGET', key, 'used', 'endsAt', 'own:' .. charge.instance)
+  local used, endsAt, own = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+  local window = { key = key, used = used, endsAt = endsAt, own = own, isStale = endsAt > 0 and endsAt <= now }
+  if endsAt <= now then
+    window.used, window.endsAt, window.own = 0, newEnd, 0
+  end
+  if known.endsAt > now then
+    window.used = math.max(window.used + math.max(0, known.own - window.own), known.used)
+    window.own = math.max(window.own, known.own)
+    window.endsAt = math.min(window.endsAt, known.endsAt)
+  end
+  -- A clock that was set back must not make a window longer than a new one would be.
+  window.endsAt = math.min(window.endsAt, newEnd)
+  window.isChanged = window.used ~= used or window.endsAt ~= endsAt
+  return window
+end
+
+local function keepWindow(window)
+  if window.used == 0 or not window.isChanged then return end
+  -- Normally it has expired. Redis refuses a script for want of memory at its first write only, and DEL is one.
+  if window.isStale then redis.call('DEL', window.key) end
+  redis.call('HSET', window.key, 'used', window.used, 'endsAt', window.endsAt)
+  if window.own > 0 then redis.call('HSET', window.key, 'own:' .. charge.instance, window.own) end
+  redis.call('PEXPIRE', window.key, math.ceil(window.endsAt - now))
+end
+
+local function count(window)
+  window.used = window.used + 1
+  window.isChanged = true
+  keepWindow(window)
+end
+
+local function offenderWith(bannedAt, bannedUntil)
+  return { firstRefusedAt = 0, askedToWaitUntil = 0, strikes = {}, bannedAt = bannedAt, bannedUntil = bannedUntil }
+end
+
+-- Kept as long as anything of it can matter.
+local function keepOffender(offender)
+  local lastStrike = offender.strikes[#offender.strikes] or 0
+  local leftMs = math.ceil(math.max(
+    offender.askedToWaitUntil,
+    lastStrike + rules.strikePeriodMs,
+    offender.bannedUntil,
+    offender.bannedAt + rules.repeatPeriodMs
+  ) - now)
+  if leftMs > 0 then
+    redis.call('SET', KEYS[3], cjson.encode(offender), 'PX', leftMs)
+  else
+    redis.call('DEL', KEYS[3])
+  end
+end
+
+-- What is held against the key, or nil. A ban that was lifted by hand is forgotten, one that the instance knows is not.
+local function offenderOf(key)
+  local stored = redis.call('GET', KEYS[3])
+  local offender = stored and cjson.decode(stored) or nil
+  if offender and offender.bannedAt > 0 and offender.bannedAt <= key.unbannedAt then
+    redis.call('DEL', KEYS[3])
+    offender = nil
+  end
+  local bannedAt = offender and offender.bannedAt or 0
+  if key.bannedAt > math.max(bannedAt, key.unbannedAt) then
+    offender = offenderWith(key.bannedAt, key.bannedUntil)
+    keepOffender(offender)
+  end
+  if offender and offender.bannedAt > now then
+    offender.bannedAt, offender.bannedUntil = now, now + offender.bannedUntil - offender.bannedAt
+    keepOffender(offender)
+  end
+  return offender
+end
+
+-- True where this strike bans the key.
+local function strike(offender)
+  local strikes = {}
+  for _, at in ipairs(offender.strikes) do
+    if at > now - rules.strikePeriodMs then table.insert(strikes, at) end
+  end
+  table.insert(strikes, now)
+  offender.strikes = strikes
+  if #strikes < rules.strikes then return false end
+  local isRepeat = offender.bannedAt > 0 and now - offender.bannedAt <= rules.repeatPeriodMs
+  offender.bannedAt = now
+  offender.bannedUntil = now + rules.banMs * (isRepeat and rules.repeatFactor or 1)
+  offender.firstRefusedAt, offender.askedToWaitUntil, offender.strikes = 0, offender.bannedUntil, {}
+  return true
+end
+
+-- True where this refusal bans the key.
+local function refuse(offender, roomAgainAt)
+  local isFirst = now >= offender.askedToWaitUntil
+  local isStrike = not isFirst and now > offender.firstRefusedAt + rules.graceMs
+  if isFirst then offender.firstRefusedAt = now end
+  offender.askedToWaitUntil = roomAgainAt
+  local beganBan = isStrike and strike(offender)
+  keepOffender(offender)
+  return beganBan
+end
+
+local minute = windowOf(KEYS[1], charge.minute, now + rules.minuteMs)
+local day = charge.perDay and windowOf(KEYS[2], charge.day, (math.floor(now / rules.dayMs) + 1) * rules.dayMs)
+local offender = charge.key and offenderOf(charge.key)
+local verdict, beganBan = 'admitted', false
+
+local isMinuteFull = minute.used >= charge.perMinute
+local isDayFull = day and day.used >= charge.perDay
+
+if offender and offender.bannedUntil > now then
+  verdict = 'banned'
+elseif isMinuteFull or isDayFull then
+  verdict = 'limited'
+  keepWindow(minute)
+  if day then keepWindow(day) end
+  if charge.key then
+    local isMinuteLast = not isDayFull or (isMinuteFull and minute.endsAt > day.endsAt)
+    offender = offender or offenderWith(0, 0)
+    beganBan = refuse(offender, isMinuteLast and minute.endsAt or day.endsAt)
+    if beganBan then verdict = 'banned' end
+  end
+else
+  count(minute)
+  if day then count(day) end
+  -- Whatever the key was told of waiting is over.
+  if offender and offender.askedToWaitUntil > 0 then
+    offender.firstRefusedAt, offender.askedToWaitUntil = 0, 0
+    keepOffender(offender)
+  end
+end
+
+return cjson.encode({
+  verdict = verdict,
+  now = now,
+  minute = { used = minute.used, endsAt = minute.endsAt },
+  day = day and { used = day.used, endsAt = day.endsAt } or nil,
+  bannedAt = offender and offender.bannedAt or 0,
+  bannedUntil = offender and offender.bannedUntil or 0,
+  beganBan = beganBan,
+})

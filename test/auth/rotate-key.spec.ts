@@ -1,0 +1,133 @@
+import { ApiKeysService, KeyRotationService } from '../../src/auth';
+import { ApiKeysRepository } from '../../src/auth/api-keys.repository';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+describe('rotating a key', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ rateLimitBanAfter: 1 });
+  });
+  afterAll(() => app.close());
+
+  const rotate = (id: string, graceMs: number) =>
+    app.nest.get(KeyRotationService, { strict: false }).rotate(id, graceMs);
+  const statusOf = async (key: string) => (await app.get('/v1/pets', { key })).status;
+  const inMs = (ms: number) => new Date(app.clock.now() + ms);
+
+  it('keeps id, account, scopes, label, expiry and kind of the key, and shows the last four of its new secret', async () => {
+    const { id, key } = await app.createKey({
+      scopes: ['pets:read'],
+      label: 'till',
+      expiresAt: inMs(DAY_MS),
+    });
+    const keys = app.nest.get(ApiKeysService, { strict: false });
+    const listed = async () => (await keys.list()).find((each) => each.id === id);
+    const before = await listed();
+    const { key: newer, ...facts } = await rotate(id, MINUTE_MS);
+    expect(newer).toMatch(/^ask_test_[0-9A-Za-z]{36}$/);
+    expect(newer).not.toBe(key);
+    expect(facts).toEqual({
+      id,
+      account: before?.account,
+      plan: 'business',
+      scopes: ['pets:read'],
+      expiresAt: before?.expiresAt,
+      graceEndsAt: inMs(MINUTE_MS),
+    });
+    expect(await listed()).toEqual({ ...before, lastFour: newer.slice(-4) });
+    expect((await app.post('/v1/pets', {}, { key: newer })).status).toBe(403);
+  });
+
+  it('an old secret is revoked_api_key from the end of its grace on, however often it is sent', async () => {
+    const { id, key } = await app.createKey();
+    await rotate(id, MINUTE_MS);
+    app.clock.advance({ seconds: 59 });
+    expect(await statusOf(key)).toBe(200);
+    app.clock.advance({ seconds: 1 });
+    for (const seconds of [0, 5, 86_400]) {
+      app.clock.advance({ seconds });
+      const answer = await app.get('/v1/pets', { key });
+      expectError(answer, 401, 'revoked_api_key');
+      expect(answer.headers['www-authenticate']).toMatch(/error="invalid_token", error_description="[^"]+"$/);
+    }
+  });
+
+  it('never extends the expiry: with the key both secrets expire, whatever the grace', async () => {
+    const { id, key } = await app.createKey({ expiresAt: inMs(MINUTE_MS) });
+    const { key: newer, graceEndsAt } = await rotate(id, 7 * DAY_MS);
+    expect(graceEndsAt).toEqual(inMs(MINUTE_MS));
+    app.clock.advance({ seconds: 60 });
+    expectError(await app.get('/v1/pets', { key }), 401, 'expired_api_key');
+    expectError(await app.get('/v1/pets', { key: newer }), 401, 'expired_api_key');
+    await expect(rotate(id, 0)).rejects.toThrow(/has expired/);
+  });
+
+  it('a second rotation lets the secret before the last keep its own grace, and no more', async () => {
+    const { id, key: first } = await app.createKey();
+    const { key: second } = await rotate(id, MINUTE_MS);
+    app.clock.advance({ seconds: 30 });
+    const { key: third } = await rotate(id, DAY_MS);
+    expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([200, 200, 200]);
+    app.clock.advance({ seconds: 30 });
+    expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 200, 200]);
+  });
+
+  it('a rotation without grace leaves the new secret alone, graces that were running included', async () => {
+    const { id, key: first } = await app.createKey();
+    const { key: second } = await rotate(id, DAY_MS);
+    const { key: third } = await rotate(id, 0);
+    expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 401, 200]);
+  });
+
+  it('of several rotations at once none loses a secret: all they gave out work in the grace, the last one after it', async () => {
+    const { id, key } = await app.createKey();
+    const rotated = await Promise.all(Array.from({ length: 5 }, () => rotate(id, MINUTE_MS)));
+    const secrets = [key, ...rotated.map((each) => each.key)];
+    for (const secret of secrets) expect(await statusOf(secret)).toBe(200);
+    app.clock.advance({ seconds: 60 });
+    const statuses = await Promise.all(secrets.map(statusOf));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(5);
+  });
+
+  it('both secrets are one key: they share windows and bans', async () => {
+    const choice = { plan: 'enterprise', perMinute: 2, perDay: 100 } as const;
+    const { id, key } = await app.createKey({ choice });
+    const { key: newer } = await rotate(id, DAY_MS);
+    const remaining = async (secret: string) =>
+      (await app.get('/v1/pets', { key: secret })).headers['x-ratelimit-remaining'];
+    expect([await remaining(key), await remaining(newer)]).toEqual(['1', '0']);
+    expectError(await app.get('/v1/pets', { key }), 429, 'rate_limit_exceeded');
+    // A strike of the one secret bans the other.
+    app.clock.advance({ seconds: 2 });
+    expectError(await app.get('/v1/pets', { key: newer }), 429, 'api_key_banned');
+    expectError(await app.get('/v1/pets', { key }), 429, 'api_key_banned');
+  });
+
+  it('a revoked or an unknown key is refused with one sentence', async () => {
+    const { id } = await app.createKey();
+    await app.nest.get(ApiKeysService, { strict: false }).revoke(id);
+    await expect(rotate(id, 0)).rejects.toThrow(/^The key \S+ was revoked: [^.]+\.$/);
+    for (const unknown of ['00000000-0000-4000-8000-000000000000', "1' or true"]) {
+      await expect(rotate(unknown, 0)).rejects.toThrow(`There is no key with the id ${unknown}.`);
+    }
+  });
+
+  it('an old secret costs one query, and none when it was seen lately; so does one that is rotated out', async () => {
+    const { id, key } = await app.createKey();
+    await rotate(id, MINUTE_MS);
+    const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHash');
+    await app.get('/v1/pets', { key });
+    await app.get('/v1/pets', { key });
+    expect(find).toHaveBeenCalledTimes(1);
+    app.clock.advance({ seconds: 60 });
+    await app.get('/v1/pets', { key });
+    await app.get('/v1/pets', { key });
+    expect(find).toHaveBeenCalledTimes(2);
+    find.mockRestore();
+  });
+});

@@ -1,0 +1,83 @@
+import { lockPurpose } from '../../src/database/embedded/lock';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { send } from '../support/http';
+import { dataFolder, run, running } from '../support/service';
+import { until } from '../support/until';
+
+/** That of migrations, on which a copy waits while another process migrates the target. */
+const MIGRATION_LOCK = 7_263_504_918;
+
+describe('db copy', () => {
+  const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path };
+  let target: TestDatabase;
+  beforeAll(async () => {
+    target = await createDatabase('template0');
+  });
+  afterAll(async () => {
+    await target.drop();
+    folder.remove();
+  });
+
+  async function copy(url: string, settings: Record<string, string> = {}) {
+    const command = run('cli/main', ['db', 'copy', '--to', url], { ...environment, ...settings });
+    return { status: await command.ended, out: command.standardOutput(), all: command.output().trim() };
+  }
+
+  it('is refused beside the running service and with DATABASE_URL; then carries all to a server where a service goes on', async () => {
+    const service = await running(run('main', [], environment));
+    const { key = '' } = service;
+    const rex = await send(service.url, 'POST', '/v1/pets', { key, body: { name: 'Rex', categoryId: 3 } });
+    const refused = await copy(target.url);
+    expect(refused).toMatchObject({
+      status: 1,
+      out: '',
+      all: expect.stringMatching(/^The service is running/),
+    });
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+
+    const elsewhere = await copy(target.url, { DATABASE_URL: target.url });
+    expect(elsewhere).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/pg_dump/) });
+    const unreachable = await copy('postgresql://someone:secret@127.0.0.1:9/shop');
+    expect(unreachable).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/reached .*--to/) });
+    expect(elsewhere.all + unreachable.all + refused.all).not.toMatch(/secret|\n.*\n.*\n/);
+    expect(await target.query(`SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
+
+    const copied = await copy(target.url);
+    expect(copied).toMatchObject({ status: 0, out: `${copied.all}\n` });
+    expect(copied.all.split('\n')).toEqual(
+      expect.arrayContaining(['pets: 1', 'accounts: 1', expect.stringMatching(/^Copied \d+ tables/)]),
+    );
+    const moved = await running(run('main', [], { DATABASE_URL: target.url }));
+    const mimi = await send(moved.url, 'POST', '/v1/pets', { key, body: { name: 'Mimi', categoryId: 3 } });
+    expect([rex.json.id, mimi.json.id]).toEqual([1, 2]);
+    expect(mimi.headers['ratelimit']).toMatch(/"day";r=99998;/);
+    moved.child.kill('SIGTERM');
+    expect(await moved.ended).toBe(0);
+  });
+
+  it('has the embedded server for itself until it is done: a service that starts meanwhile comes after it', async () => {
+    const next = await createDatabase('template0');
+    await next.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const command = run('cli/main', ['db', 'copy', '--to', next.url], environment);
+    await until(async () => {
+      const waiting = await next.query(
+        `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+      );
+      return waiting.length > 0;
+    });
+    expect(lockPurpose(folder.path)).toBe('command');
+    const starting = run('main', [], environment);
+    let isDone = false;
+    void command.ended.then(() => (isDone = true));
+    await next.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    const service = await running(starting);
+    expect(isDone).toBe(true);
+    expect(await command.ended).toBe(0);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    await next.drop();
+  });
+});

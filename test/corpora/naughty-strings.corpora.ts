@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { RawConnection } from '../edge/support/raw';
+import type { TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+import type { Answer } from '../support/http';
+import { corpus, startForCorpora } from './support';
+
+const naughty = JSON.parse(readFileSync(corpus('blns.json'), 'utf8')) as string[];
+const strings = naughty.map((text, at): [label: string, text: string] => [
+  `${at} ${JSON.stringify(text.slice(0, 40))}`,
+  text,
+]);
+
+/** What the API says of names, put in words of its own. */
+const isName = (text: string): boolean =>
+  text.trim() !== '' && Array.from(text).length <= 255 && !/\p{Cc}/u.test(text) && text.isWellFormed();
+const isLimit = (text: string): boolean => /^[1-9][0-9]*$/.test(text) && Number(text) <= 100;
+const isStatus = (text: string): boolean => ['available', 'pending', 'sold'].includes(text);
+
+describe('the big list of naughty strings', () => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    ({ app, key } = await startForCorpora());
+  });
+  afterAll(() => app.close());
+
+  const get = (path: string): Promise<Answer> => app.get(path, { key });
+
+  it('is there', () => {
+    const refused = naughty.filter((text) => !isName(text));
+    process.stdout.write(`naughty strings: ${naughty.length}, of which no names ${refused.length}\n`);
+    expect(naughty.length).toBeGreaterThan(400);
+    expect(refused.length).toBeLessThan(20);
+  });
+
+  it.each(strings)('as name: %s', async (_label, name) => {
+    const answer = await app.post('/v1/pets', aNewPet({ name }), { key });
+    if (!isName(name)) {
+      expectError(answer, 400, 'validation_failed');
+      return;
+    }
+    expect(answer).toMatchObject({ status: 201, json: { name } });
+    expect((await get(String(answer.headers['location']))).json).toEqual(answer.json);
+  });
+
+  it.each(strings)('as status of a new animal and of the list: %s', async (_label, status) => {
+    expect(isStatus(status)).toBe(false);
+    expectError(await app.post('/v1/pets', aNewPet({ status }), { key }), 400, 'validation_failed');
+    expectError(await get(`/v1/pets?status=${encodeURIComponent(status)}`), 400, 'validation_failed');
+  });
+
+  it.each(strings)('as limit and cursor: %s', async (_label, text) => {
+    const limited = await get(`/v1/pets?limit=${encodeURIComponent(text)}`);
+    if (isLimit(text)) expect(limited.status).toBe(200);
+    else expectError(limited, 400, 'validation_failed');
+    expectError(await get(`/v1/pets?cursor=${encodeURIComponent(text)}`), 400, 'invalid_cursor');
+  });
+
+  it.each(strings)('as petId: %s', async (_label, text) => {
+    const answer = await get(`/v1/pets/${encodeURIComponent(text)}`);
+    const isThere = /^[1-9]\d{0,2}$/.test(text);
+    if (isThere) expect([200, 404]).toContain(answer.status);
+    else expectError(answer, 404, text === '' ? 'route_not_found' : 'pet_not_found');
+  });
+
+  it.each(strings)('as bearer key: %s', async (_label, text) => {
+    const raw = await RawConnection.open(app.url);
+    raw.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${text}\r\n\r\n`);
+    const answer = (await raw.answer())!;
+    raw.destroy();
+    // What no header may hold is no HTTP.
+    const isHeader = !/[^\t\x20-\x7e\x80-\u{10ffff}]/u.test(text);
+    const [status, code] = isHeader ? [401, 'invalid_api_key'] : [400, 'malformed_request'];
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.text)).toMatchObject({ code });
+  });
+});

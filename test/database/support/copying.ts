@@ -1,0 +1,38 @@
+import { readConfig } from '../../../src/config/config';
+import { type CopiedTable, copyDatabase } from '../../../src/database/copy-database';
+import { explain } from '../../../src/explain';
+import type { TestDatabase } from '../../support/database';
+
+export function copy(
+  source: TestDatabase,
+  target: { readonly url: string },
+  onTable: (copied: CopiedTable) => void = () => undefined,
+): Promise<CopiedTable[]> {
+  return copyDatabase({ ...readConfig({}), databaseUrl: source.url }, target.url, onTable);
+}
+
+/** What a person is told of a copy that was refused or has failed. */
+export function refusalOf(copying: Promise<unknown>): Promise<string> {
+  return copying.then(
+    () => 'copied',
+    (error: unknown) => explain(error),
+  );
+}
+
+export function relationsOf(database: TestDatabase): Promise<unknown[]> {
+  return database.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`);
+}
+
+/** Every row of every table, and every sequence, as text. */
+export async function contentOf(database: TestDatabase): Promise<Record<string, unknown>> {
+  const relations = await database.query<{ name: string; kind: string }>(
+    `SELECT relname AS name, relkind AS kind FROM pg_class
+     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') ORDER BY 1`,
+  );
+  const content: Record<string, unknown> = {};
+  for (const { name, kind } of relations) {
+    const what = kind === 'S' ? '(last_value, is_called)' : 't';
+    content[name] = await database.query(`SELECT ${what}::text AS row FROM ${name} t ORDER BY 1`);
+  }
+  return content;
+}

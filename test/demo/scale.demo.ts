@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded';
+import { type Answer, send } from '../support/http';
+import { type PgBouncer, startPgBouncer } from '../support/pgbouncer';
+import { type RedisServer, startRedis } from '../support/redis';
+import { runBuilt, running, type RunningService } from '../support/service';
+
+const INSTANCES = 2;
+const REQUESTS = 200;
+/** Plan Free. */
+const LIMIT = 60;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-demo-'));
+  let postgres: EmbeddedServer;
+  let pooler: PgBouncer;
+  let redis: RedisServer;
+  let environment: Record<string, string>;
+  const instances: RunningService[] = [];
+
+  beforeAll(async () => {
+    const options = { dataDir: folder, dataDirIsExplicit: true, binDir: undefined, durable: true };
+    postgres = await startEmbedded(options);
+    pooler = await startPgBouncer(postgres.url());
+    redis = await startRedis();
+    environment = {
+      DATABASE_URL: pooler.url('postgres'),
+      DATABASE_PREPARED_STATEMENTS: 'false',
+      REDIS_URL: redis.url(),
+      LOG_LEVEL: 'warn',
+    };
+    for (let at = 0; at < INSTANCES; at += 1)
+      instances.push(await running(runBuilt('main', [], environment)));
+    say(`PostgreSQL   embedded, data in ${folder}`);
+    say(`PgBouncer    ${pooler.url('postgres')} (transaction mode)`);
+    say(`Redis        ${environment['REDIS_URL']}`);
+    for (const [at, { url }] of instances.entries()) say(`Instance ${at + 1}   ${url}`);
+  });
+  afterAll(async () => {
+    for (const { child, ended } of instances) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    await redis.stop();
+    await pooler.stop();
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+    say('All of it is stopped.');
+  });
+
+  async function createKey(account: string): Promise<string> {
+    const command = runBuilt('cli/main', ['keys', 'create', '--account', account, '--json'], environment);
+    expect(await command.ended).toBe(0);
+    return (JSON.parse(command.standardOutput()) as { key: string }).key;
+  }
+
+  it('admit together what the plan allows', async () => {
+    const key = await createKey('acme');
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS }, (_, at) =>
+        send(instances[at % INSTANCES]!.url, 'GET', '/v1/pets', { key }),
+      ),
+    );
+    const admitted = ({ status }: Answer) => status === 200;
+    say(`\n${REQUESTS} requests at once with one Free key (${LIMIT} a minute), in turn to each instance:`);
+    for (const [at, { url }] of instances.entries()) {
+      const own = answers.filter((_, request) => request % INSTANCES === at);
+      say(
+        `  ${url}  200: ${own.filter(admitted).length}  429: ${own.filter((each) => !admitted(each)).length}`,
+      );
+    }
+    const total = answers.filter(admitted).length;
+    const refused = answers.find((each) => !admitted(each));
+    say(`  together admitted: ${total}; Retry-After of a 429: ${refused?.headers['retry-after']} s`);
+    expect(total).toBe(LIMIT);
+  });
+
+  it('go on by themselves while Redis is away, and share again when it is back', async () => {
+    const key = await createKey('globex');
+    await send(instances[0]!.url, 'GET', '/v1/pets', { key });
+    await redis.kill();
+    const alone = await Promise.all(instances.map(({ url }) => send(url, 'GET', '/v1/pets', { key })));
+    say(
+      `\nRedis is killed: ${alone.map(({ status }) => status).join(', ')} from the instances, each counting alone`,
+    );
+    expect(alone.map(({ status }) => status)).toEqual(instances.map(() => 200));
+    await redis.start();
+    const isShared = () => instances.every((each) => /shared again/.test(each.output()));
+    for (let waited = 0; !isShared() && waited < 5_000; waited += 50) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    say(
+      `Redis is back: ${isShared() ? 'every instance shares its counters again' : 'not every instance has noticed'}`,
+    );
+    expect(isShared()).toBe(true);
+  });
+});

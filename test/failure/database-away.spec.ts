@@ -1,0 +1,117 @@
+import { Client, DatabaseError } from 'pg';
+import { startApp, type TestApp } from '../support/app';
+import { aNewPet } from '../support/factories';
+import type { Answer } from '../support/http';
+import { until } from '../support/until';
+import { expectUnavailable } from './support/expect-unavailable';
+import { type OwnServer, query, useOwnServer } from './support/own-server';
+
+const POOL_SIZE = 4;
+const without = { key: undefined };
+
+describe('while PostgreSQL is away', () => {
+  let server: OwnServer;
+  let app: TestApp;
+  beforeAll(async () => {
+    server = await useOwnServer();
+    app = await startApp({ databasePoolSize: POOL_SIZE });
+  });
+  afterAll(async () => {
+    await app.close();
+    await server.remove();
+  });
+
+  /** Every operation that asks the database, with and without an Idempotency-Key, more than the pool holds at once. */
+  const askAll = (): Promise<Answer[]> =>
+    Promise.all([
+      app.get('/v1/pets'),
+      app.get('/v1/pets?status=sold&limit=1'),
+      app.get('/v1/pets/1'),
+      app.get('/v1/store/orders'),
+      app.get('/v1/store/orders/1'),
+      app.post('/v1/pets', aNewPet()),
+      app.post('/v1/pets', aNewPet(), { headers: { 'idempotency-key': 'pet' } }),
+      app.post('/v1/store/orders', { petId: 1 }),
+      app.post('/v1/store/orders', { petId: 1 }, { headers: { 'idempotency-key': 'order' } }),
+      app.send('PATCH', '/v1/store/orders/1', { body: { status: 'approved' } }),
+    ]);
+
+  async function expectAway(): Promise<void> {
+    for (const answer of await askAll()) expectUnavailable(answer);
+    expect(await app.get('/readyz', without)).toMatchObject({ status: 503 });
+    expect(await app.get('/livez', without)).toMatchObject({ status: 200 });
+  }
+
+  async function expectBack(): Promise<void> {
+    await until(async () => (await app.get('/readyz', without)).status === 200);
+    expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
+    expect((await app.get('/v1/pets')).status).toBe(200);
+  }
+
+  it.each([
+    ['stopped', () => server.stop()],
+    ['killed', () => server.kill()],
+  ])('%s: every operation is 503, /readyz too; when it runs again, so does the API', async (_how, end) => {
+    await expectBack();
+    await end();
+    await expectAway();
+    await server.start();
+    await expectBack();
+  });
+
+  it('a key seen lately and one never seen are both 503: never 401 for a valid key', async () => {
+    const { key: unseen } = await app.createKey();
+    await server.stop();
+    expectUnavailable(await app.get('/v1/pets'));
+    expectUnavailable(await app.get('/v1/pets', { key: unseen }));
+    app.clock.advance({ seconds: 60 });
+    expectUnavailable(await app.get('/v1/pets'));
+    // What can be no key needs no database to be refused.
+    expect((await app.get('/v1/pets', { key: `${unseen}x` })).status).toBe(401);
+    expect((await app.get('/v1/pets', without)).status).toBe(401);
+    await server.start();
+    expect((await app.get('/v1/pets', { key: unseen })).status).toBe(200);
+  });
+
+  it('requests whose sessions are all terminated are answered 503 or as ever, and the next ones as ever', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const asked = askAll();
+      await query(server.url(), END_SESSIONS);
+      for (const answer of await asked) {
+        expect([200, 201, 404, 409, 503]).toContain(answer.status);
+        if (answer.status === 503) expectUnavailable(answer);
+      }
+    }
+    await expectBack();
+  });
+
+  it('no connection left for us is 503, and the first one that is given back is used', async () => {
+    const others: Client[] = [];
+    // Whoever is faster gets a connection that becomes free: until it is never us.
+    do others.push(...(await takeEveryConnection(server.url())));
+    while ((await others[0]!.query(END_SESSIONS)).rows.length > 0);
+    await expectAway();
+    await others.pop()?.end();
+    // It is the only one, and what runs in the background wants it too.
+    await until(async () => (await app.post('/v1/pets', aNewPet())).status === 201);
+    await Promise.all(others.map((other) => other.end()));
+  });
+});
+
+const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test\\_%'`;
+
+/** As others may do; resolves when the server refuses one more. */
+async function takeEveryConnection(connectionString: string): Promise<Client[]> {
+  const taken: Client[] = [];
+  for (;;) {
+    const client = new Client({ connectionString });
+    client.on('error', () => undefined);
+    const refusal: unknown = await client.connect().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refusal instanceof DatabaseError && refusal.code === '53300') return taken;
+    if (refusal !== undefined) throw refusal;
+    taken.push(client);
+  }
+}

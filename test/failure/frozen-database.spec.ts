@@ -1,0 +1,59 @@
+import { startApp, type TestApp } from '../support/app';
+import { aNewPet } from '../support/factories';
+import { until } from '../support/until';
+import { expectUnavailable } from './support/expect-unavailable';
+import { type OwnServer, query, useOwnServer } from './support/own-server';
+import { poolOf } from './support/pool';
+
+const without = { key: undefined };
+
+describe('while PostgreSQL is frozen', () => {
+  let server: OwnServer;
+  let app: TestApp;
+  beforeAll(async () => {
+    server = await useOwnServer();
+    app = await startApp({ databasePoolSize: 2, databasePoolWaitMs: 300 });
+  });
+  afterAll(async () => {
+    await app.close();
+    await server.remove();
+  });
+
+  it('whoever has a connection, waits for one or makes one is answered 503; then all is as ever, and no query goes on', async () => {
+    const petId = (await app.post('/v1/pets', aNewPet())).json.id;
+    const order = { body: { petId }, headers: { 'idempotency-key': 'frozen' } };
+    await Promise.all([app.get('/v1/pets'), app.get('/v1/pets')]);
+    const before = await sessions();
+    server.freeze();
+    const asked = [app.get('/v1/pets'), app.send('POST', '/v1/store/orders', order)];
+    await until(() => poolOf(app).idleCount === 0);
+    asked.push(app.get('/v1/pets'), app.get('/readyz', without));
+    expect((await app.get('/livez', without)).status).toBe(200);
+    const [read, write, waiting, ready] = await Promise.all(asked);
+    for (const answer of [read, write, waiting]) expectUnavailable(answer!);
+    expect(ready).toMatchObject({ status: 503 });
+    expectUnavailable(await app.get('/v1/pets'));
+    server.thaw();
+    await until(async () => (await app.get('/readyz', without)).status === 200);
+    expect((await app.send('POST', '/v1/store/orders', order)).status).toBe(201);
+    expect((await app.get('/v1/store/orders')).json).toHaveLength(1);
+    await until(async () => (await running()).length === 0);
+    // A connection that did not answer in time is not kept for the next request.
+    expect((await sessions()).filter((pid) => before.includes(pid))).toEqual([]);
+  });
+
+  /** Those of the application, by the pids of their processes. */
+  const sessions = async () =>
+    (
+      await query<{ pid: number }>(
+        app.database.url,
+        `SELECT pid FROM pg_stat_activity
+         WHERE datname = current_database() AND query NOT LIKE '%pg_stat_activity%' AND query <> ''`,
+      )
+    ).map(({ pid }) => pid);
+  const running = () =>
+    query(
+      server.url(),
+      `SELECT query FROM pg_stat_activity WHERE datname LIKE 'test\\_%' AND state <> 'idle'`,
+    );
+});

@@ -1,0 +1,108 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export type Direction = 'to the server' | 'from the server';
+
+/** A proxy in front of PostgreSQL that can cut what goes through it after any byte. */
+export interface CuttingProxy {
+  /** The URL of a database of the server, through the proxy. */
+  through(url: string): string;
+  /**
+   * Lets so many more bytes pass in one direction, counted over all connections, and then ends every connection: in an
+   * orderly way, or by a reset.
+   */
+  cutAfter(bytes: number, direction: Direction, isReset: boolean): void;
+  /** Takes the order back, if it was not carried out. @returns whether it was */
+  heal(): boolean;
+  /** Ends every connection, now. */
+  end(): void;
+  /** Lets nothing pass, and ends nothing: as where the way to the server is lost. */
+  isSilent: boolean;
+  /** Changes what the server says; as many bytes, and those of one message. */
+  replaced: readonly [from: string, to: string] | undefined;
+  close(): Promise<void>;
+}
+
+/** @param serverUrl a database of the server, on a Unix socket or TCP */
+export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy> {
+  const open = new Set<Socket>();
+  let wasCut = false;
+  let order: { left: number; direction: Direction; isReset: boolean } | undefined;
+
+  const cut = (isReset: boolean) => {
+    for (const socket of open) {
+      // A Unix socket knows no reset.
+      if (isReset && socket.remoteFamily) socket.resetAndDestroy();
+      else socket.destroy();
+    }
+  };
+  const pass = (chunk: Buffer, to: Socket, direction: Direction) => {
+    if (proxy.isSilent) return;
+    if (order?.direction !== direction || chunk.length <= order.left) {
+      if (order?.direction === direction) order.left -= chunk.length;
+      to.write(chunk);
+      return;
+    }
+    const { left, isReset } = order;
+    order = undefined;
+    wasCut = true;
+    to.write(chunk.subarray(0, left), () => cut(isReset));
+  };
+  const server = createServer((client) => {
+    const upstream = connectTo(serverUrl);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        open.delete(socket);
+        other.destroy();
+      });
+    }
+    client.on('data', (chunk) => pass(chunk, upstream, 'to the server'));
+    upstream.on('data', (chunk) => pass(replace(chunk, proxy.replaced), client, 'from the server'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const proxy: CuttingProxy = {
+    through: (url) => {
+      const parsed = new URL(url);
+      parsed.host = `127.0.0.1:${port}`;
+      parsed.search = 'sslmode=disable';
+      return parsed.href;
+    },
+    cutAfter: (left, direction, isReset) => {
+      wasCut = false;
+      order = { left, direction, isReset };
+    },
+    heal: () => {
+      order = undefined;
+      return wasCut;
+    },
+    end: () => cut(false),
+    isSilent: false,
+    replaced: undefined,
+    close: async () => {
+      cut(true);
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
+
+function connectTo(serverUrl: string): Socket {
+  const { hostname, port, searchParams } = new URL(serverUrl);
+  const directory = searchParams.get('host');
+  return directory === null
+    ? connect({ host: hostname, port: Number(port) })
+    : connect(`${directory}/.s.PGSQL.${port}`);
+}
+
+function replace(chunk: Buffer, replaced: CuttingProxy['replaced']): Buffer {
+  if (!replaced) return chunk;
+  return Buffer.from(chunk.toString('latin1').replaceAll(...replaced), 'latin1');
+}

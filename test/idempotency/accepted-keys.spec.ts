@@ -1,0 +1,70 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+import { sendRaw } from '../support/http';
+import { expectReplay, keyedPost } from './support/keyed';
+
+describe('an Idempotency-Key', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  const addPet = (key: string, name: string) => keyedPost(app, '/v1/pets', key, aNewPet({ name }));
+  const countOf = async (name: string) =>
+    (await app.database.query('SELECT FROM pets WHERE name = $1', [name])).length;
+  const countKeys = async () => (await app.database.query('SELECT FROM idempotency_keys')).length;
+
+  it.each([
+    ['a', '"a"'],
+    ['with"quote', '"with\\"quote"'],
+    ['back\\slash', '"back\\\\slash"'],
+    ['x'.repeat(255), `"${'x'.repeat(255)}"`],
+    ['550e8400-e29b-41d4-a716-446655440000', '"550e8400-e29b-41d4-a716-446655440000"'],
+  ])('%s is the same bare and quoted', async (bare, quoted) => {
+    const first = await addPet(bare, 'quoted');
+    expectReplay(await addPet(quoted, 'quoted'), first);
+  });
+
+  it.each([
+    ['an empty one', ''],
+    ['an empty quoted one', '""'],
+    ['256 characters', 'x'.repeat(256)],
+    ['a space inside', 'a b'],
+    ['a quoted space', '"a b"'],
+    ['no closing quote', '"a'],
+    ['more after the quote', '"a"b'],
+    ['a control character', 'a\tb'],
+    ['a character beyond ASCII', 'é'],
+    ['a bad escape', '"a\\b"'],
+  ])('400 validation_failed for %s, and nothing is done', async (_what, key) => {
+    const before = await countKeys();
+    expectError(await addPet(key, 'never'), 400, 'validation_failed');
+    expect(await countOf('never')).toBe(0);
+    expect(await countKeys()).toBe(before);
+  });
+
+  it('400 validation_failed where it is sent twice', async () => {
+    const body = JSON.stringify(aNewPet({ name: 'twice' }));
+    const answer = await sendRaw(
+      app.url,
+      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n${body}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(await countOf('twice')).toBe(0);
+  });
+
+  it('says nothing to GET and PATCH', async () => {
+    const headers = { 'idempotency-key': '' };
+    expect((await app.get('/v1/pets', { headers })).status).toBe(200);
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const { id } = (await app.post('/v1/store/orders', { petId })).json;
+    const update = await app.send('PATCH', `/v1/store/orders/${id}`, {
+      headers,
+      body: { status: 'approved' },
+    });
+    expect(update.status).toBe(200);
+  });
+});

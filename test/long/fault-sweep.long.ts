@@ -1,0 +1,39 @@
+import {
+  type Cut,
+  type CutApp,
+  startCutApp,
+  summary,
+  sweepOrders,
+  sweepPets,
+} from '../failure/support/fault-sweep';
+import { type OwnServer, useOwnServer } from '../failure/support/own-server';
+
+jest.setTimeout(300_000);
+
+describe('a connection to PostgreSQL that is cut after each single byte of a request, in either direction', () => {
+  let server: OwnServer;
+  let cutApp: CutApp;
+  beforeAll(async () => {
+    server = await useOwnServer();
+    cutApp = await startCutApp();
+  });
+  afterAll(async () => {
+    await cutApp.close();
+    await server.remove();
+  });
+
+  const report = (request: string, cuts: readonly Cut[]) =>
+    process.stdout.write(`fault sweep, ${request}: ${summary(cuts)}\n`);
+
+  it('POST /v1/pets is 201 or 503, and the animal there once or not at all, as the answer says', async () => {
+    const cuts = await sweepPets(cutApp, 1);
+    report('POST /v1/pets', cuts);
+    expect(cuts.length).toBeGreaterThan(200);
+  });
+
+  it('POST /v1/store/orders with an Idempotency-Key is 201 or 503, and sent again 201 with the only order', async () => {
+    const cuts = await sweepOrders(cutApp, 1);
+    report('POST /v1/store/orders', cuts);
+    expect(cuts.length).toBeGreaterThan(400);
+  });
+});

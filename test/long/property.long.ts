@@ -1,0 +1,28 @@
+import { fuzzBodies, fuzzRequests } from '../edge/support/fuzz';
+import { dataFolder, runBuilt, running } from '../support/service';
+
+const RUNS = 5_000;
+
+jest.setTimeout(15 * 60_000);
+
+describe('the built service', () => {
+  const folder = dataFolder();
+  const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'error' };
+  afterAll(folder.remove);
+
+  it(`takes ${RUNS} arbitrary bodies and as many changed requests: no 5xx, and stored is what was accepted`, async () => {
+    const numbers = ['--per-minute', '1000000', '--per-day', '1000000'];
+    const args = ['keys', 'create', '--account', 'fuzz', '--plan', 'enterprise', ...numbers, '--json'];
+    const command = runBuilt('cli/main', args, environment);
+    expect(await command.ended).toBe(0);
+    const { key } = JSON.parse(command.standardOutput()) as { key: string };
+    const service = await running(runBuilt('main', [], environment));
+    const accepted = await fuzzBodies({ url: service.url, key }, RUNS);
+    await fuzzRequests({ url: service.url, key }, RUNS);
+    process.stdout.write(`property: ${RUNS} bodies, ${accepted} accepted; ${RUNS} changed requests\n`);
+    expect(accepted).toBeGreaterThan(RUNS / 100);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.output()).not.toMatch(/"level":(?:50|60)/);
+  });
+});

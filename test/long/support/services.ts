@@ -1,0 +1,72 @@
+import { ApiKeysService, SCOPES } from '../../../src/auth';
+import { createApp } from '../../../src/app';
+import { readConfig } from '../../../src/config/config';
+import { startEmbedded } from '../../../src/database/embedded';
+import { migrate } from '../../../src/database/migrate';
+import { createLogger } from '../../../src/logging/logger';
+import { send } from '../../support/http';
+import { valueOf } from '../../support/metrics';
+import { freePort } from '../../support/free-port';
+import { dataFolder, runBuilt, running, type RunningService } from '../../support/service';
+
+/** The built service in several processes, on one PostgreSQL and one Redis. */
+export interface Services {
+  readonly services: readonly RunningService[];
+  /** A key of a new account on the plan free. */
+  createKey(): Promise<string>;
+  /** Whether all of them say that their counters are shared. */
+  readonly areShared: () => Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+export async function startServices(
+  count: number,
+  environment: Readonly<Record<string, string>>,
+): Promise<Services> {
+  const folder = dataFolder();
+  const server = await startEmbedded({
+    dataDir: folder.path,
+    dataDirIsExplicit: true,
+    binDir: undefined,
+    durable: false,
+  });
+  const config = { ...readConfig({ LOG_LEVEL: 'silent' }), databaseUrl: server.url() };
+  await migrate(config);
+  const keys = await createApp(config, createLogger(config));
+  const ports = await Promise.all(Array.from({ length: count }, freePort));
+  const started = ports.map((port) =>
+    runBuilt('main', [], {
+      DATABASE_URL: config.databaseUrl,
+      LOG_LEVEL: 'silent',
+      METRICS_PORT: String(port),
+      ...environment,
+    }),
+  );
+  const services = await Promise.all(started.map(running));
+  let accounts = 0;
+  return {
+    services,
+    createKey: async () => {
+      const { key } = await keys.get(ApiKeysService, { strict: false }).create({
+        account: `account ${++accounts}`,
+        choice: undefined,
+        scopes: SCOPES,
+        expiresAt: undefined,
+        label: '',
+      });
+      return key;
+    },
+    areShared: async () => {
+      const scrapes = ports.map((port) => send(`http://127.0.0.1:${port}`, 'GET', '/metrics'));
+      const answers = await Promise.all(scrapes);
+      return answers.every((answer) => valueOf(answer, 'animal_store_rate_limit_shared') === 1);
+    },
+    stop: async () => {
+      for (const { child } of services) child.kill('SIGTERM');
+      await Promise.all(services.map(({ ended }) => ended));
+      await keys.close();
+      await server.stop();
+      folder.remove();
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { readConfig } from '../../src/config/config';
+import { migrate } from '../../src/database/migrate';
+import { explain } from '../../src/explain';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
+import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
+import { run } from '../support/service';
+
+/** What a start does first with its database, and what it would say and end with. */
+function refusal(databaseUrl: string): Promise<string> {
+  return migrate({ ...readConfig({ DATABASE_POOL_WAIT_MS: '300' }), databaseUrl }).then(
+    () => 'not refused',
+    explain,
+  );
+}
+
+describe('a start with a DATABASE_URL that cannot serve', () => {
+  let server: OwnServer;
+  beforeAll(async () => {
+    server = await startOwnServer();
+  });
+  afterAll(() => server.remove());
+
+  it('says in one sentence that the password is wrong, and ends with status 1; or that one is missing', async () => {
+    const [{ hba_file: file } = { hba_file: '' }] = await query<{ hba_file: string }>(
+      server.url(),
+      'SHOW hba_file',
+    );
+    writeFileSync(file, `local all guarded scram-sha-256\n${readFileSync(file, 'utf8')}`);
+    await query(server.url(), 'SELECT pg_reload_conf()');
+    await query(server.url(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
+    const url = new URL(server.url());
+    url.username = 'guarded';
+    expect(await refusal(url.href)).toMatch(/^The database asks for a password: /);
+    url.password = 'wrong';
+    expect(await refusal(url.href)).toMatch(/^The database refused the password: /);
+    const start = run('main', [], { DATABASE_URL: url.href });
+    expect(await start.ended).toBe(1);
+    expect(start.output()).toBe('The database refused the password: correct it in DATABASE_URL.\n');
+    url.password = 'right';
+    expect(await refusal(url.href)).toMatch(/^The user in DATABASE_URL may not create tables: /);
+  });
+
+  it('says that the server is too old', async () => {
+    const proxy = await startCuttingProxy(server.url());
+    const [row] = await query<{ server_version_num: string }>(server.url(), 'SHOW server_version_num');
+    proxy.replaced = [row!.server_version_num, '140012'];
+    expect(await refusal(proxy.through(server.url()))).toMatch(
+      /^The database server is PostgreSQL 14, and Animal Store needs 15 or later: /,
+    );
+    await proxy.close();
+  });
+
+  it('says that nobody accepts connections there, that there is no such host, and that what answers is no PostgreSQL', async () => {
+    const start = run('main', [], { DATABASE_URL: 'postgres://no-such-host.invalid/x' });
+    for (const behave of [ignore, answerAsWebServer]) {
+      const listener = createServer(behave).listen(0, '127.0.0.1');
+      expect(await refusal(await urlOf(listener))).toMatch(UNREACHABLE);
+      listener.close();
+    }
+    expect(await start.ended).toBe(1);
+    expect(start.output().trimEnd()).toMatch(UNREACHABLE);
+  });
+});
+
+const UNREACHABLE =
+  /^The database cannot be reached \(.*\w.*\): check DATABASE_URL, and that the server runs\.$/;
+
+function ignore(socket: Socket): void {
+  socket.on('error', () => undefined);
+}
+
+function answerAsWebServer(socket: Socket): void {
+  socket.on('error', () => undefined).once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+}
+
+async function urlOf(listener: Server): Promise<string> {
+  await once(listener, 'listening');
+  return `postgres://x@127.0.0.1:${(listener.address() as AddressInfo).port}/x`;
+}

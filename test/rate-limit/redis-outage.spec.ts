@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startApp } from '../support/app';
+import { type Instances, startInstances } from '../support/instances';
+import { scrape, valueOf } from '../support/metrics';
+import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
+import { until } from '../support/until';
+
+const LIMIT = 60;
+const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
+const INSTANCES = 2;
+const CLIENTS = 8;
+/** Longer than a busy machine takes for an answer: how long an outage is noticed is measured elsewhere. */
+const TIMEOUT_MS = 500;
+
+interface Outage {
+  readonly name: string;
+  readonly begin: (redis: RedisServer) => unknown;
+  readonly end: (redis: RedisServer) => unknown;
+}
+
+const OUTAGES: readonly Outage[] = [
+  { name: 'frozen', begin: (redis) => redis.freeze(), end: (redis) => redis.thaw() },
+  {
+    name: 'slow',
+    begin: (redis) => redis.command('CLIENT', 'PAUSE', 60_000, 'WRITE'),
+    end: (redis) => redis.command('CLIENT', 'UNPAUSE'),
+  },
+  { name: 'killed', begin: (redis) => redis.kill(), end: (redis) => redis.start() },
+  {
+    name: 'full',
+    begin: (redis) => redis.command('CONFIG', 'SET', 'maxmemory', 1),
+    end: (redis) => redis.command('CONFIG', 'SET', 'maxmemory', 0),
+  },
+  {
+    name: 'read-only',
+    begin: (redis) => redis.command('REPLICAOF', '127.0.0.1', 1),
+    end: (redis) => redis.command('REPLICAOF', 'NO', 'ONE'),
+  },
+];
+
+describeWithRedis('Redis away', () => {
+  let redis: RedisServer;
+  let instances: Instances;
+  let statuses: number[];
+  beforeEach(async () => {
+    redis = await startRedis();
+    instances = await startInstances(INSTANCES, redis, { redisTimeoutMs: TIMEOUT_MS, metricsPort: 0 });
+    statuses = [];
+  });
+  afterEach(async () => {
+    await instances.close();
+    await redis.stop();
+  });
+
+  const aKey = async () => (await instances.apps[0]!.createKey({ choice: FREE })).key;
+  /** Clients that ask all the time, until the work is done. */
+  async function underLoad(key: string, work: () => Promise<void>): Promise<void> {
+    const load = { isOn: true };
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      while (load.isOn) statuses.push((await instances.get('/v1/pets?limit=1', { key })).status);
+    });
+    await work().finally(() => (load.isOn = false));
+    await Promise.all(clients);
+  }
+  const answers = (count: number) => {
+    const goal = statuses.length + count;
+    return until(() => statuses.length >= goal);
+  };
+  const allShared = (isShared: boolean) => until(() => instances.shared().every((each) => each === isShared));
+  const metric = async () =>
+    Promise.all(
+      instances.apps.map(async (app) => valueOf(await scrape(app), 'animal_store_rate_limit_shared')),
+    );
+  // Nest's Logger is one for the whole process: the lines of all stand where the latest logs.
+  const lines = (text: string) => instances.apps.at(-1)!.log.filter((line) => line.includes(text));
+  const admitted = () => statuses.filter((status) => status === 200).length;
+  const expectNoFailure = () => expect(new Set(statuses)).toEqual(new Set([200, 429]));
+  async function expectSharing(): Promise<void> {
+    const key = await aKey();
+    const asked = Array.from({ length: 3 * LIMIT }, () => instances.get('/v1/pets?limit=1', { key }));
+    const together = await Promise.all(asked);
+    expect(together.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
+  }
+
+  it.each(OUTAGES)(
+    '($name): no failure, none admits more than the limit, one line and a metric for each change, then sharing again',
+    async ({ begin, end }) => {
+      const key = await aKey();
+      for (let at = 0; at < LIMIT / 2; at += 1) {
+        statuses.push((await instances.get('/v1/pets?limit=1', { key })).status);
+      }
+      expect(await metric()).toEqual([1, 1]);
+      await begin(redis);
+      await underLoad(key, async () => {
+        await allShared(false);
+        await answers(200);
+        // Long enough for several attempts to join a Redis that is no better.
+        await sleep(500);
+        expect(await metric()).toEqual([0, 0]);
+        await end(redis);
+        await allShared(true);
+        await answers(50);
+      });
+      expect(await metric()).toEqual([1, 1]);
+      expectNoFailure();
+      expect(admitted()).toBeGreaterThanOrEqual(LIMIT);
+      expect(admitted()).toBeLessThanOrEqual(INSTANCES * LIMIT);
+      await expectSharing();
+      expect(lines('Redis is away')).toHaveLength(INSTANCES);
+      expect(lines('Redis is back')).toHaveLength(INSTANCES);
+    },
+  );
+
+  it('(flushed): only what Redis forgot is admitted again, and sharing never ends', async () => {
+    const key = await aKey();
+    await underLoad(key, async () => {
+      for (let at = 0; at < 5; at += 1) {
+        await answers(10);
+        await redis.command('FLUSHALL');
+      }
+      await answers(200);
+    });
+    expectNoFailure();
+    expect(admitted()).toBeGreaterThanOrEqual(LIMIT);
+    expect(admitted()).toBeLessThanOrEqual(INSTANCES * LIMIT);
+    await expectSharing();
+    expect(lines('Redis is')).toEqual([]);
+  });
+
+  it('(restarted): a restart under load is no failure, and the script is known again', async () => {
+    const key = await aKey();
+    await underLoad(key, async () => {
+      await answers(20);
+      await redis.kill();
+      await redis.start();
+      await answers(50);
+      await allShared(true);
+      await answers(50);
+    });
+    expectNoFailure();
+    expect(admitted()).toBeLessThanOrEqual(INSTANCES * LIMIT);
+    await expectSharing();
+  });
+
+  it('a Redis that forgot the script is told it again, which nobody notices', async () => {
+    const key = await aKey();
+    await redis.command('SCRIPT', 'FLUSH');
+    expect((await instances.get('/v1/pets?limit=1', { key })).headers['x-ratelimit-remaining']).toBe('59');
+    expect((await instances.get('/v1/pets?limit=1', { key })).headers['x-ratelimit-remaining']).toBe('58');
+    expect(lines('Redis is')).toEqual([]);
+  });
+});
+
+describeWithRedis('a start without Redis', () => {
+  it('warns, counts alone, and joins Redis when it comes', async () => {
+    const redis = await startRedis();
+    await redis.kill();
+    const app = await startApp({ redisUrl: [redis.url()], metricsPort: 0 });
+    const shared = async () => valueOf(await scrape(app), 'animal_store_rate_limit_shared');
+    expect(app.log.filter((line) => line.includes('Redis is away (connect ECONNREFUSED'))).toHaveLength(1);
+    expect((await app.get('/v1/pets')).headers['x-ratelimit-remaining']).toBe('999');
+    expect(await shared()).toBe(0);
+    await redis.start();
+    await until(async () => (await shared()) === 1);
+    expect((await app.get('/v1/pets')).headers['x-ratelimit-remaining']).toBe('998');
+    await app.close();
+    await redis.stop();
+  });
+
+  it('with a wrong password counts alone, and tells neither the right nor the wrong one', async () => {
+    const redis = await startRedis('--requirepass', 'right-secret');
+    const url = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
+    const app = await startApp({ redisUrl: [url('wrong-secret')] });
+    expect((await app.get('/v1/pets')).status).toBe(200);
+    expect(app.log.some((line) => line.includes('Redis is away (WRONGPASS'))).toBe(true);
+    const other = await startApp({ redisUrl: [url('right-secret')] }, undefined, app);
+    await other.get('/v1/pets');
+    expect(other.log.filter((line) => line.includes('Redis is away'))).toEqual([]);
+    expect([...app.log, ...other.log].join()).not.toMatch(/(right|wrong)-secret/);
+    await other.close();
+    await app.close();
+    await redis.stop();
+  });
+
+  it('and a stop do not wait for a frozen one', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ redisUrl: [redis.url()] });
+    await app.get('/v1/pets');
+    redis.freeze();
+    await app.restart();
+    expect((await app.get('/v1/pets')).status).toBe(200);
+    await app.close();
+    await redis.stop();
+  });
+});

@@ -1,0 +1,86 @@
+import * as fc from 'fast-check';
+import { type Config, readConfig } from '../../src/config/config';
+import { banPolicyOf } from '../../src/rate-limit/bans';
+import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
+import { createRedisClient } from '../../src/rate-limit/redis.client';
+import { RedisLink } from '../../src/rate-limit/redis.link';
+import { rulesOf } from '../../src/rate-limit/redis.script';
+import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
+import { TestClock } from '../support/clock';
+import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
+import { bansContract } from './bans.contract';
+import { storeContract } from './store.contract';
+
+const PATIENCE_MS = 5_000;
+/** Each step is a round trip. */
+const RUNS = 60;
+
+describeWithRedis('the Redis store', () => {
+  let redis: RedisServer;
+  const links = new Map<string, RedisLink>();
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(async () => {
+    for (const link of links.values()) link.close();
+    await redis.stop();
+  });
+
+  /** One connection for each set of rules. */
+  async function linkFor(config: Config): Promise<RedisLink> {
+    const rules = rulesOf(banPolicyOf(config));
+    const known = links.get(rules);
+    if (known) return known;
+    const link = new RedisLink(createRedisClient([redis.url()]), PATIENCE_MS, rules);
+    links.set(rules, link);
+    await link.open();
+    return link;
+  }
+
+  async function create(settings: Record<string, string> = {}) {
+    await redis.command('FLUSHALL');
+    const clock = new TestClock();
+    const config = readConfig(settings);
+    const local = new MemoryRateLimitStore(clock, config);
+    const store = new RedisRateLimitStore(await linkFor(config), local, banPolicyOf(config), clock);
+    return { clock, store };
+  }
+
+  storeContract('the Redis store', create, RUNS);
+  bansContract('the Redis store', create);
+
+  it('decides as the memory store does, whatever is asked, waited, set back, changed and lifted', async () => {
+    const settings = { RATE_LIMIT_BAN_AFTER: '2', RATE_LIMIT_BAN_SECONDS: '200' };
+    const step = fc.record({
+      waitMs: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(0) },
+        fc.integer({ min: -90_000, max: 90_000 }),
+        fc.integer({ min: 900, max: 1_100 }),
+        fc.integer({ min: -90_000_000, max: 90_000_000 }),
+      ),
+      owner: fc.integer({ min: 1, max: 2 }),
+      keyId: fc.constantFrom('a', 'b'),
+      perMinute: fc.integer({ min: 1, max: 4 }),
+      perDay: fc.integer({ min: 1, max: 30 }),
+      times: fc.integer({ min: 1, max: 4 }),
+      isLifted: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const { store, clock } = await create(settings);
+        const memory = new MemoryRateLimitStore(clock, readConfig(settings));
+        let unbannedAt = 0;
+        for (const { waitMs, owner, keyId, perMinute, perDay, times, isLifted } of steps) {
+          clock.advance({ seconds: waitMs / 1_000 });
+          if (isLifted) unbannedAt = clock.now();
+          for (let at = 0; at < times; at += 1) {
+            const key = { id: `${owner}${keyId}`, unbannedAt };
+            const charge = { owner: `account:${owner}`, limits: { perMinute, perDay }, key };
+            expect(await store.take(charge)).toEqual(memory.take(charge));
+          }
+        }
+      }),
+      { numRuns: 4 * RUNS },
+    );
+  });
+});

@@ -1,0 +1,32 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '..');
+
+describe('SECURITY.md', () => {
+  const page = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
+
+  it('names only specs that exist, at least one for each of the ten risks', () => {
+    const rows = page.split('\n').filter((line) => /^\| API\d+ /.test(line));
+    expect(rows).toHaveLength(10);
+    for (const row of rows) {
+      const specs = [...row.matchAll(/`(test\/[^`]+)`/g)].map(([, path]) => path!);
+      expect(specs.length).toBeGreaterThan(0);
+      expect(specs.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    }
+  });
+});
+
+describe('the source', () => {
+  it('sends no request anywhere: besides the database it connects to nothing', () => {
+    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+    const outgoing = files.filter(
+      (path) =>
+        path.endsWith('.ts') &&
+        /(?<!\.)\bfetch\(|https?\.(request|get)\(|import \{[^}]*\b(request|get|connect)\b[^}]*\} from 'node:(http|https|http2|net|tls)'|'undici'/.test(
+          readFileSync(join(ROOT, 'src', path), 'utf8'),
+        ),
+    );
+    expect(outgoing.sort()).toEqual(['database/bounded-client.ts', 'database/embedded/socket-directory.ts']);
+  });
+});

@@ -1,0 +1,36 @@
+import type { Config } from '../../src/config/config';
+import { RateLimitStore } from '../../src/rate-limit';
+import { startApp, type TestApp } from './app';
+import type { RequestOptions } from './http';
+import type { RedisServer } from './redis';
+
+/** Several instances of the service on one database and one Redis. */
+export interface Instances {
+  readonly apps: readonly TestApp[];
+  /** Whether each of them shares its counters now. */
+  shared(): boolean[];
+  /** A request to the instance whose turn it is. */
+  get(path: string, options: RequestOptions): ReturnType<TestApp['get']>;
+  close(): Promise<void>;
+}
+
+export async function startInstances(
+  count: number,
+  redis: RedisServer,
+  settings: Partial<Config> = {},
+): Promise<Instances> {
+  const redisUrl = [redis.url()];
+  const apps: TestApp[] = [];
+  for (let at = 0; at < count; at += 1) {
+    apps.push(await startApp({ redisUrl, ...settings }, undefined, apps[0]));
+  }
+  let turn = 0;
+  return {
+    apps,
+    shared: () => apps.map(({ nest }) => nest.get(RateLimitStore, { strict: false }).isShared),
+    get: (path, options) => apps[turn++ % count]!.get(path, options),
+    close: async () => {
+      for (const app of apps.toReversed()) await app.close();
+    },
+  };
+}
