@@ -56,6 +56,15 @@ describe('settings', () => {
     ['REDIS_URL', 'http://x'],
     ['REDIS_URL', '127.0.0.1:6379'],
     ['REDIS_URL', 'redis://a, http://b'],
+    ['REDIS_URL', 'redis://a/abc'],
+    ['REDIS_URL', 'redis://a/-1'],
+    ['REDIS_URL', 'redis://a/1/2'],
+    ['REDIS_URL', 'redis://a/9007199254740993'],
+    ['REDIS_URL', 'redis://a?db=x'],
+    ['REDIS_URL', 'redis://a/1?enableOfflineQueue=true'],
+    ['REDIS_URL', 'redis://a?sentinel='],
+    ['REDIS_URL', 'redis://a?sentinel=x&sentinel=y'],
+    ['REDIS_URL', 'redis://a, redis://b?sentinel=x'],
     ['REDIS_TIMEOUT_MS', '0'],
     ['TRUST_PROXY', '1'],
     ['TRUST_PROXY', 'true'],
@@ -106,6 +115,16 @@ describe('settings', () => {
       redisUrl: ['rediss://:pass,word@a:6379', 'redis://b'],
     });
   });
+
+  it.each([
+    'redis://a',
+    'redis://a/',
+    'redis://a:1/0',
+    'redis://:p@a/15',
+    'redis://a/2?sentinel=x, redis://b?sentinel=x',
+  ])('REDIS_URL=%s names a database or none', (url) =>
+    expect(readConfig({ REDIS_URL: url }).redisUrl?.[0]).toBe(url.split(',')[0]),
+  );
 
   it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node.js %s is refused in one sentence', (version) => {
     const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' });`;

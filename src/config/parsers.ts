@@ -42,9 +42,28 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
 }
 
 /** One URL or a comma list of them; a comma inside a URL, as its password may have, does not end it. */
-export function urlsOf(...schemes: readonly string[]): Parser<readonly string[]> {
+function urlsOf(...schemes: readonly string[]): Parser<readonly string[]> {
   return (value) => value.split(/\s*,\s*(?=\w+:\/\/)/).map(urlOf(...schemes));
 }
+
+/**
+ * URLs of Redis. In a query nothing may stand but the name for sentinels: the client would take it for an option of its
+ * own. A database that is no number would end the process when the client selects it.
+ */
+export const redisUrls: Parser<readonly string[]> = (value) => {
+  const urls = urlsOf('redis', 'rediss')(value);
+  const [first] = urls.map((url) => new URL(url).search);
+  for (const url of urls) {
+    const { pathname, search } = new URL(url);
+    if (!/^(\/|\/[0-9]{1,9})?$/.test(pathname)) {
+      throw new Error('must have as its path the number of a database, such as /1, or none');
+    }
+    if (search !== '' && (search !== first || !/^\?sentinel=[^&]+$/.test(search))) {
+      throw new Error('must have no query but ?sentinel=NAME, at its first URL or the same at each');
+    }
+  }
+  return urls;
+};
 
 /** An http(s) URL, or a path from the root; without query, fragment or slash at its end. */
 export const baseUrl: Parser<string> = (value) => {

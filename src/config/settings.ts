@@ -7,9 +7,9 @@ import {
   optional,
   origins,
   type Parser,
+  redisUrls,
   text,
   urlOf,
-  urlsOf,
 } from './parsers';
 
 /** One environment variable: its name, its value where it is unset or empty, and how its text is read. */
@@ -44,7 +44,7 @@ export const settings = {
   databasePoolWaitMs: setting('DATABASE_POOL_WAIT_MS', '2000', milliseconds),
   dataDir: setting('DATA_DIR', '.data', text),
   embeddedPgBin: setting('EMBEDDED_PG_BIN', '', optional(text)),
-  redisUrl: setting('REDIS_URL', '', optional(urlsOf('redis', 'rediss'))),
+  redisUrl: setting('REDIS_URL', '', optional(redisUrls)),
   redisTimeoutMs: setting('REDIS_TIMEOUT_MS', '100', milliseconds),
   metricsPort: setting('METRICS_PORT', '', optional(integer(0, 65_535))),
   bodyLimitBytes: setting('BODY_LIMIT_BYTES', '65536', integer(1, 1_073_741_824)),
