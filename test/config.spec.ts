@@ -65,6 +65,8 @@ describe('settings', () => {
     ['REDIS_URL', 'redis://a?sentinel='],
     ['REDIS_URL', 'redis://a?sentinel=x&sentinel=y'],
     ['REDIS_URL', 'redis://a, redis://b?sentinel=x'],
+    ['REDIS_URL', 'redis://a/1, redis://b'],
+    ['REDIS_URL', 'redis://a, redis://b/1'],
     ['REDIS_TIMEOUT_MS', '0'],
     ['TRUST_PROXY', '1'],
     ['TRUST_PROXY', 'true'],
@@ -121,6 +123,7 @@ describe('settings', () => {
     'redis://a/',
     'redis://a:1/0',
     'redis://:p@a/15',
+    'redis://a/0, redis://b',
     'redis://a/2?sentinel=x, redis://b?sentinel=x',
   ])('REDIS_URL=%s names a database or none', (url) =>
     expect(readConfig({ REDIS_URL: url }).redisUrl?.[0]).toBe(url.split(',')[0]),

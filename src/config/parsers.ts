@@ -61,6 +61,9 @@ export const redisUrls: Parser<readonly string[]> = (value) => {
     if (search !== '' && (search !== first || !/^\?sentinel=[^&]+$/.test(search))) {
       throw new Error('must have no query but ?sentinel=NAME, at its first URL or the same at each');
     }
+    if (urls.length > 1 && first === '' && !/^\/?0*$/.test(pathname)) {
+      throw new Error('must name no database but 0 at the nodes of a cluster, which has no other');
+    }
   }
   return urls;
 };

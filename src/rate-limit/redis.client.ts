@@ -36,7 +36,10 @@ export function createRedisClient(urls: readonly string[]): RedisClient {
   const [url = ''] = urls;
   const first = new URL(url);
   const master = first.searchParams.get('sentinel');
-  if (master !== null) return new Redis({ ...OPTIONS, ...accessOf(first), ...sentinelOptions(urls, master) });
+  if (master !== null) {
+    const db = Number(first.pathname.slice(1));
+    return new Redis({ ...OPTIONS, ...accessOf(first), db, ...sentinelOptions(urls, master) });
+  }
   if (urls.length === 1) return new Redis(url, OPTIONS);
   // The nodes tell each other's addresses, but not how to log in.
   return new Cluster([...urls], {

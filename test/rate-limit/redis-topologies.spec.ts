@@ -77,13 +77,14 @@ describeWithRedis('more than one Redis', () => {
     await app.close();
   });
 
-  it('sentinels are asked for the master', async () => {
+  it('sentinels are asked for the master, on which the database is the one of the URL', async () => {
     const master = await start();
     const port = await freePort();
     const file = join(folder, 'sentinel.conf');
     writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsentinel monitor store 127.0.0.1 ${master.port} 1\n`);
     const sentinel = await spawnRedis([file, '--sentinel']);
-    await expectSharing([`redis://127.0.0.1:${port}?sentinel=store`]);
+    await expectSharing([`redis://127.0.0.1:${port}/7?sentinel=store`]);
+    expect(String(await master.command('INFO', 'keyspace')).match(/db\d+/g)).toEqual(['db7']);
     expect(await master.calls('evalsha')).toBe(5 * 2 * LIMIT);
     sentinel.kill('SIGKILL');
   });
