@@ -30,6 +30,8 @@ export class RedisLink {
   private state: State = 'unknown';
   /** Whose charge failed. The probe goes to the same node of a cluster. */
   private suspect = 'nobody';
+  /** Grows with each connection and each failure: the answer to a probe counts only while it stays the same. */
+  private epoch = 0;
   private tellState: () => void = () => undefined;
 
   /**
@@ -82,13 +84,18 @@ export class RedisLink {
     this.client.disconnect();
   }
 
-  /** A full Redis, one that is loading and one that may not be written to answer, but not to this. */
+  /**
+   * A full Redis, one that is loading and one that may not be written to answer, but not to this. One that refuses the
+   * login or the database does answer, as somebody else or in another database: the client tells of that as an error.
+   */
   private async probe(): Promise<void> {
+    this.epoch += 1;
+    const { epoch } = this;
     try {
       await within(this.timeoutMs, this.send('eval', probeKeysOf(this.suspect), PROBE));
-      this.join();
+      if (epoch === this.epoch) this.join();
     } catch (error) {
-      this.leave(messageOf(error));
+      if (epoch === this.epoch) this.leave(messageOf(error));
     }
   }
 
@@ -101,6 +108,7 @@ export class RedisLink {
 
   private leave(reason: string): void {
     if (this.state === 'closed') return;
+    this.epoch += 1;
     if (this.state !== 'alone') {
       this.logger.warn(`Redis is away (${reason}): this instance counts by itself, from what it last knew.`);
     }
