@@ -92,7 +92,7 @@ export class RedisLink {
     this.epoch += 1;
     const { epoch } = this;
     try {
-      await within(this.timeoutMs, this.send('eval', probeKeysOf(this.suspect), PROBE));
+      await within(this.timeoutMs, this.ask(probeKeysOf(this.suspect), PROBE));
       if (epoch === this.epoch) this.join();
     } catch (error) {
       if (epoch === this.epoch) this.leave(messageOf(error));

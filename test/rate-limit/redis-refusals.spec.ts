@@ -22,6 +22,7 @@ const REFUSALS: readonly Refusal[] = [
   { name: 'a database that it lacks', rules: ['+@all'], path: '/5000', reason: /DB index is out of range/ },
   { name: 'SELECT', rules: ['+@all', '-select'], path: '/3', reason: /NOPERM.*select/ },
   { name: 'the password', rules: ['+@all'], access: 'app:wrong@', reason: /WRONGPASS/ },
+  { name: 'EVALSHA', rules: ['+@all', '-evalsha'], reason: /NOPERM.*evalsha/ },
   { name: 'EVAL', rules: ['+@all', '-eval'], reason: /NOPERM.*eval/ },
 ];
 
