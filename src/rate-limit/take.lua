@@ -18,9 +18,18 @@ end
 
 local now = charge.now or time()
 
+-- A key of another type, whoever wrote it, holds no counters. An error for it would end sharing for every owner.
+local function read(command, key, ...)
+  local stored = redis.pcall(command, key, ...)
+  if type(stored) ~= 'table' or not stored.err then return stored end
+  if not string.find(stored.err, 'WRONGTYPE', 1, true) then error(stored.err) end
+  redis.call('DEL', key)
+  return redis.call(command, key, ...)
+end
+
 -- The window in force. Of two that overlap the one that ends first began with the first request, and is the true one.
 local function windowOf(key, known, newEnd)
-  local stored = redis.call('HMGET', key, 'used', 'endsAt', 'own:' .. charge.instance)
+  local stored = read('HMGET', key, 'used', 'endsAt', 'own:' .. charge.instance)
   local used, endsAt, own = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
   local window = { key = key, used = used, endsAt = endsAt, own = own, isStale = endsAt > 0 and endsAt <= now }
   if endsAt <= now then
@@ -74,7 +83,7 @@ end
 
 -- What is held against the key, or nil. A ban that was lifted by hand is forgotten, one that the instance knows is not.
 local function offenderOf(key)
-  local stored = redis.call('GET', KEYS[3])
+  local stored = read('GET', KEYS[3])
   local offender = stored and cjson.decode(stored) or nil
   if offender and offender.bannedAt > 0 and offender.bannedAt <= key.unbannedAt then
     redis.call('DEL', KEYS[3])

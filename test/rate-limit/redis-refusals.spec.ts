@@ -8,6 +8,7 @@ const PASSWORD = 'a-password';
 /** Long enough for several attempts to join. */
 const ATTEMPTS_MS = 1_200;
 const POLL_MS = 5;
+const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 
 interface Refusal {
   readonly name: string;
@@ -67,5 +68,26 @@ describeWithRedis('a Redis that refuses', () => {
     await app.get('/v1/pets?limit=1');
     expect(lines()).toEqual([expect.stringContaining('is away'), expect.stringContaining('is back')]);
     expect(String(await redis.command('INFO', 'keyspace'))).toContain('db3');
+  });
+});
+
+describeWithRedis('a key of another type in Redis', () => {
+  it('counts as none, is told again what is known, and sharing does not end', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ redisUrl: [redis.url()] });
+    const { key, id } = await app.createKey({ choice: FREE });
+    const remaining = async () => (await app.get('/v1/pets', { key })).headers['x-ratelimit-remaining'];
+    expect(await remaining()).toBe('59');
+    const [minute] = [await redis.command('KEYS', '*{account:*}:minute')].flat();
+    const names = ['minute', 'day', `key:${id}`].map((name) => String(minute).replace(/minute$/, name));
+    for (const [at, name] of names.entries()) {
+      await redis.command('DEL', name);
+      await redis.command('LPUSH', name, 'x');
+      expect(await remaining()).toBe(String(58 - at));
+    }
+    expect(app.log.filter((line) => line.includes('Redis is'))).toEqual([]);
+    expect(await redis.command('TYPE', names[0]!)).toBe('hash');
+    await app.close();
+    await redis.stop();
   });
 });
