@@ -1,4 +1,7 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { callbackify } from 'node:util';
+import { Cluster, type DNSLookupFunction, Redis, type RedisOptions } from 'ioredis';
+import { connectorsWith } from './redis.connectors';
+import { type Lookup, oneAtATime, systemLookup } from './redis.lookup';
 
 export type RedisClient = Redis | Cluster;
 
@@ -31,16 +34,21 @@ const OPTIONS = {
  *
  * @param urls one server; several are nodes of a cluster, or, where the first one says `?sentinel=NAME`, the sentinels
  * that know the master of that name
+ * @param ask looks up a host
  */
-export function createRedisClient(urls: readonly string[]): RedisClient {
+export function createRedisClient(urls: readonly string[], ask = systemLookup): RedisClient {
+  const lookup = oneAtATime(ask);
+  const { server, sentinels } = connectorsWith(lookup);
+  const options = { ...OPTIONS, Connector: server };
   const [url = ''] = urls;
   const first = new URL(url);
   const master = first.searchParams.get('sentinel');
   if (master !== null) {
     const db = Number(first.pathname.slice(1));
-    return new Redis({ ...OPTIONS, ...accessOf(first), db, ...sentinelOptions(urls, master) });
+    const known = { ...accessOf(first), db, ...sentinelOptions(urls, master) };
+    return new Redis({ ...OPTIONS, ...known, Connector: sentinels });
   }
-  if (urls.length === 1) return new Redis(url, OPTIONS);
+  if (urls.length === 1) return new Redis(url, options);
   // The nodes tell each other's addresses, but not how to log in.
   return new Cluster([...urls], {
     lazyConnect: true,
@@ -48,8 +56,14 @@ export function createRedisClient(urls: readonly string[]): RedisClient {
     enableReadyCheck: false,
     slotsRefreshTimeout: CONNECT_LIMIT_MS,
     clusterRetryStrategy: () => RETRY_DELAY_MS,
-    redisOptions: { ...OPTIONS, ...accessOf(first) },
+    redisOptions: { ...options, ...accessOf(first) },
+    dnsLookup: clusterLookup(lookup),
   });
+}
+
+function clusterLookup(lookup: Lookup): DNSLookupFunction {
+  const ask = callbackify(async (host: string) => (await lookup(host))[0]?.address ?? host);
+  return (host, callback) => ask(host, callback);
 }
 
 function sentinelOptions(urls: readonly string[], name: string): RedisOptions {
