@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('sends no request anywhere: besides the database it connects to nothing', () => {
+  it('opens no connection but to the database and Redis; the command verify asks the deployment that it was told', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
@@ -27,6 +27,11 @@ describe('the source', () => {
           readFileSync(join(ROOT, 'src', path), 'utf8'),
         ),
     );
-    expect(outgoing.sort()).toEqual(['database/bounded-client.ts', 'database/embedded/socket-directory.ts']);
+    expect(outgoing.sort()).toEqual([
+      'cli/verify/api-client.ts',
+      'database/bounded-client.ts',
+      'database/embedded/socket-directory.ts',
+      'rate-limit/redis.connectors.ts',
+    ]);
   });
 });
