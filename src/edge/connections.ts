@@ -8,10 +8,21 @@ declare module 'fastify' {
   }
 }
 
+/**
+ * How many requests of one connection may wait for their answers. Who sends so many ahead of the answers (RFC 9112,
+ * 9.3.2) gets those, and sends the rest on another connection.
+ */
+const PIPELINE_LIMIT = 64;
+
+const SWEEP_INTERVAL_MS = 1_000;
+
 /** What is known of one connection; Node tells only which ones are idle. */
 interface Connection {
-  /** The requests that have begun to arrive and have not been answered. */
-  readonly open: Set<IncomingMessage>;
+  /** The requests that have begun to arrive and have not been answered, with their responses. */
+  readonly open: Map<IncomingMessage, ServerResponse>;
+  /** What the client had taken of the answers when it last took anything, and when that was. */
+  taken: number;
+  takenAt: number;
   /** The request that began last. */
   latest?: IncomingMessage;
   /** True once no further request on it is served. */
@@ -26,8 +37,11 @@ interface Connection {
 export class Connections {
   private readonly all = new Map<Socket, Connection>();
 
-  follow(server: Server): void {
+  /** @param readTimeoutMs for how long a client may take nothing of what is being sent to it */
+  follow(server: Server, readTimeoutMs: number): void {
     server.on('connection', (socket: Socket) => this.add(socket));
+    const sweep = setInterval(() => this.destroyUnread(readTimeoutMs), SWEEP_INTERVAL_MS).unref();
+    server.once('close', () => clearInterval(sweep));
   }
 
   /** Notes a request before anyone can answer it; false where its connection serves no further one. */
@@ -36,7 +50,11 @@ export class Connections {
     if (!connection) return true;
     if (connection.isEnding) return false;
     connection.latest = request;
-    connection.open.add(request);
+    connection.open.set(request, response);
+    if (connection.open.size === PIPELINE_LIMIT) {
+      connection.isEnding = true;
+      response.shouldKeepAlive = false;
+    }
     response.once('close', () => {
       connection.open.delete(request);
       if (connection.open.size === 0) connection.whenAnswered?.();
@@ -80,13 +98,35 @@ export class Connections {
   /** Ends every connection whose request has not arrived whole. */
   destroyUnfinished(): void {
     for (const [socket, { open }] of this.all) {
-      if ([...open].some((request) => !request.complete)) socket.destroy();
+      if ([...open.keys()].some((request) => !request.complete)) socket.destroy();
+    }
+  }
+
+  /** Ends every connection whose client takes nothing of its answers: they would be held for as long as it likes. */
+  private destroyUnread(readTimeoutMs: number): void {
+    const now = performance.now();
+    for (const [socket, connection] of this.all) {
+      const taken = socket.bytesWritten - socket.writableLength;
+      if (socket.writableLength === 0 || taken !== connection.taken) {
+        connection.taken = taken;
+        connection.takenAt = now;
+      } else if (now - connection.takenAt > readTimeoutMs) socket.destroy();
     }
   }
 
   private add(socket: Socket): void {
-    this.all.set(socket, { open: new Set(), isEnding: false, isSlow: false });
-    socket.once('close', () => this.all.delete(socket));
+    const connection = {
+      open: new Map(),
+      taken: 0,
+      takenAt: performance.now(),
+      isEnding: false,
+      isSlow: false,
+    };
+    this.all.set(socket, connection);
+    socket.once('close', () => {
+      this.all.delete(socket);
+      closeQueued(connection);
+    });
     // With this Node ends a connection after its last answer. Whose request has not arrived whole may still be sending.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
@@ -94,5 +134,14 @@ export class Connections {
       if (isSending) this.close(socket);
       else destroySoon();
     };
+  }
+}
+
+/** Node tells only the response whose turn it is that its connection is gone; those behind it hold files and timers. */
+function closeQueued({ open }: Pick<Connection, 'open'>): void {
+  for (const response of open.values()) {
+    if (response.socket !== null) continue;
+    response.destroy();
+    response.emit('close');
   }
 }

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { framingRefusal } from './framing';
 import { SERVED_METHODS } from './methods';
 
 /** Response headers beyond the CORS-safelisted ones that a script of an allowed origin may read. */
@@ -29,16 +31,26 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600;
 export function enableCors(app: NestFastifyApplication, origins: readonly string[]): void {
   if (origins.length === 0) return;
   app.enableCors({
-    delegator: ({ headers }, decide) => {
+    delegator: ({ headers, raw }, decide) => {
       const { origin } = headers;
       const isAllowed = origin !== undefined && origins.includes(origin);
       decide(null, {
         origin: isAllowed ? origin : false,
-        preflight: isAllowed && headers['access-control-request-method'] !== undefined,
+        preflight: isAllowed && isPreflight(raw),
         methods: [...SERVED_METHODS],
         exposedHeaders: EXPOSED_HEADERS,
         maxAge: PREFLIGHT_MAX_AGE_SECONDS,
       });
     },
   });
+}
+
+/** One whose framing is doubtful is none: the router's own hooks refuse it, and end the connection. */
+function isPreflight(request: IncomingMessage): boolean {
+  const { headers } = request;
+  return (
+    headers['access-control-request-method'] !== undefined &&
+    headers.upgrade === undefined &&
+    framingRefusal(request) === undefined
+  );
 }

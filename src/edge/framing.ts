@@ -30,7 +30,8 @@ export function guardFraming(fastify: FastifyInstance, connections: Connections)
   });
 }
 
-function framingRefusal(request: IncomingMessage): ApiError | undefined {
+/** Why a request is refused for its framing; undefined where it is sound. */
+export function framingRefusal(request: IncomingMessage): ApiError | undefined {
   if (request.rawHeaders.length / 2 > HEADER_COUNT_LIMIT) return tooManyHeaders(HEADER_COUNT_LIMIT);
   return (
     versionRefusal(request) ??

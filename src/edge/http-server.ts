@@ -28,7 +28,8 @@ export function createHttpServer(
 ): Server {
   const server = createServer(
     {
-      headersTimeout: limits.headersTimeoutMs,
+      // Node refuses a longer one; the headers are part of the request.
+      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
@@ -46,7 +47,7 @@ export function createHttpServer(
   server.maxHeadersCount = 0;
   // A client that has ended its side after the request still gets the answer; not in Node's documentation.
   Object.assign(server, { httpAllowHalfOpen: true });
-  connections.follow(server);
+  connections.follow(server, limits.requestTimeoutMs);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     protocolErrors.answer(error, socket),
   );
