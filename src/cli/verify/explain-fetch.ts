@@ -1,4 +1,4 @@
-import { isObject, memberOf } from './answer';
+import { isObject, memberOf } from './json-value';
 
 /** Why a deployment gave no answer, as one sentence. */
 export function explainFetch(baseUrl: string, error: unknown): string {
@@ -6,7 +6,7 @@ export function explainFetch(baseUrl: string, error: unknown): string {
 }
 
 /** `fetch` says "fetch failed" and keeps the reason as the cause; of several addresses tried, as a list. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const cause = memberOf(error, 'cause');
   if (isObject(cause)) return reasonOf(cause);
   const attempts = memberOf(error, 'errors');
