@@ -147,4 +147,10 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(all.trim()).toMatch(/^GET \/pets\?limit=1 is answered 200, but the body cannot be read .*$/);
   });
+
+  it('a port that fetch blocks is named as the reason', async () => {
+    const { status, all } = await verified.run(['--base-url', 'http://127.0.0.1:4190/v1', '--key', 'k']);
+    expect(status).toBe(1);
+    expect(all.trim()).toMatch(/^http:\/\/127\.0\.0\.1:4190\/v1 was not asked: its port .* block; .*$/);
+  });
 });
