@@ -1,4 +1,5 @@
 import { parse } from 'lossless-json';
+import { readBody } from './read-body';
 
 /** One answer of the deployment, as it came over the wire. */
 export interface Answer {
@@ -15,9 +16,12 @@ export interface Answer {
 
 const PLAIN_INTEGER = /^-?\d+$/;
 
-/** @param receivedAt our own time in milliseconds */
+/**
+ * @param receivedAt our own time in milliseconds
+ * @throws VerifyError where the body cannot be read
+ */
 export async function readAnswer(request: string, response: Response, receivedAt: number): Promise<Answer> {
-  const text = await response.text();
+  const text = await readBody(request, response);
   const date = Date.parse(response.headers.get('date') ?? '');
   return {
     request,
@@ -46,15 +50,6 @@ export function retryAfterOf({ headers }: Answer): number | undefined {
 /** The elements of a body that is an array; of any other none. */
 export function itemsOf({ body }: Answer): readonly unknown[] {
   return Array.isArray(body) ? body : [];
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The member of a JSON object, undefined where there is none. */
-export function memberOf(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined;
 }
 
 /** JSON.parse would round an int64, and so hide that the deployment did. */

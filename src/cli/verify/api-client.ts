@@ -1,7 +1,8 @@
 import { isInt64 } from '../../http/int64';
 import { explainFetch } from './explain-fetch';
-import { type Answer, memberOf, readAnswer, retryAfterOf } from './answer';
+import { type Answer, readAnswer, retryAfterOf } from './answer';
 import { oneLine } from './faults';
+import { memberOf } from './json-value';
 import { VerifyError } from './verify.error';
 
 const LONGEST_ANSWER_MS = 30_000;
@@ -69,13 +70,26 @@ export class ApiClient {
 
   private async attempt(method: string, path: string, options: RequestOptions): Promise<Answer> {
     const response = await this.fetch(method, path, options);
-    const answer = await readAnswer(`${method} ${path}`, response, this.outside.now());
-    this.answers.push(answer);
-    const id = memberOf(answer.body, 'id');
-    if (method === 'POST' && answer.status < FIRST_REFUSAL && isInt64(id)) {
-      this.created.push({ id, name: String(memberOf(answer.body, 'name')) });
+    try {
+      const answer = await readAnswer(`${method} ${path}`, response, this.outside.now());
+      this.answers.push(answer);
+      if (method === 'POST') this.noteCreated(answer, answer.body);
+      return answer;
+    } catch (error) {
+      if (method === 'POST') this.noteCreated(response, undefined);
+      throw error;
     }
-    return answer;
+  }
+
+  /** Where the body does not tell the id, `Location` does: what was added must be named either way. */
+  private noteCreated({ status, headers }: Pick<Answer, 'status' | 'headers'>, body: unknown): void {
+    const [, located] = /\/pets\/(-?\d{1,19})$/.exec(headers.get('location') ?? '') ?? [];
+    const told = memberOf(body, 'id');
+    const id = isInt64(told) || located === undefined ? told : BigInt(located);
+    const name = memberOf(body, 'name');
+    if (status < FIRST_REFUSAL && isInt64(id)) {
+      this.created.push({ id, name: typeof name === 'string' ? name : '' });
+    }
   }
 
   /** Redirects are not followed: the key is for this deployment alone. */

@@ -1,8 +1,8 @@
 import { stringify } from 'lossless-json';
 import { MAX_INT64, MIN_INT64 } from '../../http/int64';
-import { memberOf } from './answer';
 import type { ApiClient } from './api-client';
 import { expectThat, type Faults, statusFaults } from './faults';
+import { memberOf } from './json-value';
 import { petFaults } from './pet';
 import { type ApiPromise, refuses, refusesAll } from './promise';
 

@@ -1,6 +1,7 @@
-import { type Answer, memberOf, retryAfterOf } from './answer';
+import { type Answer, retryAfterOf } from './answer';
 import type { ApiClient } from './api-client';
 import { errorFaults, expectThat, type Faults } from './faults';
+import { memberOf } from './json-value';
 import type { ApiPromise } from './promise';
 import { VerifyError } from './verify.error';
 

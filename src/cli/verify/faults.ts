@@ -1,6 +1,7 @@
 import { stringify } from 'lossless-json';
 import { isInt64 } from '../../http/int64';
-import { type Answer, isObject } from './answer';
+import type { Answer } from './answer';
+import { isObject } from './json-value';
 
 /** What is wrong with an answer, one sentence each; none where the promise is kept. */
 export type Faults = readonly string[];

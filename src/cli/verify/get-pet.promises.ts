@@ -1,7 +1,8 @@
 import { MAX_INT64 } from '../../http/int64';
-import { type Answer, linkOf, memberOf } from './answer';
+import { type Answer, linkOf } from './answer';
 import type { ApiClient } from './api-client';
 import { expectThat, type Faults, statusFaults } from './faults';
+import { memberOf } from './json-value';
 import { petFaults } from './pet';
 import { type ApiPromise, refuses } from './promise';
 

@@ -1,6 +1,7 @@
-import { type Answer, isObject, itemsOf, linkOf, memberOf } from './answer';
+import { type Answer, itemsOf, linkOf } from './answer';
 import type { ApiClient } from './api-client';
 import { arrayFaults, expectThat, type Faults, KEPT } from './faults';
+import { isObject, memberOf } from './json-value';
 import { petFaults, STATUSES } from './pet';
 import { type ApiPromise, refuses, refusesAll } from './promise';
 

@@ -1,5 +1,5 @@
-import { memberOf } from './answer';
 import { arrayFaults, expectThat, type Faults, int64Faults } from './faults';
+import { memberOf } from './json-value';
 import { type ApiPromise, refuses } from './promise';
 
 const ORDER_STATUSES: readonly unknown[] = ['placed', 'approved', 'delivered', 'cancelled'];

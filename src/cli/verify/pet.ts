@@ -1,5 +1,5 @@
-import { memberOf } from './answer';
 import { expectThat, type Faults, int64Faults, isFilled } from './faults';
+import { memberOf } from './json-value';
 
 export const STATUSES: readonly unknown[] = ['available', 'pending', 'sold'];
 

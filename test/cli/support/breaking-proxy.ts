@@ -10,10 +10,17 @@ export interface BrokenAnswer {
   text: string;
 }
 
+export interface BrokenRequest {
+  readonly method: string;
+  readonly path: string;
+}
+
 export interface Breakage {
   /** The address that the service is asked for, in place of the one that came. */
   path?(path: string): string;
-  answer?(answer: BrokenAnswer, request: { readonly method: string; readonly path: string }): void;
+  answer?(answer: BrokenAnswer, request: BrokenRequest): void;
+  /** Writes the body itself, after the head; false where it leaves that to the proxy. */
+  body?(outgoing: ServerResponse, request: BrokenRequest): boolean;
 }
 
 export interface BreakingProxy {
@@ -32,7 +39,9 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { status, headers, text } = await forward(incoming);
     proxy.requests += 1;
-    outgoing.writeHead(status, withoutUndefined(headers)).end(text);
+    outgoing.writeHead(status, withoutUndefined(headers));
+    const { method = '', url: path = '' } = incoming;
+    if (proxy.breakage.body?.(outgoing, { method, path }) !== true) outgoing.end(text);
   };
   const forward = async (incoming: IncomingMessage): Promise<BrokenAnswer> => {
     const { method = '', url: path = '' } = incoming;
