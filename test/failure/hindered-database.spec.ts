@@ -1,10 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readConfig } from '../../src/config/config';
 import { migrate } from '../../src/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
 import { aNewPet } from '../support/factories';
+import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
+import { type OwnServer, query, useOwnServer } from './support/own-server';
 
 const without = { key: undefined };
 
@@ -55,3 +61,81 @@ describe('a database that answers but cannot do everything', () => {
     await admin.end();
   });
 });
+
+const POOL_SIZE = 2;
+
+/** A small file system of its own: only root may make one, and only where the system lets it. */
+function mountSmallDisk(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0777', 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+}
+
+describe('a full disk', () => {
+  const disk = mountSmallDisk();
+  let server: OwnServer | undefined;
+  let app: TestApp | undefined;
+  afterAll(async () => {
+    await app?.close();
+    await server?.remove();
+    if (disk === undefined) return;
+    execFileSync('umount', [disk]);
+    rmSync(disk, { recursive: true });
+  });
+
+  itWhen(disk !== undefined, 'it mounts a tmpfs, which takes root')(
+    'is 503 for what needs room, reads go on, and writes again as soon as there is room',
+    async () => {
+      server = await useOwnServer();
+      app = await startApp({ databasePoolSize: POOL_SIZE });
+      const { database } = app;
+      const space = join(disk!, 'space');
+      mkdirSync(space);
+      chmodSync(space, 0o777);
+      execFileSync('chown', ['--reference', new URL(database.url).searchParams.get('host')!, space]);
+      await query(server.url(), `CREATE TABLESPACE small LOCATION '${space}'`);
+      await query(database.url, 'ALTER TABLE pets SET TABLESPACE small');
+      await query(database.url, 'CREATE TABLE ballast (bytes text STORAGE PLAIN) TABLESPACE small');
+      await expect(fill(database.url)).rejects.toMatchObject({ code: '53100' });
+      let answer = await app.post('/v1/pets', aNewPet());
+      for (let tries = 0; answer.status === 201 && tries < 2_000; tries += 1) {
+        answer = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
+      }
+      expectUnavailable(answer);
+      expectUnavailable(
+        await app.post('/v1/pets', aNewPet({ name: 'y'.repeat(255) }), {
+          headers: { 'idempotency-key': 'full' },
+        }),
+      );
+      expect((await app.get('/v1/pets')).status).toBe(200);
+      await query(database.url, 'TRUNCATE ballast');
+      expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
+      await query(database.url, 'ALTER TABLE pets SET TABLESPACE pg_default');
+      await query(database.url, 'DROP TABLE ballast');
+      await query(server.url(), 'DROP TABLESPACE small');
+    },
+  );
+});
+
+/** Leaves room for no further page. */
+async function fill(url: string): Promise<void> {
+  for (const count of [1_000, 100, 10, 1]) {
+    const error = await fillBy(url, count);
+    if (count === 1) throw error;
+  }
+}
+
+async function fillBy(url: string, count: number): Promise<unknown> {
+  try {
+    for (;;) {
+      await query(url, `INSERT INTO ballast SELECT repeat('x', 7000) FROM generate_series(1, ${count})`);
+    }
+  } catch (error) {
+    return error;
+  }
+}
