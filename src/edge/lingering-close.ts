@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 const LIMIT_BYTES = 64 * 1_024 * 1_024;
 const LIMIT_MS = 5_000;
 const PAUSE_LIMIT_MS = 500;
+/** For one that is not waited for: as long as its answer may take to arrive. */
+const SHORT_PAUSE_LIMIT_MS = 100;
 
 /**
  * Ends a connection whose client may still be sending. Bytes that meet a closed socket make TCP reset the connection,
@@ -17,7 +19,7 @@ export function lingeringClose(socket: Socket, last: string, limitBytes = LIMIT_
   let bytes = 0;
   const deadline = setTimeout(() => socket.destroy(), LIMIT_MS);
   socket.once('close', () => clearTimeout(deadline));
-  socket.setTimeout(PAUSE_LIMIT_MS, () => socket.destroy());
+  socket.setTimeout(limitBytes === 0 ? SHORT_PAUSE_LIMIT_MS : PAUSE_LIMIT_MS, () => socket.destroy());
   const discard = (chunk: Buffer): void => {
     bytes += chunk.length;
     if (bytes > limitBytes) socket.destroy();
