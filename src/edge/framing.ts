@@ -13,7 +13,7 @@ const HEADER_COUNT_LIMIT = 200;
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
 /**
- * Refuses, before anything else, what Node's parser lets pass although client, proxies and service could read it
+ * Refuses, before the door, what Node's parser lets pass although client, proxies and service could read it
  * differently: where the request ends, or whom it is for. Nothing after it is read, and the connection is closed.
  */
 export function guardFraming(fastify: FastifyInstance, connections: Connections): void {

@@ -22,7 +22,7 @@ interface HeaderFacts {
 const LONGEST = 8_192;
 
 /** What the service promises of its response headers, in the order in which a reader wants them. */
-export const RESPONSE_HEADERS = {
+const RESPONSE_HEADERS = {
   Location: {
     description: 'Address of the created resource (RFC 9110, 10.2.2).',
     schema: { type: 'string', format: 'uri-reference', maxLength: LONGEST, pattern: '^\\S+/-?[0-9]+$' },

@@ -45,7 +45,7 @@ export function removeSocketDirectory(socketDirectory: string, directory: string
   }
 }
 
-export function socketPath(socketDirectory: string): string {
+function socketPath(socketDirectory: string): string {
   return join(socketDirectory, `.s.PGSQL.${PORT}`);
 }
 
