@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import type { EntityManager } from 'typeorm';
+import type { Pool } from 'pg';
+import { type EntityManager, QueryFailedError } from 'typeorm';
+import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 
@@ -17,12 +19,14 @@ type Changed<Row> = [rows: Row[], count: number];
 @Injectable()
 export class Sql {
   private readonly usesPrepared: boolean;
+  private readonly pool: Pool;
 
   constructor(
-    @InjectEntityManager() private readonly pool: EntityManager,
+    @InjectEntityManager() private readonly manager: EntityManager,
     @Inject(CONFIG) config: Config,
   ) {
     this.usesPrepared = config.databasePreparedStatements;
+    this.pool = poolOf(manager);
   }
 
   /**
@@ -31,13 +35,14 @@ export class Sql {
    * @param transaction the transaction that the statement belongs to; without one it is its own
    */
   async rows<Row>(
-    { name, text }: Statement,
+    statement: Statement,
     parameters: readonly unknown[],
-    transaction: EntityManager = this.pool,
+    transaction?: EntityManager,
   ): Promise<Row[]> {
+    if (!transaction) return await this.ownRows<Row>(statement, parameters);
     // TypeORM hands the first argument to pg's `query` untouched, which takes a named text too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const query = this.usesPrepared ? ({ name, text } as unknown as string) : text;
+    const query = this.queryOf(statement) as unknown as string;
     const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
     return isChanged(result) ? result[0] : result;
   }
@@ -48,8 +53,28 @@ export class Sql {
    * @param outer a transaction that has begun already; the work joins it, and its owner commits
    */
   transaction<T>(work: (transaction: EntityManager) => Promise<T>, outer?: EntityManager): Promise<T> {
-    return outer ? work(outer) : this.pool.transaction(work);
+    return outer ? work(outer) : this.manager.transaction(work);
   }
+
+  /** Past TypeORM's query runner: a single statement does not need it. */
+  private async ownRows<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    try {
+      const { rows } = await this.pool.query({ ...this.queryOf(statement), values: [...parameters] });
+      return rows;
+    } catch (error) {
+      throw error instanceof Error ? new QueryFailedError(statement.text, [...parameters], error) : error;
+    }
+  }
+
+  private queryOf({ name, text }: Statement): { readonly name?: string; readonly text: string } {
+    return this.usesPrepared ? { name, text } : { text };
+  }
+}
+
+/** The pool that TypeORM owns. */
+function poolOf({ dataSource: { driver } }: EntityManager): Pool {
+  if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
+  return driver.master;
 }
 
 function isChanged<Row>(result: Row[] | Changed<Row>): result is Changed<Row> {
