@@ -200,3 +200,6 @@ async function main(): Promise<void> {
 }
 
 void main();
+
+// An orderly end, so that a profile is written.
+process.once('SIGTERM', () => process.exit());
