@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig } from 'pg';
 import { type EntityManager, QueryFailedError } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
@@ -59,15 +59,15 @@ export class Sql {
   /** Past TypeORM's query runner: a single statement does not need it. */
   private async ownRows<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
     try {
-      const { rows } = await this.pool.query({ ...this.queryOf(statement), values: [...parameters] });
+      const { rows } = await this.pool.query(this.queryOf(statement), [...parameters]);
       return rows;
     } catch (error) {
       throw error instanceof Error ? new QueryFailedError(statement.text, [...parameters], error) : error;
     }
   }
 
-  private queryOf({ name, text }: Statement): { readonly name?: string; readonly text: string } {
-    return this.usesPrepared ? { name, text } : { text };
+  private queryOf(statement: Statement): QueryConfig {
+    return this.usesPrepared ? statement : { text: statement.text };
   }
 }
 
