@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { compare } from './compare';
-import { measureGrowth } from './growth';
+import { measureGrowth } from './growth/growth';
 import { type Options, readOptions, USAGE } from './options';
 import { keepResults, machine } from './results';
 import { comparisonTable, type Table, toMarkdown } from './table';
@@ -15,7 +15,8 @@ async function main(): Promise<void> {
   if (spawnSync('wrk', ['-v']).error) throw new Error('wrk is not installed: apt-get install wrk.');
   const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
   for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
-  for (const file of keepResults(options.command, { options, ...data }, tables)) print(`\nKept in ${file}`);
+  for (const file of keepResults([options.command, ...options.parts].join('-'), { options, ...data }, tables))
+    print(`\nKept in ${file}`);
 }
 
 async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
