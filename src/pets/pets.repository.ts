@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../http/int64';
-import { SharedRead } from '../database/shared-read';
 import { type Statement, Sql } from '../database/sql';
 import type { PetStatus } from './pet-status';
 import { type NewPet, type Pet, type PetRow, toPet } from './pets.dto';
@@ -41,16 +40,14 @@ const MOVE: Statement = {
 /** The statements of animals, one for each operation. */
 @Injectable()
 export class PetsRepository {
-  private readonly pages = new SharedRead<readonly Pet[]>();
-
   constructor(private readonly sql: Sql) {}
 
-  /**
-   * At most `count` animals by ascending id, beginning behind `after`; the depth of the page makes no difference.
-   * Requests for the same page share a query, and what it returns.
-   */
-  list(after: bigint = MIN_INT64, count: number, status?: PetStatus): Promise<readonly Pet[]> {
-    return this.pages.read(`${after} ${count} ${status}`, () => this.readPage(after, count, status));
+  /** At most `count` animals by ascending id, beginning behind `after`; the depth of the page makes no difference. */
+  async list(after: bigint | undefined, count: number, status?: PetStatus): Promise<Pet[]> {
+    const rows = await (status === undefined
+      ? this.sql.rows<PetRow>(LIST, [after ?? MIN_INT64, count])
+      : this.sql.rows<PetRow>(LIST_BY_STATUS, [after ?? MIN_INT64, count, status]));
+    return rows.map(toPet);
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
@@ -72,12 +69,5 @@ export class PetsRepository {
     transaction: EntityManager,
   ): Promise<boolean> {
     return (await this.sql.rows(MOVE, [id, to, from], transaction)).length === 1;
-  }
-
-  private async readPage(after: bigint, count: number, status?: PetStatus): Promise<readonly Pet[]> {
-    const rows = await (status === undefined
-      ? this.sql.rows<PetRow>(LIST, [after, count])
-      : this.sql.rows<PetRow>(LIST_BY_STATUS, [after, count, status]));
-    return rows.map(toPet);
   }
 }
