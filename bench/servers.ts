@@ -29,6 +29,8 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 /** A server under measurement, in a process of its own. */
 export interface Server {
   readonly pid: number;
