@@ -11,7 +11,9 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(FIRST_ARGUMENT));
+  const args = process.argv.slice(FIRST_ARGUMENT);
+  if (args.includes('--help')) return print(USAGE);
+  const options = readOptions(args);
   if (spawnSync('wrk', ['-v']).error) throw new Error('wrk is not installed: apt-get install wrk.');
   const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
   for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
