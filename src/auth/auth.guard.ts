@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { isProtected } from '../edge/route-checks';
 import type { ApiError } from '../errors/api-error';
 import { insufficientScope, undeclaredScope } from './auth.errors';
-import { Authenticator } from './authenticator';
+import { Authenticator, type Identity } from './authenticator';
 import type { Principal } from './principal';
 
 declare module 'fastify' {
@@ -21,16 +21,12 @@ export class AuthGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
   /** Finds out whose request it is and refuses nobody: the limit comes before the refusal. */
-  async identify(request: FastifyRequest): Promise<undefined> {
-    if (!isProtected(request)) return;
-    const identity = await this.authenticator.identify(request);
-    if ('refusal' in identity) {
-      request.keyRefusal = identity.refusal;
-      return;
-    }
-    const { principal } = identity;
-    request.principal = principal;
-    request.logFacts = { account: principal.accountName, key: principal.keyId };
+  identify(request: FastifyRequest): undefined | Promise<undefined> {
+    if (!isProtected(request)) return undefined;
+    const identity = this.authenticator.identify(request);
+    return identity instanceof Promise
+      ? identity.then((found) => note(found, request))
+      : note(identity, request);
   }
 
   /** 401 for a protected address without a valid key. */
@@ -47,12 +43,25 @@ export class AuthGuard implements CanActivate {
   }
 
   /** Nest's face of the same checks; the door has normally run them, and then there is nothing left to do. */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    if (request.admitted) return true;
+    return request.admitted || this.admit(request);
+  }
+
+  private async admit(request: FastifyRequest): Promise<boolean> {
     await this.identify(request);
     const refusal = this.requireKey(request) ?? this.requireScope(request);
     if (refusal) throw refusal;
     return true;
   }
+}
+
+function note(identity: Identity, request: FastifyRequest): undefined {
+  if ('refusal' in identity) {
+    request.keyRefusal = identity.refusal;
+    return;
+  }
+  const { principal } = identity;
+  request.principal = principal;
+  request.logFacts = { account: principal.accountName, key: principal.keyId };
 }

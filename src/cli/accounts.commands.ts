@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AccountsService, limitsOf } from '../auth';
-import { limit, plan, planChoice, type PlanOptions } from './arguments';
+import { plan, planChoice, type PlanOptions, wholeNumber } from './arguments';
 import { withServices } from './context';
 import { minuteOf, printJson, printLine, printTable } from './output';
 
@@ -14,8 +14,8 @@ export function addAccountsCommands(accounts: Command): void {
     .command('set-plan <name>')
     .description('move an account to another plan; in force everywhere within 5 s')
     .requiredOption('--plan <plan>', 'free, pro, business or enterprise', plan)
-    .option('--per-minute <n>', 'requests a minute of an Enterprise account', limit)
-    .option('--per-day <n>', 'requests a day of an Enterprise account', limit)
+    .option('--per-minute <n>', 'requests a minute of an Enterprise account', wholeNumber)
+    .option('--per-day <n>', 'requests a day of an Enterprise account', wholeNumber)
     .action(setPlan);
 }
 

@@ -8,7 +8,7 @@ const MS_PER_DAY = 86_400_000;
 const MS_PER_UNIT: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: MS_PER_DAY };
 const LONGEST_GRACE_MS = 7 * MS_PER_DAY;
 const LONGEST_DAYS = 36_500;
-const LARGEST_LIMIT = 1_000_000_000;
+const LARGEST_NUMBER = 1_000_000_000;
 const LONGEST_NAME = 100;
 
 /** `90d` as the time that many days from now. Commander makes an empty text of undefined, so never is a word. */
@@ -47,12 +47,19 @@ export function plan(text: string): Plan {
   return text;
 }
 
-export function limit(text: string): number {
+/** How many: of requests in a limit, of animals. */
+export function wholeNumber(text: string): number {
   const number = /^[1-9][0-9]*$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number <= LARGEST_LIMIT)) {
-    throw new InvalidArgumentError(`Give a whole number from 1 to ${LARGEST_LIMIT}.`);
+  if (!(number <= LARGEST_NUMBER)) {
+    throw new InvalidArgumentError(`Give a whole number from 1 to ${LARGEST_NUMBER}.`);
   }
   return number;
+}
+
+/** Any text will do, but one that was given. */
+export function randomSeed(text: string): string {
+  if (text === '') throw new InvalidArgumentError('Give a text, such as 42.');
+  return text;
 }
 
 /** The URL of a PostgreSQL database. Commander would repeat what a parser of its own refuses; it may hold a password. */

@@ -40,10 +40,17 @@ async function using<T>(
   }
 }
 
-/** Runs `work` with the service's own modules, on an up-to-date schema, but without HTTP. */
-export function withServices<T>(work: (services: INestApplicationContext) => Promise<T>): Promise<T> {
+/** Runs `work` on the database of the settings, with an up-to-date schema. */
+export function withSchema<T>(work: (config: DatabaseConfig) => Promise<T>): Promise<T> {
   return withDatabase(async (database) => {
     await prepareSchema(database);
+    return await work(database);
+  });
+}
+
+/** Runs `work` with the service's own modules, on an up-to-date schema, but without HTTP. */
+export function withServices<T>(work: (services: INestApplicationContext) => Promise<T>): Promise<T> {
+  return withSchema(async (database) => {
     const config = { ...readConfig(), ...database };
     const imports = [
       RuntimeModule.forRoot(config, new SystemClock()),

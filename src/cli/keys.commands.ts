@@ -9,7 +9,7 @@ import {
   type Scope,
   SCOPES,
 } from '../auth';
-import { expiry, grace, limit, plan, planChoice, scopes, shortText } from './arguments';
+import { expiry, grace, plan, planChoice, scopes, shortText, wholeNumber } from './arguments';
 import { withServices } from './context';
 import { minuteOf, printJson, printLine, printTable } from './output';
 
@@ -66,8 +66,8 @@ function addCreate(keys: Command): void {
     .description('make a key, and its account if that is new; the secret is shown this once')
     .requiredOption('--account <name>', 'account that owns the key', shortText)
     .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
-    .option('--per-minute <n>', 'requests a minute of an Enterprise account', limit)
-    .option('--per-day <n>', 'requests a day of an Enterprise account', limit)
+    .option('--per-minute <n>', 'requests a minute of an Enterprise account', wholeNumber)
+    .option('--per-day <n>', 'requests a day of an Enterprise account', wholeNumber)
     .addOption(
       new Option('--scopes <list>', 'comma list of what the key may do')
         .argParser(scopes)

@@ -4,6 +4,7 @@ import { explain } from '../explain';
 import { addAccountsCommands } from './accounts.commands';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
+import { addSeedCommand } from './seed.command';
 import { addVerifyCommand } from './verify/verify.command';
 
 const FAILED = 1;
@@ -30,12 +31,15 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 
 function createProgram(): Command {
   const program = new Command('animal-store')
-    .description('Accounts, API keys and the database of an Animal Store. Works beside a running service.')
+    .description(
+      'Accounts, API keys, the database and made-up animals of an Animal Store. Works beside a running service.',
+    )
     .exitOverride()
     .showHelpAfterError('(add --help for what is possible)');
   addKeysCommands(program.command('keys').description('API keys'));
   addAccountsCommands(program.command('accounts').description('accounts, which own keys and have a plan'));
   addDbCommands(program.command('db').description("the database's schema"));
   addVerifyCommand(program);
+  addSeedCommand(program.command('seed'));
   return program;
 }

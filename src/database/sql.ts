@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import type { EntityManager } from 'typeorm';
+import type { Pool, QueryConfig } from 'pg';
+import { type EntityManager, QueryFailedError } from 'typeorm';
+import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import { isAnswerLost, OutcomeUnknownError } from './database-errors';
@@ -24,12 +26,14 @@ const COMMIT = 'COMMIT';
 @Injectable()
 export class Sql {
   private readonly usesPrepared: boolean;
+  private readonly pool: Pool;
 
   constructor(
-    @InjectEntityManager() private readonly pool: EntityManager,
+    @InjectEntityManager() private readonly manager: EntityManager,
     @Inject(CONFIG) config: Config,
   ) {
     this.usesPrepared = config.databasePreparedStatements;
+    this.pool = poolOf(manager);
   }
 
   /**
@@ -39,20 +43,16 @@ export class Sql {
    * @throws OutcomeUnknownError where it was its own, and the connection was lost before the answer came
    */
   async rows<Row>(
-    { name, text }: Statement,
+    statement: Statement,
     parameters: readonly unknown[],
-    transaction: EntityManager = this.pool,
+    transaction?: EntityManager,
   ): Promise<Row[]> {
+    if (!transaction) return await this.ownRows<Row>(statement, parameters);
     // TypeORM hands the first argument to pg's `query` untouched, which takes a named text too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const query = this.usesPrepared ? ({ name, text } as unknown as string) : text;
-    try {
-      const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
-      return isChanged(result) ? result[0] : result;
-    } catch (error) {
-      const mayBeDone = transaction === this.pool && !READS.test(text) && isAnswerLost(error);
-      throw mayBeDone ? new OutcomeUnknownError(error) : error;
-    }
+    const query = this.queryOf(statement) as unknown as string;
+    const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
+    return isChanged(result) ? result[0] : result;
   }
 
   /**
@@ -64,12 +64,37 @@ export class Sql {
   async transaction<T>(work: (transaction: EntityManager) => Promise<T>, outer?: EntityManager): Promise<T> {
     if (outer) return work(outer);
     try {
-      return await this.pool.transaction(work);
+      return await this.manager.transaction(work);
     } catch (error) {
       // Until the commit is sent, a transaction that ends is rolled back.
       throw isAnswerLost(error) && error.query === COMMIT ? new OutcomeUnknownError(error) : error;
     }
   }
+
+  /** Past TypeORM's query runner: a single statement does not need it. What fails before a connection is had was not sent. */
+  private async ownRows<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+    const client = await this.pool.connect();
+    try {
+      const { rows } = await client.query(this.queryOf(statement), [...parameters]);
+      client.release();
+      return rows;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      client.release(error);
+      const failure = new QueryFailedError(statement.text, [...parameters], error);
+      throw !READS.test(statement.text) && isAnswerLost(failure) ? new OutcomeUnknownError(failure) : failure;
+    }
+  }
+
+  private queryOf(statement: Statement): QueryConfig {
+    return this.usesPrepared ? statement : { text: statement.text };
+  }
+}
+
+/** The pool that TypeORM owns. */
+function poolOf({ dataSource: { driver } }: EntityManager): Pool {
+  if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
+  return driver.master;
 }
 
 function isChanged<Row>(result: Row[] | Changed<Row>): result is Changed<Row> {

@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import { IsInt, IsString, Max, Min } from 'class-validator';
 import { invalidCursor } from '../errors/http.errors';
+import { FromText } from './from-text.decorator';
 import { parseInt64 } from './int64';
 import { IsOmittable } from './omittable.decorator';
 
@@ -23,7 +23,7 @@ export class PageQuery {
     description: 'Maximum number of items to return.',
     example: DEFAULT_ITEMS,
   })
-  @Transform(({ value }) => plainNumber(value))
+  @FromText(plainNumber)
   @IsInt({ message: `limit must be a whole number from 1 to ${MOST_ITEMS}` })
   @Min(1, { message: `limit must be a whole number from 1 to ${MOST_ITEMS}` })
   @Max(MOST_ITEMS, { message: `limit must be a whole number from 1 to ${MOST_ITEMS}` })

@@ -1,13 +1,13 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
 import { validationFailed } from '../errors/http.errors';
+import { readersOf } from './from-text.decorator';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Makes the DTO that a handler asks for from a body or a query, of its declared fields only, or refuses with 400.
- * A query is text and goes through class-transformer; a body has its types already, and they are never coerced.
+ * A query is text, and some of its fields are read from it; a body has its types already, and they are never coerced.
  */
 @Injectable()
 export class ValidationPipe implements PipeTransform {
@@ -18,8 +18,8 @@ export class ValidationPipe implements PipeTransform {
     if (!metatype || fields.length === 0) return value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
     const known = pick(value, fields);
-    const dto: object =
-      type === 'query' ? plainToInstance(metatype, known) : Object.assign(new metatype(), known);
+    const dto: object = new metatype();
+    Object.assign(dto, type === 'query' ? read(known, dto) : known);
     const errors = validateSync(dto);
     if (errors.length > 0) throw validationFailed(errors.flatMap(problemsOf));
     return dto;
@@ -38,6 +38,13 @@ export class ValidationPipe implements PipeTransform {
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The same fields, those read from their text for which the DTO says how. */
+function read(texts: Fields, dto: object): Fields {
+  const values = { ...texts };
+  for (const [name, reader] of readersOf(dto)) if (name in values) values[name] = reader(values[name]);
+  return values;
 }
 
 /** Only own members count: a body may hold one named `__proto__`. */

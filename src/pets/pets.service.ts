@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { SharedRead } from '../database/shared-read';
 import { cutPage, decodeCursor, type Page } from '../http/page';
 import { listName } from '../http/links';
 import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
@@ -12,12 +13,21 @@ export const PETS_PATH = '/pets';
 
 @Injectable()
 export class PetsService {
+  private readonly pages = new SharedRead<Page<Pet>>();
+
   constructor(private readonly pets: PetsRepository) {}
 
-  /** @throws ApiError `invalid_cursor` */
-  async list(query: ListPetsQuery): Promise<Page<Pet>> {
+  /**
+   * Requests for one page share its query, and what it returns.
+   *
+   * @throws ApiError `invalid_cursor`
+   */
+  list(query: ListPetsQuery): Promise<Page<Pet>> {
+    const { limit, status } = query;
     const after = decodeCursor(listName(PETS_PATH, query), query.cursor);
-    return cutPage(await this.pets.list(after, query.limit + 1, query.status), query.limit);
+    return this.pages.read(`${after} ${limit} ${status}`, async () =>
+      cutPage(await this.pets.list(after, limit + 1, status), limit),
+    );
   }
 
   create(pet: NewPet, transaction?: EntityManager): Promise<Pet> {

@@ -3,18 +3,19 @@ import type { Decision, Usage, Windows } from './rate-limit.store';
 
 type Headers = Record<string, string>;
 
+const MINUTE_SECONDS = MINUTE_MS / 1_000;
+const DAY_SECONDS = DAY_MS / 1_000;
+
 /** Headers of a response that was charged. */
 export function decisionHeaders({ verdict, windows, now, bannedUntil }: Decision): Headers {
   const shown = verdict === 'limited' ? exhausted(windows) : tightest(windows);
-  return {
-    ...(bannedUntil === undefined ? usageHeaders(shown) : bannedHeaders(shown, bannedUntil)),
-    ...draftHeaders(bannedUntil === undefined ? windows : closedUntil(windows, bannedUntil), now),
-  };
+  if (bannedUntil === undefined) return headersOf(shown, windows, now);
+  return headersOf(closed(shown, bannedUntil), closedUntil(windows, bannedUntil), now);
 }
 
 /** Headers of a response that was charged to nobody. */
 export function windowsHeaders(windows: Windows, now: number): Headers {
-  return { ...usageHeaders(tightest(windows)), ...draftHeaders(windows, now) };
+  return headersOf(tightest(windows), windows, now);
 }
 
 /**
@@ -32,38 +33,29 @@ function tightest({ minute, day }: Windows): Usage {
   return day.resetAt > minute.resetAt ? day : minute;
 }
 
-function usageHeaders({ limit, remaining, resetAt }: Usage): Headers {
+/**
+ * One window, and both at once, as draft-ietf-httpapi-ratelimit-headers-10 has them: an extra, and experimental. Every
+ * response has them, so they are written out, without lists and objects in between.
+ */
+function headersOf({ limit, remaining, resetAt }: Usage, { minute, day }: Windows, now: number): Headers {
+  const minutePolicy = `"minute";q=${minute.limit};w=${MINUTE_SECONDS}`;
+  const minuteLeft = `"minute";r=${minute.remaining};t=${seconds(minute.resetAt - now)}`;
   return {
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': String(seconds(resetAt)),
+    'RateLimit-Policy': day ? `${minutePolicy}, "day";q=${day.limit};w=${DAY_SECONDS}` : minutePolicy,
+    RateLimit: day ? `${minuteLeft}, "day";r=${day.remaining};t=${seconds(day.resetAt - now)}` : minuteLeft,
   };
-}
-
-function bannedHeaders({ limit }: Usage, bannedUntil: number): Headers {
-  return usageHeaders({ limit, remaining: 0, resetAt: bannedUntil });
 }
 
 /** The windows as a banned key finds them: nothing is left until the ban ends. */
 function closedUntil({ minute, day }: Windows, resetAt: number): Windows {
-  const closed = (usage: Usage): Usage => ({ ...usage, remaining: 0, resetAt });
-  return { minute: closed(minute), day: day && closed(day) };
+  return { minute: closed(minute, resetAt), day: day && closed(day, resetAt) };
 }
 
-/** Both windows at once, as draft-ietf-httpapi-ratelimit-headers-10 has them: an extra, and experimental. */
-function draftHeaders({ minute, day }: Windows, now: number): Headers {
-  const named = [
-    { name: 'minute', usage: minute, lengthMs: MINUTE_MS },
-    ...(day ? [{ name: 'day', usage: day, lengthMs: DAY_MS }] : []),
-  ];
-  return {
-    'RateLimit-Policy': named
-      .map(({ name, usage, lengthMs }) => `"${name}";q=${usage.limit};w=${lengthMs / 1_000}`)
-      .join(', '),
-    RateLimit: named
-      .map(({ name, usage }) => `"${name}";r=${usage.remaining};t=${seconds(usage.resetAt - now)}`)
-      .join(', '),
-  };
+function closed({ limit }: Usage, resetAt: number): Usage {
+  return { limit, remaining: 0, resetAt };
 }
 
 /** Milliseconds as whole seconds, rounded up. */

@@ -49,6 +49,13 @@ describe('usage of the command line', () => {
     [['accounts', 'set-plan', '--plan', 'pro']],
     [['accounts', 'set-plan', 'x', '--plan', 'enterprise']],
     [['accounts', 'set-plan', 'x', '--plan', 'pro', '--per-day', '5']],
+    [['seed']],
+    [['seed', '--pets']],
+    [['seed', '--pets', '0']],
+    [['seed', '--pets', '-1']],
+    [['seed', '--pets', '1e3']],
+    [['seed', '--pets', '10', '--random-seed', '']],
+    [['seed', '--pets', '10', '20']],
     [['keys', 'unban']],
     [['verify']],
     [['verify', '--base-url', 'http://127.0.0.1:1/v1']],
@@ -98,7 +105,13 @@ describe('usage of the command line', () => {
   });
 
   it('help that was asked for is status 0', async () => {
-    for (const args of [['--help'], ['keys', '--help'], ['keys', 'create', '--help'], ['help']]) {
+    for (const args of [
+      ['--help'],
+      ['keys', '--help'],
+      ['keys', 'create', '--help'],
+      ['seed', '--help'],
+      ['help'],
+    ]) {
       expect(await inProcess(args)).toMatchObject({
         status: 0,
         out: expect.stringContaining('Usage: animal-store'),

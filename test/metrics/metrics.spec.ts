@@ -140,7 +140,8 @@ describe('metrics', () => {
     };
     await database.query('BEGIN');
     await database.query('LOCK TABLE pets');
-    const requests = Array.from({ length: 5 }, () => app.get('/v1/pets'));
+    // Different pages: those who want the same one share a connection.
+    const requests = Array.from({ length: 5 }, (_, at) => app.get(`/v1/pets?limit=${at + 1}`));
     await sleep(200);
     const busy = await pool();
     await database.query('COMMIT');

@@ -76,11 +76,12 @@ describe('npm start', () => {
     const client = new Client({ connectionString: joined!.url() });
     client.on('error', () => undefined);
     await client.connect();
-    // Nothing that reads or writes animals can be answered until this lock is given back.
+    // Nothing that reads or writes animals can be answered until this lock is given back. Different pages, as
+    // those who want the same one share a connection.
     await client.query('BEGIN; LOCK TABLE pets');
     const inFlight = Array.from({ length: 10 }, (_, at) =>
       at % 2 === 0
-        ? send(url, 'GET', '/v1/pets', { key })
+        ? send(url, 'GET', `/v1/pets?limit=${at + 1}`, { key })
         : send(url, 'POST', '/v1/pets', { key, body: { name: `in flight ${at}`, categoryId: 1 } }),
     );
     await until(async () => {

@@ -1,0 +1,106 @@
+import type { BenchRequest, ListAddress } from './requests';
+
+/** What a load needs to know of the store that it asks. */
+export interface Store {
+  readonly pets: number;
+  /** Of an account that is never refused. */
+  readonly key: string;
+  /** Of an account that has used up its day. */
+  readonly exhaustedKey: string;
+}
+
+/** A kind of work, the same for every service. */
+export interface Load {
+  readonly title: string;
+  /** What each answer must be. */
+  readonly status: number;
+  requests(store: Store, list: ListAddress): BenchRequest[];
+}
+
+const DIFFERENT_REQUESTS = 2_000;
+const STATUSES = [undefined, 'available', 'pending', 'sold'];
+const LIMITS = [5, 10, 20, 20, 20, 50, 100];
+/** Of a hundred requests of the mixed load: lists, one animal, creations. */
+const MIX = { list: 90, one: 9 };
+const MISSPELT = `ask_test_${'x'.repeat(36)}`;
+
+export const loads = {
+  hot: {
+    title: 'hot page',
+    status: 200,
+    requests: ({ key }, list) => [{ method: 'GET', path: list({}), key }],
+  },
+  mixed: {
+    title: 'mixed pages',
+    status: 200,
+    requests: (store, list) => times((random) => page(store, list, random)),
+  },
+  one: {
+    title: 'one animal',
+    status: 200,
+    requests: (store) => times((random) => oneAnimal(store, random)),
+  },
+  create: {
+    title: 'create',
+    status: 201,
+    requests: (store) => times((random) => creation(store, random)),
+  },
+  mix: {
+    title: '90/9/1 mix',
+    status: 200,
+    requests: (store, list) =>
+      times((random, at) => {
+        const turn = at % 100;
+        if (turn < MIX.list) return page(store, list, random);
+        return turn < MIX.list + MIX.one ? oneAnimal(store, random) : creation(store, random);
+      }),
+  },
+  limited: {
+    title: '429s',
+    status: 429,
+    requests: ({ exhaustedKey }, list) => [{ method: 'GET', path: list({}), key: exhaustedKey }],
+  },
+  unknown: {
+    title: '401s',
+    status: 401,
+    requests: (_store, list) => [
+      { method: 'GET', path: list({}), key: undefined },
+      { method: 'GET', path: list({}), key: MISSPELT },
+    ],
+  },
+} as const satisfies Readonly<Record<string, Load>>;
+
+export type LoadName = keyof typeof loads;
+
+export function isLoadName(name: string): name is LoadName {
+  return Object.hasOwn(loads, name);
+}
+
+type Random = (below: number) => number;
+
+function page({ pets, key }: Store, list: ListAddress, random: Random): BenchRequest {
+  const place = {
+    limit: LIMITS[random(LIMITS.length)] ?? 20,
+    status: STATUSES[random(STATUSES.length)],
+    after: random(pets),
+  };
+  return { method: 'GET', path: list(place), key };
+}
+
+function oneAnimal({ pets, key }: Store, random: Random): BenchRequest {
+  return { method: 'GET', path: `/v1/pets/${1 + random(pets)}`, key };
+}
+
+function creation({ key }: Store, random: Random): BenchRequest {
+  return { method: 'POST', path: '/v1/pets', key, body: { name: `Rex ${random(1_000)}`, categoryId: 3 } };
+}
+
+/** The same requests at every run: a linear congruential generator (Numerical Recipes). */
+function times(make: (random: Random, at: number) => BenchRequest): BenchRequest[] {
+  let state = 1;
+  const random: Random = (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  return Array.from({ length: DIFFERENT_REQUESTS }, (_, at) => make(random, at));
+}

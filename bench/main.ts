@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process';
+import { compare } from './compare';
+import { measureGrowth } from './growth/growth';
+import { type Options, readOptions, USAGE } from './options';
+import { keepResults, machine } from './results';
+import { comparisonTable, type Table, toMarkdown } from './table';
+
+const FIRST_ARGUMENT = 2;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(FIRST_ARGUMENT);
+  if (args.includes('--help')) return print(USAGE);
+  const options = readOptions(args);
+  if (spawnSync('wrk', ['-v']).error) throw new Error('wrk is not installed: apt-get install wrk.');
+  const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
+  for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
+  for (const file of keepResults([options.command, ...options.parts].join('-'), { options, ...data }, tables))
+    print(`\nKept in ${file}`);
+}
+
+async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
+  const result = await compare(options, say);
+  const { processors, model, node } = machine();
+  const title = `${options.connections} connections, ${options.pets} animals, medians of ${options.rounds} rounds of ${options.seconds} s; ${processors} × ${model}, Node ${node}`;
+  return { data: result, tables: [comparisonTable(title, result)] };
+}
+
+async function growth(options: Options): Promise<{ data: object; tables: Table[] }> {
+  const tables = await measureGrowth(options, say);
+  return { data: { tables }, tables };
+}
+
+main().catch((error: unknown) => {
+  say(error instanceof Error ? `${error.message}\n\n${USAGE}` : String(error));
+  process.exitCode = 1;
+});

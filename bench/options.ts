@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util';
+import { isLoadName, type LoadName, loads } from './loads';
+import { SERVER_NAMES, type ServerName, USUAL_SERVERS } from './servers';
+
+/** What the command line asks for. */
+export interface Options {
+  readonly command: 'compare' | 'growth';
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly pets: number;
+  readonly only: readonly LoadName[];
+  readonly servers: readonly ServerName[];
+  /** Parts of the growth measurement; empty for all. */
+  readonly parts: readonly string[];
+  /** Requests of the memory measurement. */
+  readonly requests: number;
+  /** A folder for CPU profiles of the servers; undefined for none. */
+  readonly profile: string | undefined;
+}
+
+export const USAGE = `npm run bench [-- options]           the service against two baselines
+npm run bench -- growth [options]    how it grows
+
+  --rounds 7  --seconds 2  --connections 32  --pets 1000000
+  --only ${Object.keys(loads).join(',')}
+  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
+  --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
+  growth: --parts depth,keys,memory,start  --requests 2000000
+`;
+
+const DEFAULTS = { rounds: '7', seconds: '2', connections: '32', pets: '1000000', requests: '2000000' };
+
+/** @throws Error with a sentence where the command line cannot be understood */
+export function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: DEFAULTS.rounds },
+      seconds: { type: 'string', default: DEFAULTS.seconds },
+      connections: { type: 'string', default: DEFAULTS.connections },
+      pets: { type: 'string', default: DEFAULTS.pets },
+      requests: { type: 'string', default: DEFAULTS.requests },
+      only: { type: 'string', default: Object.keys(loads).join(',') },
+      servers: { type: 'string', default: USUAL_SERVERS.join(',') },
+      parts: { type: 'string', default: '' },
+      profile: { type: 'string' },
+    },
+  });
+  const [command = 'compare'] = positionals;
+  if (command !== 'compare' && command !== 'growth') throw new Error(`There is no measurement "${command}".`);
+  return {
+    command,
+    rounds: wholeNumber('rounds', values.rounds),
+    seconds: wholeNumber('seconds', values.seconds),
+    connections: wholeNumber('connections', values.connections),
+    pets: wholeNumber('pets', values.pets),
+    requests: wholeNumber('requests', values.requests),
+    only: listOf('--only', values.only, isLoadName),
+    servers: listOf('--servers', values.servers, (name) => SERVER_NAMES.some((each) => each === name)),
+    parts: values.parts.split(',').filter((part) => part !== ''),
+    profile: values.profile,
+  };
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`--${name} must be a whole number from 1 on.`);
+  return Number(text);
+}
+
+function listOf<T extends string>(option: string, text: string, isKnown: (name: string) => boolean): T[] {
+  const names = text.split(',');
+  const unknown = names.find((name) => !isKnown(name));
+  if (unknown !== undefined) throw new Error(`${option}: there is no "${unknown}".`);
+  return names as T[];
+}

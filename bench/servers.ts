@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../test/support/free-port';
+import { handwrittenList, type ListAddress, serviceList, textbookList } from './requests';
+
+const ROOT = join(__dirname, '..');
+const LONGEST_START_MS = 60_000;
+const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
+
+/** How each server is started, and how it wants a page asked for. */
+export const SERVERS = {
+  service: { args: [join(ROOT, 'dist', 'main.js')], list: serviceList },
+  handwritten: { args: [...TYPESCRIPT, join(__dirname, 'handwritten.ts')], list: handwrittenList },
+  /** An earlier build of the service, in a folder beside `dist`, for what a change brought. */
+  previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
+  textbook: { args: [...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
+} as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
+
+export type ServerName = keyof typeof SERVERS;
+export const SERVER_NAMES: readonly ServerName[] = ['service', 'handwritten', 'textbook', 'previous'];
+export const USUAL_SERVERS: readonly ServerName[] = ['service', 'handwritten', 'textbook'];
+
+/** What was started must not outlive this process, however it ends. */
+const living = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+/** A server under measurement, in a process of its own. */
+export interface Server {
+  readonly pid: number;
+  readonly url: string;
+  /** From node's start until it took a connection. */
+  readonly startMs: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a server and waits until it listens. Its log is written, and goes nowhere. */
+export async function startServer(
+  name: ServerName,
+  environment: Readonly<Record<string, string>>,
+  nodeOptions: readonly string[] = [],
+): Promise<Server> {
+  const port = await freePort();
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [...nodeOptions, ...SERVERS[name].args], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      NODE_ENV: 'production',
+      RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000000',
+      PORT: String(port),
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  living.add(child);
+  const ended = once(child, 'exit').finally(() => living.delete(child));
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null || performance.now() - startedAt > LONGEST_START_MS) {
+      throw new Error(`${name} did not start`);
+    }
+    await sleep(5);
+  }
+  return {
+    pid: child.pid ?? 0,
+    url: `http://127.0.0.1:${port}`,
+    startMs: performance.now() - startedAt,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, type QueryResultRow } from 'pg';
+import { startEmbedded } from '../src/database/embedded';
+
+const execute = promisify(execFile);
+const CLI = join(__dirname, '..', 'dist', 'cli', 'main.js');
+
+/** Never reached: what is measured is the counting. */
+export const UNLIMITED = 1_000_000_000;
+
+/** A durable PostgreSQL of its own, in a folder that goes with it. */
+export interface World {
+  /** For files of the measurement. */
+  readonly folder: string;
+  readonly postmaster: number;
+  urlOf(database?: string): string;
+  createDatabase(name: string): Promise<void>;
+  query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
+  stop(): Promise<void>;
+}
+
+export async function createWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
+  const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-data-'));
+  const postgres = await startEmbedded({
+    dataDir,
+    dataDirIsExplicit: true,
+    binDir: undefined,
+  });
+  const client = new Client({ connectionString: postgres.url() });
+  client.on('error', () => undefined);
+  await client.connect();
+  const query = async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
+    (await client.query<Row>(text, parameters)).rows;
+  const [file] = await query<{ text: string }>(`SELECT pg_read_file('postmaster.pid') AS text`);
+  return {
+    folder,
+    postmaster: Number.parseInt(file?.text ?? '', 10),
+    urlOf: (database) => postgres.url(database),
+    createDatabase: async (name) => {
+      await query(`CREATE DATABASE ${name}`);
+    },
+    query,
+    stop: async () => {
+      await client.end();
+      await postgres.stop();
+      for (const each of [folder, dataDir]) rmSync(each, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs a command of the built service's command line. @returns what it printed */
+export async function runCli(databaseUrl: string, ...args: readonly string[]): Promise<string> {
+  const env = { ...process.env, DATABASE_URL: databaseUrl };
+  const { stdout } = await execute(process.execPath, [CLI, ...args], { env });
+  return stdout.trim();
+}
+
+/** Adds animals, always the same. @returns what `seed` says of it */
+export function seedPets(databaseUrl: string, count: number): Promise<string> {
+  return runCli(databaseUrl, 'seed', '--pets', String(count), '--random-seed', 'bench');
+}
+
+/** A key of a new Enterprise account. */
+export async function createKey(
+  databaseUrl: string,
+  account: string,
+  perMinute: number,
+  perDay: number,
+): Promise<string> {
+  const numbers = ['--per-minute', String(perMinute), '--per-day', String(perDay)];
+  const plan = ['--account', account, '--plan', 'enterprise', ...numbers];
+  const printed = await runCli(databaseUrl, 'keys', 'create', ...plan, '--json');
+  return (JSON.parse(printed) as { key: string }).key;
+}

@@ -1,0 +1,40 @@
+import { randomInt } from 'node:crypto';
+import type { Command } from 'commander';
+import { seedPets } from '../pets';
+import { randomSeed, wholeNumber } from './arguments';
+import { withSchema } from './context';
+import { printLine } from './output';
+import { ProgressBar } from './progress-bar';
+
+const RANDOM_SEEDS = 2 ** 32;
+
+interface SeedOptions {
+  readonly pets: number;
+  readonly randomSeed?: string;
+}
+
+export function addSeedCommand(seed: Command): void {
+  seed
+    .description('add made-up animals, all of them or, if anything fails or it is interrupted, none')
+    .requiredOption('--pets <number>', 'how many animals', wholeNumber)
+    .option('--random-seed <text>', 'the same text makes the same animals (default: a new one)', randomSeed)
+    .action(fill);
+}
+
+async function fill({
+  pets,
+  randomSeed: seed = String(randomInt(RANDOM_SEEDS)),
+}: SeedOptions): Promise<void> {
+  await withSchema(async ({ databaseUrl }) => {
+    const bar = new ProgressBar(pets);
+    const startedAt = performance.now();
+    try {
+      await seedPets(databaseUrl, pets, seed, (done) => bar.show(done));
+    } finally {
+      bar.clear();
+    }
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const rate = Math.round(pets / seconds);
+    printLine(`Added ${pets} animals in ${seconds.toFixed(1)} s, ${rate} a second (--random-seed ${seed}).`);
+  });
+}

@@ -1,0 +1,52 @@
+/** A query that runs, and the one that those who came meanwhile wait for. */
+interface Reading<T> {
+  readonly result: Promise<T>;
+  next: Promise<T> | undefined;
+}
+
+/** A query that takes longer holds up nobody else: the next one begins beside it. */
+const LONGEST_WAIT_MS = 50;
+
+/**
+ * Lets requests that want the same share one query: not the one that runs, which may have missed what was written
+ * before they came, but the next. So nobody gets a state older than the own request, and however many ask, one query
+ * runs at a time. A failure is that of all who share it.
+ */
+export class SharedRead<T> {
+  private readonly readings = new Map<string, Reading<T>>();
+
+  /**
+   * @param name what is wanted: the same name, the same query
+   * @param query begins to read when it is called
+   */
+  read(name: string, query: () => Promise<T>): Promise<T> {
+    const running = this.readings.get(name);
+    if (!running) return this.begin(name, query);
+    running.next ??= this.follow(running, name, query);
+    return running.next;
+  }
+
+  private begin(name: string, query: () => Promise<T>): Promise<T> {
+    const reading: Reading<T> = { result: query(), next: undefined };
+    this.readings.set(name, reading);
+    const end = (): void => {
+      if (this.readings.get(name) === reading) this.readings.delete(name);
+    };
+    reading.result.then(end, end);
+    return reading.result;
+  }
+
+  private follow({ result }: Reading<T>, name: string, query: () => Promise<T>): Promise<T> {
+    return new Promise((resolve) => {
+      let hasBegun = false;
+      const begin = (): void => {
+        clearTimeout(patience);
+        if (hasBegun) return;
+        hasBegun = true;
+        resolve(this.begin(name, query));
+      };
+      const patience = setTimeout(begin, LONGEST_WAIT_MS);
+      result.then(begin, begin);
+    });
+  }
+}

@@ -1,0 +1,110 @@
+import { createDatabase, type TestDatabase } from '../support/database';
+import { send } from '../support/http';
+import { dataFolder, run, running } from '../support/service';
+import { until } from '../support/until';
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly category_id: string;
+  readonly status: string;
+}
+
+describe('seed', () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await createDatabase('template0');
+  });
+  afterEach(() => database.drop());
+
+  function start(args: readonly string[]) {
+    return run('cli/main', ['seed', ...args], { DATABASE_URL: database.url });
+  }
+
+  async function seed(...args: string[]) {
+    const command = start(args);
+    return { status: await command.ended, out: command.standardOutput(), all: command.output() };
+  }
+
+  const animals = () => database.query<Row & Record<string, unknown>>('SELECT * FROM pets ORDER BY id');
+  const withoutId = ({ name, category_id, status }: Row) => ({ name, category_id, status });
+
+  it('sets an empty database up, adds exactly so many plausible animals, and says so in one line without a bar', async () => {
+    const { status, out, all } = await seed('--pets', '2345');
+    expect({ status, all }).toEqual({ status: 0, all: out });
+    expect(out).toMatch(/^Added 2345 animals in [\d.]+ s, \d+ a second \(--random-seed \d+\)\.\n$/);
+    const rows = await animals();
+    expect(rows).toHaveLength(2_345);
+    expect(new Set(rows.map((row) => row.status))).toEqual(new Set(['available', 'pending', 'sold']));
+    expect(new Set(rows.map(({ name }) => name)).size).toBeGreaterThan(300);
+    expect(new Set(rows.map((row) => row.category_id)).size).toBeGreaterThan(10);
+    expect(rows.every(({ name }) => /^[A-Z][a-z]+( the [A-Z][a-z]+)?$/.test(name))).toBe(true);
+  });
+
+  it('makes the same animals of the same --random-seed, others of another, and adds to those that are there', async () => {
+    await seed('--pets', '1500', '--random-seed', 'shop');
+    await seed('--pets', '1200', '--random-seed', 'shop');
+    await seed('--pets', '1200', '--random-seed', 'other');
+    const rows = (await animals()).map(withoutId);
+    expect(rows).toHaveLength(3_900);
+    expect(rows.slice(1_500, 2_700)).toEqual(rows.slice(0, 1_200));
+    expect(rows.slice(2_700)).not.toEqual(rows.slice(0, 1_200));
+  });
+
+  it('adds none where it fails half-way: status 1, and says why', async () => {
+    expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
+    await database.query('ALTER TABLE pets ADD CHECK (id < 20000)');
+    const { status, out, all } = await seed('--pets', '50000');
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(all).toContain('pets_id_check');
+    expect(await animals()).toHaveLength(1);
+  });
+
+  it('adds none where its connection is cut: status 1 and one line', async () => {
+    expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
+    await database.query('BEGIN');
+    await database.query('LOCK TABLE pets IN SHARE MODE');
+    const command = start(['--pets', '5000']);
+    await until(async () => {
+      const cut = await database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
+      );
+      return cut.length > 0;
+    });
+    expect(await command.ended).toBe(1);
+    expect(command.output()).toMatch(/^.*\n$/);
+    await database.query('COMMIT');
+    expect(await animals()).toHaveLength(1);
+  });
+
+  it('takes longer than the role lets a statement or the wait for a lock take', async () => {
+    expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
+    const [{ name } = { name: '' }] = await database.query<{ name: string }>(
+      'SELECT current_database() AS name',
+    );
+    for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
+      await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET ${timeout} = '200ms'`);
+    }
+    await database.query(`
+      CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
+      CREATE TRIGGER dawdle AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`);
+    expect(await seed('--pets', '100')).toMatchObject({ status: 0 });
+    expect(await animals()).toHaveLength(101);
+  });
+});
+
+describe('seed with the embedded server', () => {
+  const folder = dataFolder();
+  afterAll(folder.remove);
+
+  it('starts it where no service runs, and joins that of a running service, which shows the animals at once', async () => {
+    const environment = { DATA_DIR: folder.path };
+    expect(await run('cli/main', ['seed', '--pets', '10'], environment).ended).toBe(0);
+    const service = await running(run('main', [], environment));
+    expect(await run('cli/main', ['seed', '--pets', '20'], environment).ended).toBe(0);
+    const { json } = await send(service.url, 'GET', '/v1/pets?limit=100', { key: service.key });
+    expect(json).toHaveLength(30);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+});

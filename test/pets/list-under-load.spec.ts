@@ -1,0 +1,59 @@
+import { Agent } from 'node:http';
+import { startApp, type TestApp } from '../support/app';
+import { aNewPet } from '../support/factories';
+
+const WRITERS = 6;
+const READERS = 24;
+const ANIMALS = 96;
+const EVERYTHING = '/v1/pets?limit=100';
+
+describe('the list of animals while many ask for one page', () => {
+  let app: TestApp;
+  const agent = new Agent({ keepAlive: true, maxSockets: WRITERS + READERS });
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await app.close();
+  });
+
+  /** A read sees what was there when it began, and takes so long that much is written meanwhile. */
+  async function slowDown() {
+    await app.database.query('ALTER TABLE pets RENAME TO animals');
+    await app.database.query(
+      'CREATE VIEW pets AS SELECT * FROM animals WHERE (SELECT pg_sleep(0.02)::text) IS NOT NULL',
+    );
+  }
+
+  it('shows a client that got 201 its animal at its next request, however many read the same page meanwhile', async () => {
+    const { key } = await app.createKey({
+      choice: { plan: 'enterprise', perMinute: 1_000_000, perDay: 1_000_000 },
+    });
+    await slowDown();
+    const work = { isDone: false };
+    let reads = 0;
+    const read = async () => {
+      while (!work.isDone) {
+        const { status } = await app.get(EVERYTHING, { key, agent });
+        expect(status).toBe(200);
+        reads += 1;
+      }
+    };
+    const missed: number[] = [];
+    const write = async () => {
+      for (let created = 0; created < ANIMALS / WRITERS; created += 1) {
+        const { status, json } = await app.post('/v1/pets', aNewPet(), { key, agent });
+        expect(status).toBe(201);
+        const list = await app.get(EVERYTHING, { key, agent });
+        if (!list.json.some(({ id }: { id: number }) => id === json.id)) missed.push(json.id);
+      }
+    };
+    const readers = Array.from({ length: READERS }, read);
+    await Promise.all(Array.from({ length: WRITERS }, write));
+    work.isDone = true;
+    await Promise.all(readers);
+    expect(missed).toEqual([]);
+    expect(reads).toBeGreaterThan(READERS);
+  });
+});
