@@ -18,7 +18,11 @@ export class ApiError extends Error {
     /** What the client can mend. */
     { message, headers = {} }: { readonly message?: string; readonly headers?: ErrorHeaders } = {},
   ) {
+    // A refusal is no surprise: where it was made is nobody's question, and to find out takes longer than the answer.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(message ?? ERROR_CODES[code].message);
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = ERROR_CODES[code].status;
     this.headers = headers;
   }
