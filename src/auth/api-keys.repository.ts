@@ -112,9 +112,8 @@ export class ApiKeysRepository {
 
   /** @param hash SHA-256 of the secret as hex */
   async findBySecretHash(hash: string): Promise<KnownKey | undefined> {
-    type Row = Omit<KnownKey, 'accountId'> & { accountId: string };
-    const [row] = await this.sql.rows<Row>(BY_SECRET, [Buffer.from(hash, 'hex')]);
-    return row && { ...row, accountId: BigInt(row.accountId) };
+    const [key] = await this.sql.rows<KnownKey>(BY_SECRET, [Buffer.from(hash, 'hex')]);
+    return key;
   }
 
   /** @returns the id that the database gave */

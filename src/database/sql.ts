@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import type { Pool, QueryConfig } from 'pg';
+import { type CustomTypesConfig, type Pool, type QueryConfig, types } from 'pg';
 import { type EntityManager, QueryFailedError } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
@@ -18,6 +18,11 @@ type Changed<Row> = [rows: Row[], count: number];
 
 /** Statements that change nothing by themselves: whether one was done makes no difference. */
 const READS = /^\s*SELECT\b/;
+
+/** An int8 as a bigint: a number would round it. */
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)),
+};
 
 /** As TypeORM sends it. */
 const COMMIT = 'COMMIT';
@@ -37,7 +42,7 @@ export class Sql {
   }
 
   /**
-   * The rows of a SELECT or of a change with RETURNING. int8 columns arrive as text: pass them through `BigInt()`.
+   * The rows of a SELECT or of a change with RETURNING; int8 columns are bigints.
    *
    * @param transaction the transaction that the statement belongs to; without one it is its own
    * @throws OutcomeUnknownError where it was its own, and the connection was lost before the answer came
@@ -87,7 +92,7 @@ export class Sql {
   }
 
   private queryOf(statement: Statement): QueryConfig {
-    return this.usesPrepared ? statement : { text: statement.text };
+    return { name: this.usesPrepared ? statement.name : undefined, text: statement.text, types: TYPES };
   }
 }
 

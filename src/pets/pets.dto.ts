@@ -65,15 +65,3 @@ export class ListPetsQuery extends PageQuery {
     return { status: this.status };
   }
 }
-
-/** A row of `pets`; int8 arrives as text. */
-export interface PetRow {
-  readonly id: string;
-  readonly name: string;
-  readonly categoryId: string;
-  readonly status: PetStatus;
-}
-
-export function toPet({ id, name, categoryId, status }: PetRow): Pet {
-  return { id: BigInt(id), name, categoryId: BigInt(categoryId), status };
-}

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../http/int64';
 import { type Statement, Sql } from '../database/sql';
 import type { PetStatus } from './pet-status';
-import { type NewPet, type Pet, type PetRow, toPet } from './pets.dto';
+import type { NewPet, Pet } from './pets.dto';
 
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
 
@@ -43,22 +43,21 @@ export class PetsRepository {
   constructor(private readonly sql: Sql) {}
 
   /** At most `count` animals by ascending id, beginning behind `after`; the depth of the page makes no difference. */
-  async list(after: bigint | undefined, count: number, status?: PetStatus): Promise<Pet[]> {
-    const rows = await (status === undefined
-      ? this.sql.rows<PetRow>(LIST, [after ?? MIN_INT64, count])
-      : this.sql.rows<PetRow>(LIST_BY_STATUS, [after ?? MIN_INT64, count, status]));
-    return rows.map(toPet);
+  list(after: bigint | undefined, count: number, status?: PetStatus): Promise<Pet[]> {
+    return status === undefined
+      ? this.sql.rows<Pet>(LIST, [after ?? MIN_INT64, count])
+      : this.sql.rows<Pet>(LIST_BY_STATUS, [after ?? MIN_INT64, count, status]);
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
-    const [row] = await this.sql.rows<PetRow>(FIND, [id], transaction);
-    return row && toPet(row);
+    const [pet] = await this.sql.rows<Pet>(FIND, [id], transaction);
+    return pet;
   }
 
   async insert({ name, categoryId, status }: NewPet, transaction?: EntityManager): Promise<Pet> {
-    const [row] = await this.sql.rows<PetRow>(INSERT, [name, categoryId, status], transaction);
-    if (!row) throw new Error('INSERT … RETURNING returned no row');
-    return toPet(row);
+    const [pet] = await this.sql.rows<Pet>(INSERT, [name, categoryId, status], transaction);
+    if (!pet) throw new Error('INSERT … RETURNING returned no row');
+    return pet;
   }
 
   /** Changes an animal's status where it is one of those named. @returns false where it is not, or there is no animal */

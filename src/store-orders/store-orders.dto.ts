@@ -69,14 +69,9 @@ export class ListOrdersQuery extends PageQuery {
   }
 }
 
-/** A row of `store_orders`; int8 arrives as text. */
-export interface OrderRow {
-  readonly id: string;
-  readonly petId: string;
-  readonly status: OrderStatus;
-  readonly placedAt: Date;
-}
+/** A row of `store_orders`. */
+export type OrderRow = Omit<Order, 'placedAt'> & { readonly placedAt: Date };
 
-export function toOrder({ id, petId, status, placedAt }: OrderRow): Order {
-  return { id: BigInt(id), petId: BigInt(petId), status, placedAt: placedAt.toISOString() };
+export function toOrder({ placedAt, ...row }: OrderRow): Order {
+  return { ...row, placedAt: placedAt.toISOString() };
 }
