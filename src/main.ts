@@ -1,4 +1,5 @@
 import './config/node-version';
+import './config/v8-flags';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app';
 import { firstKey, printBanner } from './banner';
