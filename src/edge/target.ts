@@ -9,6 +9,9 @@ const UNROUTABLE = '/unroutable';
 const EMPTY_SEGMENT = /\/(?:\/|$)/;
 const ODD_SEGMENT = /\/\/|\/\.|\0/;
 
+/** Below it all is the API; most targets begin with it just so. */
+const API_PREFIX = `/${API_SEGMENT}/`;
+
 /** Origin and authority of an absolute-form target (RFC 9112, 3.2.2). */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
@@ -39,13 +42,16 @@ export function decodedPath(target: string): string | undefined {
 
 /** True when the path belongs to the API (`/v1` and all below it), even if the rest cannot be decoded. */
 export function isApiPath(target: string): boolean {
+  if (target.startsWith(API_PREFIX)) return true;
   const [root, first = ''] = rawPath(target).split('/', 2);
   return root === '' && decode(first) === API_SEGMENT;
 }
 
 /** The path of a request target as it was sent, without query or fragment. */
 export function rawPath(target: string): string {
-  return originForm(target).split(/[?#]/, 1).join();
+  const path = originForm(target);
+  const end = path.search(/[?#]/);
+  return end === -1 ? path : path.slice(0, end);
 }
 
 function originForm(target: string): string {
@@ -55,6 +61,7 @@ function originForm(target: string): string {
 }
 
 function decode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
