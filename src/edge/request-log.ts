@@ -1,8 +1,6 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { API_KEY_MARK } from '../logging/logger';
 import { rawPath } from './target';
-
-/** What every API key begins with. */
-const API_KEY_MARK = 'ask_';
 
 /** However often it was encoded; one at a time, so that a path which is not valid UTF-8 is looked at too. */
 const ENCODED_BYTE = /%(?:25)*([0-9a-f]{2})/gi;

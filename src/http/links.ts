@@ -24,18 +24,24 @@ export class Links {
   /**
    * Sets `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
    *
-   * @returns the page's items as JSON, which are the whole body; requests that share a page print it once
+   * @returns the page's items as JSON, which are the whole body
    */
   page(reply: FastifyReply, path: string, query: PageQuery, page: Page<unknown>): string {
+    page.answer ??= { body: printJson(reply, page.items), link: this.linkOf(path, query, page) };
+    const { body, link } = page.answer;
+    if (link !== undefined) reply.header('Link', link);
+    reply.type(JSON_TYPE);
+    return body;
+  }
+
+  private linkOf(path: string, query: PageQuery, { next }: Page<unknown>): string | undefined {
     const links = [];
     if (query.cursor !== undefined) links.push(`<${this.address(path, query)}>; rel="first"`);
-    if (page.next !== undefined) {
-      const cursor = encodeCursor(listName(path, query), page.next);
+    if (next !== undefined) {
+      const cursor = encodeCursor(listName(path, query), next);
       links.push(`<${this.address(path, query, cursor)}>; rel="next"`);
     }
-    if (links.length > 0) reply.header('Link', links.join(', '));
-    reply.type(JSON_TYPE);
-    return (page.printed ??= printJson(reply, page.items));
+    return links.length > 0 ? links.join(', ') : undefined;
   }
 
   private address(path: string, query: PageQuery, cursor?: string): string {

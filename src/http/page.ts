@@ -53,8 +53,16 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The id after which the next page begins; undefined on the last page. */
   readonly next: bigint | undefined;
-  /** The items as JSON, once a reply has printed them. */
-  printed?: string;
+  /** What the first reply with the page has made of it, for all that share it. */
+  answer?: PageAnswer;
+}
+
+/** A page as it is sent. */
+export interface PageAnswer {
+  /** The items as JSON. */
+  readonly body: string;
+  /** Where to go on (RFC 8288); undefined where the page is the only one. */
+  readonly link: string | undefined;
 }
 
 /**

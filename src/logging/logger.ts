@@ -4,8 +4,16 @@ import type { Config } from '../config/config';
 
 export type { Logger };
 
+/** What every API key begins with. */
+export const API_KEY_MARK = 'ask_';
+
 /** Anything that looks like an API key, wherever in a line it turns up: a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
+
+/** To look for its beginning alone takes half the time, and hardly any line has it. */
+function masked(line: string): string {
+  return line.includes(API_KEY_MARK) ? line.replaceAll(API_KEY, `${API_KEY_MARK}$1_…`) : line;
+}
 
 /** Nothing but what says where and why: an error of the database would bring the statement's parameters with it. */
 function describe(error: unknown): object {
@@ -27,7 +35,7 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream?: De
       base: null,
       redact: ['req.headers.authorization', 'headers.authorization'],
       serializers: { err: describe },
-      hooks: { streamWrite: (line) => line.replaceAll(API_KEY, 'ask_$1_…') },
+      hooks: { streamWrite: masked },
     },
     stream ?? (process.stdout.isTTY ? pretty({ sync: false }) : destination({ dest: 1, sync: false })),
   );
