@@ -1,9 +1,19 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
+import { getMetadataStorage, validateSync } from 'class-validator';
 import { validationFailed } from '../errors/http.errors';
 import { readersOf } from './from-text.decorator';
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** What is the same for all values of a class. */
+interface Shape {
+  /** Those with a validator; a class that is no DTO has none. */
+  readonly fields: readonly string[];
+  /** What is wrong where none of them is given. A list is mostly asked for without any. */
+  readonly problemsOfNothing: readonly string[];
+}
+
+const NO_DTO: Shape = { fields: [], problemsOfNothing: [] };
 
 /**
  * Makes the DTO that a handler asks for from a body or a query, of its declared fields only, or refuses with 400.
@@ -11,28 +21,28 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 @Injectable()
 export class ValidationPipe implements PipeTransform {
-  private readonly fields = new Map<Type, readonly string[]>();
+  private readonly shapes = new Map<Type, Shape>();
 
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
-    const fields = metatype ? this.fieldsOf(metatype) : [];
+    const { fields, problemsOfNothing } = metatype ? this.shapeOf(metatype) : NO_DTO;
     if (!metatype || fields.length === 0) return value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
     const known = pick(value, fields);
     const dto: object = new metatype();
     Object.assign(dto, type === 'query' ? read(known, dto) : known);
-    const errors = validateSync(dto);
-    if (errors.length > 0) throw validationFailed(errors.flatMap(problemsOf));
+    const problems = Object.keys(known).length === 0 ? problemsOfNothing : problemsOf(dto);
+    if (problems.length > 0) throw validationFailed(problems);
     return dto;
   }
 
-  /** The fields of a DTO class are those with a validator; other classes have none. */
-  private fieldsOf(type: Type): readonly string[] {
-    const known = this.fields.get(type);
+  private shapeOf(type: Type): Shape {
+    const known = this.shapes.get(type);
     if (known) return known;
     const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     const fields = [...new Set(metadata.map(({ propertyName }) => propertyName))];
-    this.fields.set(type, fields);
-    return fields;
+    const shape = { fields, problemsOfNothing: fields.length > 0 ? problemsOf(new type()) : [] };
+    this.shapes.set(type, shape);
+    return shape;
   }
 }
 
@@ -55,6 +65,6 @@ function pick(value: Fields, names: readonly string[]): Fields {
 }
 
 /** One problem a field: its validators often say the same in several ways. */
-function problemsOf({ constraints }: ValidationError): string[] {
-  return Object.values(constraints ?? {}).slice(0, 1);
+function problemsOf(dto: object): string[] {
+  return validateSync(dto).flatMap(({ constraints }) => Object.values(constraints ?? {}).slice(0, 1));
 }
