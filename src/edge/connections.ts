@@ -74,7 +74,7 @@ export class Connections {
   close(socket: Socket, last = ''): void {
     const isSlow = this.all.get(socket)?.isSlow === true;
     this.end(socket, { isSlow });
-    lingeringClose(socket, last, isSlow ? 0 : undefined);
+    lingeringClose(socket, last, { isSlow });
   }
 
   /** The request that is still arriving, answered or not. */
