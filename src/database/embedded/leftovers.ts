@@ -5,11 +5,18 @@ import { run } from './command';
 import { EmbeddedServerError } from './errors';
 import { readPostmasterFile } from './postmaster-file';
 import { processFacts, type ProcessFacts } from './process-facts';
+import { FAST_STOP_LIMIT_SECONDS } from './server-process';
 import type { ServerUser } from './server-user';
 import { answers } from './socket-directory';
 
-const STOP_LIMIT_SECONDS = 60;
+const IMMEDIATE_STOP_LIMIT_SECONDS = 10;
 const ORPHAN_LIMIT_MS = 10_000;
+
+/** Ways to stop a server (pg_ctl), and for how many seconds each is waited for. */
+const STOP_MODES = [
+  ['fast', FAST_STOP_LIMIT_SECONDS],
+  ['immediate', IMMEDIATE_STOP_LIMIT_SECONDS],
+] as const;
 
 /** How far the start that postmaster.pid states may lie from the process's own, in whole seconds of two clocks. */
 const CLOCK_TOLERANCE_MS = 2000;
@@ -56,19 +63,32 @@ function isServerOf(facts: ProcessFacts, cluster: string): boolean {
 }
 
 /** It is on its way out already when its service was killed a moment ago; a second request does no harm. */
-async function stopOrphan({ cluster, binaries, user }: Cluster, pid: number): Promise<void> {
-  const { output } = await run({
-    file: join(binaries.bin, 'pg_ctl'),
-    args: ['stop', '-D', cluster, '-m', 'fast', '-w', '-t', String(STOP_LIMIT_SECONDS)],
-    user,
-    environment: binaries.environment,
-    limitSeconds: STOP_LIMIT_SECONDS + 10,
-  });
-  const facts = processFacts(pid);
-  if (facts === undefined || !isServerOf(facts, cluster)) return;
+async function stopOrphan(target: Cluster, pid: number): Promise<void> {
+  const { cluster } = target;
+  let output = '';
+  for (const [mode, limitSeconds] of STOP_MODES) {
+    output = await requestStop(target, mode, limitSeconds);
+    const facts = processFacts(pid);
+    if (facts === undefined || !isServerOf(facts, cluster)) return;
+  }
   throw new EmbeddedServerError(
     `The PostgreSQL of an earlier run (process ${pid}, ${cluster}) does not stop (${output.trim().split('\n').at(-1) ?? ''}): end that process and start again.`,
   );
+}
+
+async function requestStop(
+  { cluster, binaries, user }: Cluster,
+  mode: string,
+  limitSeconds: number,
+): Promise<string> {
+  const { output } = await run({
+    file: join(binaries.bin, 'pg_ctl'),
+    args: ['stop', '-D', cluster, '-m', mode, '-w', '-t', String(limitSeconds)],
+    user,
+    environment: binaries.environment,
+    limitSeconds: limitSeconds + 10,
+  });
+  return output;
 }
 
 function unclear(cluster: string, pid: number, command: string): EmbeddedServerError {

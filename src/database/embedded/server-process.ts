@@ -8,6 +8,11 @@ import { openLog, readLog } from './server-log';
 import type { ServerUser } from './server-user';
 
 const READY_POLL_MS = 5;
+/**
+ * How long a fast shutdown may take before an immediate one, from which the next start recovers, is asked for. A server
+ * that is told to stop while it recovers from a crash may never come to it.
+ */
+export const FAST_STOP_LIMIT_SECONDS = 30;
 /** How long a server that did not become ready may take to end. */
 const ABANDON_LIMIT_MS = 30_000;
 
@@ -15,12 +20,15 @@ const ABANDON_LIMIT_MS = 30_000;
  * Runs the server below a shell whose standard input is our pipe. When we close it, or end in whatever way, the
  * shell's `read` returns and it asks the server for a fast shutdown. Signals meant for the terminal's or the unit's
  * whole group leave the shell alone; the server sets handlers of its own, and until it has, the request is lost: so
- * it is repeated. Only the reader holds the pipe.
+ * it is repeated, and after a while it becomes that for an immediate one. Only the reader holds the pipe.
  */
 const WATCHDOG = `trap '' HUP INT TERM
 exec 3<&0
 "$@" </dev/null 3<&- & server=$!
-(read -r line <&3; while kill -INT "$server"; do sleep 1; done) >/dev/null 2>&1 & reader=$!
+(read -r line <&3; asked=0
+while kill -INT "$server"; do
+  sleep 1; asked=$((asked + 1)); [ "$asked" -lt ${FAST_STOP_LIMIT_SECONDS} ] || kill -QUIT "$server"
+done) >/dev/null 2>&1 & reader=$!
 exec 3<&- </dev/null
 wait "$server"; code=$?
 exec >/dev/null 2>&1

@@ -4,7 +4,7 @@ import type { Binaries } from './binaries';
 import { clusterOf } from './cluster';
 import { diskFull, EmbeddedServerError } from './errors';
 import { settleLeftovers } from './leftovers';
-import { launch, type ServerProcess } from './server-process';
+import { FAST_STOP_LIMIT_SECONDS, launch, type ServerProcess } from './server-process';
 import type { ServerUser } from './server-user';
 import { PORT } from './socket-directory';
 
@@ -12,7 +12,6 @@ import { PORT } from './socket-directory';
 const READY_LIMIT_SECONDS = 180;
 /** How long we wait for processes of a server that was killed to let go of its files. */
 const LEFTOVER_LIMIT_MS = 20_000;
-const FAST_STOP_LIMIT_MS = 60_000;
 const IMMEDIATE_STOP_LIMIT_MS = 10_000;
 
 export interface ServerPlan {
@@ -49,7 +48,7 @@ export async function stopServer(server: ServerProcess): Promise<void> {
   server.requestStop();
   // The reader of our pipe may have been killed; asked twice, the server does the same.
   signal(server, 'SIGINT');
-  if (await endsWithin(server, FAST_STOP_LIMIT_MS)) return;
+  if (await endsWithin(server, FAST_STOP_LIMIT_SECONDS * 1_000)) return;
   signal(server, 'SIGQUIT');
   if (await endsWithin(server, IMMEDIATE_STOP_LIMIT_MS)) return;
   throw new EmbeddedServerError(`PostgreSQL (process ${server.pid}) does not stop: end that process.`);
