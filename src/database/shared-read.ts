@@ -4,13 +4,16 @@ interface Reading<T> {
   next: Promise<T> | undefined;
 }
 
-/** A query that takes longer holds up nobody else: the next one begins beside it. */
-const LONGEST_WAIT_MS = 50;
+/**
+ * A query that takes longer holds up nobody else: the next one begins beside it. No statement takes longer than six of
+ * these, so one page cannot take all connections of a pool, however slow the database is.
+ */
+const LONGEST_WAIT_MS = 1_000;
 
 /**
  * Lets requests that want the same share one query: not the one that runs, which may have missed what was written
  * before they came, but the next. So nobody gets a state older than the own request, and however many ask, one query
- * runs at a time. A failure is that of all who share it.
+ * runs at a time, unless one is slow. A failure is that of all who share it.
  */
 export class SharedRead<T> {
   /**
@@ -31,13 +34,14 @@ export class SharedRead<T> {
   }
 
   private begin(name: string, query: () => Promise<T>): Promise<T> {
-    const reading: Reading<T> = { result: query(), next: undefined };
+    const result = new Promise<T>((resolve) => resolve(query()));
+    const reading: Reading<T> = { result, next: undefined };
     this.readings[name] = reading;
     const end = (): void => {
       if (this.readings[name] === reading) delete this.readings[name];
     };
-    reading.result.then(end, end);
-    return reading.result;
+    result.then(end, end);
+    return result;
   }
 
   private follow({ result }: Reading<T>, name: string, query: () => Promise<T>): Promise<T> {

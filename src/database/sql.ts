@@ -84,8 +84,8 @@ export class Sql {
       client.release();
       return rows;
     } catch (error) {
+      client.release(true);
       if (!(error instanceof Error)) throw error;
-      client.release(error);
       const failure = new QueryFailedError(statement.text, [...parameters], error);
       throw !READS.test(statement.text) && isAnswerLost(failure) ? new OutcomeUnknownError(failure) : failure;
     }

@@ -18,12 +18,13 @@ export class ApiError extends Error {
     /** What the client can mend. */
     { message, headers = {} }: { readonly message?: string; readonly headers?: ErrorHeaders } = {},
   ) {
+    const { message: usual, status } = ERROR_CODES[code];
     // A refusal is no surprise: where it was made is nobody's question, and to find out takes longer than the answer.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(message ?? ERROR_CODES[code].message);
+    super(message ?? usual);
     Error.stackTraceLimit = stackTraceLimit;
-    this.status = ERROR_CODES[code].status;
+    this.status = status;
     this.headers = headers;
   }
 }
