@@ -18,6 +18,7 @@ const SENTENCES: Readonly<Record<string, (place: UrlPlace) => string>> = {
   '3D000': (place) => `The database named in ${place} does not exist: create it, or name another.`,
   '25006': (place) =>
     `The database in ${place} takes no changes: name the primary server, or make it writable.`,
+  '53100': () => 'The disk of the database is full: make room on it, and try again.',
   '26000': unpooled,
   '42P05': unpooled,
   '3F000': (place) =>

@@ -56,9 +56,11 @@ export function wholeNumber(text: string): number {
   return number;
 }
 
-/** Any text will do, but one that was given. */
+/** Any text will do that was given and can be shown again. */
 export function randomSeed(text: string): string {
-  if (text === '') throw new InvalidArgumentError('Give a text, such as 42.');
+  if (text === '' || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError('Give a text without control characters, such as 42.');
+  }
   return text;
 }
 

@@ -35,6 +35,7 @@ async function fill({
     }
     const seconds = (performance.now() - startedAt) / 1_000;
     const rate = Math.round(pets / seconds);
-    printLine(`Added ${pets} animals in ${seconds.toFixed(1)} s, ${rate} a second (--random-seed ${seed}).`);
+    const animals = pets === 1 ? '1 animal' : `${pets} animals`;
+    printLine(`Added ${animals} in ${seconds.toFixed(1)} s, ${rate} a second (--random-seed ${seed}).`);
   });
 }
