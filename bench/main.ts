@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { compare } from './compare';
 import { measureGrowth } from './growth/growth';
-import { type Options, readOptions, USAGE } from './options';
+import { interruption } from './interruption';
+import { type Options, readOptions, USAGE, UsageError } from './options';
 import { keepResults, machine } from './results';
 import { comparisonTable, type Table, toMarkdown } from './table';
 
@@ -14,11 +15,14 @@ async function main(): Promise<void> {
   const args = process.argv.slice(FIRST_ARGUMENT);
   if (args.includes('--help')) return print(USAGE);
   const options = readOptions(args);
-  if (spawnSync('wrk', ['-v']).error) throw new Error('wrk is not installed: apt-get install wrk.');
+  if (spawnSync('wrk', ['-v']).error) throw new UsageError('wrk is not installed: apt-get install wrk.');
   const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
   for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
-  for (const file of keepResults([options.command, ...options.parts].join('-'), { options, ...data }, tables))
-    print(`\nKept in ${file}`);
+  for (const file of keepResults(nameOf(options), { options, ...data }, tables)) print(`\nKept in ${file}`);
+}
+
+function nameOf({ command, parts }: Options): string {
+  return command === 'growth' ? [command, ...parts].join('-') : command;
 }
 
 async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
@@ -34,6 +38,8 @@ async function growth(options: Options): Promise<{ data: object; tables: Table[]
 }
 
 main().catch((error: unknown) => {
-  say(error instanceof Error ? `${error.message}\n\n${USAGE}` : String(error));
+  if (interruption.aborted) say('Interrupted.');
+  else if (error instanceof UsageError) say(`${error.message}\n\n${USAGE}`);
+  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.exitCode = 1;
 });

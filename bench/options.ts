@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { PART_NAMES, type PartName } from './growth/growth';
 import { isLoadName, type LoadName, loads } from './loads';
 import { SERVER_NAMES, type ServerName, USUAL_SERVERS } from './servers';
 
@@ -11,8 +12,8 @@ export interface Options {
   readonly pets: number;
   readonly only: readonly LoadName[];
   readonly servers: readonly ServerName[];
-  /** Parts of the growth measurement; empty for all. */
-  readonly parts: readonly string[];
+  /** Parts of the growth measurement. */
+  readonly parts: readonly PartName[];
   /** Requests of the memory measurement. */
   readonly requests: number;
   /** A folder for CPU profiles of the servers; undefined for none. */
@@ -26,30 +27,42 @@ npm run bench -- growth [options]    how it grows
   --only ${Object.keys(loads).join(',')}
   --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
-  growth: --parts depth,keys,memory,start  --requests 2000000
+  growth: --parts ${PART_NAMES.join(',')}  --requests 2000000
 `;
+
+/** The command line cannot be understood; its message says why. */
+export class UsageError extends Error {}
 
 const DEFAULTS = { rounds: '7', seconds: '2', connections: '32', pets: '1000000', requests: '2000000' };
 
-/** @throws Error with a sentence where the command line cannot be understood */
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        rounds: { type: 'string', default: DEFAULTS.rounds },
+        seconds: { type: 'string', default: DEFAULTS.seconds },
+        connections: { type: 'string', default: DEFAULTS.connections },
+        pets: { type: 'string', default: DEFAULTS.pets },
+        requests: { type: 'string', default: DEFAULTS.requests },
+        only: { type: 'string', default: Object.keys(loads).join(',') },
+        servers: { type: 'string', default: USUAL_SERVERS.join(',') },
+        parts: { type: 'string', default: PART_NAMES.join(',') },
+        profile: { type: 'string' },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** @throws UsageError with a sentence where the command line cannot be understood */
 export function readOptions(args: readonly string[]): Options {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      rounds: { type: 'string', default: DEFAULTS.rounds },
-      seconds: { type: 'string', default: DEFAULTS.seconds },
-      connections: { type: 'string', default: DEFAULTS.connections },
-      pets: { type: 'string', default: DEFAULTS.pets },
-      requests: { type: 'string', default: DEFAULTS.requests },
-      only: { type: 'string', default: Object.keys(loads).join(',') },
-      servers: { type: 'string', default: USUAL_SERVERS.join(',') },
-      parts: { type: 'string', default: '' },
-      profile: { type: 'string' },
-    },
-  });
+  const { values, positionals } = parse(args);
   const [command = 'compare'] = positionals;
-  if (command !== 'compare' && command !== 'growth') throw new Error(`There is no measurement "${command}".`);
+  if (command !== 'compare' && command !== 'growth')
+    throw new UsageError(`There is no measurement "${command}".`);
   return {
     command,
     rounds: wholeNumber('rounds', values.rounds),
@@ -59,19 +72,19 @@ export function readOptions(args: readonly string[]): Options {
     requests: wholeNumber('requests', values.requests),
     only: listOf('--only', values.only, isLoadName),
     servers: listOf('--servers', values.servers, (name) => SERVER_NAMES.some((each) => each === name)),
-    parts: values.parts.split(',').filter((part) => part !== ''),
+    parts: listOf('--parts', values.parts, (name) => PART_NAMES.some((each) => each === name)),
     profile: values.profile,
   };
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`--${name} must be a whole number from 1 on.`);
+  if (!/^[1-9]\d*$/.test(text)) throw new UsageError(`--${name} must be a whole number from 1 on.`);
   return Number(text);
 }
 
 function listOf<T extends string>(option: string, text: string, isKnown: (name: string) => boolean): T[] {
   const names = text.split(',');
   const unknown = names.find((name) => !isKnown(name));
-  if (unknown !== undefined) throw new Error(`${option}: there is no "${unknown}".`);
+  if (unknown !== undefined) throw new UsageError(`${option}: there is no "${unknown}".`);
   return names as T[];
 }

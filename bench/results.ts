@@ -21,7 +21,8 @@ export function machine() {
 /** Keeps a measurement as JSON, every run of it, and its tables as pictures. @returns the names of the files */
 export function keepResults(name: string, data: object, tables: readonly Table[]): string[] {
   mkdirSync(FOLDER, { recursive: true });
-  const stem = `${new Date().toISOString().slice(0, 10)}-${name}`;
+  // To the minute: a shorter run of the same day must not take the place of a longer one.
+  const stem = `${new Date().toISOString().slice(0, 16).replace(':', '')}-${name}`;
   const json = join(FOLDER, `${stem}.json`);
   writeFileSync(
     json,

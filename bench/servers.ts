@@ -4,19 +4,25 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../test/support/free-port';
+import { interruption } from './interruption';
 import { handwrittenList, type ListAddress, serviceList, textbookList } from './requests';
 
 const ROOT = join(__dirname, '..');
 const LONGEST_START_MS = 60_000;
 const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
+/** What the service sets for itself (src/config/v8-flags.ts), so that the baselines have it too. */
+const V8_FLAGS = ['--no-allocation-site-pretenuring'];
 
 /** How each server is started, and how it wants a page asked for. */
 export const SERVERS = {
   service: { args: [join(ROOT, 'dist', 'main.js')], list: serviceList },
-  handwritten: { args: [...TYPESCRIPT, join(__dirname, 'handwritten.ts')], list: handwrittenList },
+  handwritten: {
+    args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')],
+    list: handwrittenList,
+  },
   /** An earlier build of the service, in a folder beside `dist`, for what a change brought. */
   previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
-  textbook: { args: [...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
+  textbook: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
 } as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
 
 export type ServerName = keyof typeof SERVERS;
@@ -28,8 +34,6 @@ const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 /** A server under measurement, in a process of its own. */
 export interface Server {
@@ -55,6 +59,8 @@ export async function startServer(
       HOME: process.env['HOME'],
       NODE_ENV: 'production',
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000000',
+      // The baselines know no bans, which are quicker than the limit itself.
+      RATE_LIMIT_BAN_AFTER: '0',
       PORT: String(port),
       ...environment,
     },
@@ -66,7 +72,7 @@ export async function startServer(
     if (child.exitCode !== null || performance.now() - startedAt > LONGEST_START_MS) {
       throw new Error(`${name} did not start`);
     }
-    await sleep(5);
+    await sleep(5, undefined, { signal: interruption });
   }
   return {
     pid: child.pid ?? 0,

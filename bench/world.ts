@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
-import { startEmbedded } from '../src/database/embedded';
+import { type EmbeddedServer, startEmbedded } from '../src/database/embedded';
+import { interruption } from './interruption';
 
 const execute = promisify(execFile);
 const CLI = join(__dirname, '..', 'dist', 'cli', 'main.js');
@@ -24,13 +25,21 @@ export interface World {
 }
 
 export async function createWorld(): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
-  const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-data-'));
-  const postgres = await startEmbedded({
-    dataDir,
-    dataDirIsExplicit: true,
-    binDir: undefined,
-  });
+  const folders = ['animal-store-bench-', 'animal-store-bench-data-'].map((name) =>
+    mkdtempSync(join(tmpdir(), name)),
+  );
+  const [folder = '', dataDir = ''] = folders;
+  const removeFolders = (): void => folders.forEach((each) => rmSync(each, { recursive: true, force: true }));
+  try {
+    const postgres = await startEmbedded({ dataDir, dataDirIsExplicit: true, binDir: undefined });
+    return await worldOf(postgres, folder, removeFolders);
+  } catch (error) {
+    removeFolders();
+    throw error;
+  }
+}
+
+async function worldOf(postgres: EmbeddedServer, folder: string, removeFolders: () => void): Promise<World> {
   const client = new Client({ connectionString: postgres.url() });
   client.on('error', () => undefined);
   await client.connect();
@@ -48,7 +57,7 @@ export async function createWorld(): Promise<World> {
     stop: async () => {
       await client.end();
       await postgres.stop();
-      for (const each of [folder, dataDir]) rmSync(each, { recursive: true, force: true });
+      removeFolders();
     },
   };
 }
@@ -56,7 +65,7 @@ export async function createWorld(): Promise<World> {
 /** Runs a command of the built service's command line. @returns what it printed */
 export async function runCli(databaseUrl: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, DATABASE_URL: databaseUrl };
-  const { stdout } = await execute(process.execPath, [CLI, ...args], { env });
+  const { stdout } = await execute(process.execPath, [CLI, ...args], { env, signal: interruption });
   return stdout.trim();
 }
 

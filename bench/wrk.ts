@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { interruption } from './interruption';
 import type { BenchRequest } from './requests';
 
 const execute = promisify(execFile);
@@ -51,7 +52,9 @@ export function writeRequests(file: string, requests: readonly BenchRequest[]): 
 export async function runWrk({ url, file, connections, seconds, isRefused }: Run): Promise<Observation> {
   const seed = String(Math.floor(Math.random() * 1e6));
   const how = `--threads 1 --connections ${connections} --duration ${seconds}s --timeout ${TIMEOUT_SECONDS}s`;
-  const { stdout } = await execute('wrk', [...how.split(' '), '--script', REPLAY, url, '--', file, seed]);
+  const { stdout } = await execute('wrk', [...how.split(' '), '--script', REPLAY, url, '--', file, seed], {
+    signal: interruption,
+  });
   const report = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Report;
   const expected = isRefused ? report.requests : 0;
   if (report.requests === 0 || report.broken > 0 || report.refused !== expected) {

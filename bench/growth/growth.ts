@@ -10,24 +10,22 @@ export type Say = (line: string) => void;
 
 type Part = (world: World, options: Options, say: Say) => Promise<Table>;
 
-const PARTS: Readonly<Record<string, Part>> = {
+const PARTS = {
   depth: measureDepth,
   keys: measureKeys,
   memory: measureMemory,
   start: measureStart,
-};
+} as const satisfies Readonly<Record<string, Part>>;
+
+export type PartName = keyof typeof PARTS;
+export const PART_NAMES = Object.keys(PARTS) as PartName[];
 
 /** What becomes of the service as data, clients and time grow. */
 export async function measureGrowth(options: Options, say: Say): Promise<Table[]> {
-  const names = options.parts.length > 0 ? options.parts : Object.keys(PARTS);
   const tables: Table[] = [];
   const world = await createWorld();
   try {
-    for (const name of names) {
-      const part = PARTS[name];
-      if (!part) throw new Error(`There is no part "${name}".`);
-      tables.push(await part(world, options, say));
-    }
+    for (const name of options.parts) tables.push(await PARTS[name](world, options, say));
   } finally {
     await world.stop();
   }

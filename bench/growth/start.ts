@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { interruption } from '../interruption';
 import type { Options } from '../options';
 import { memoryMiB } from '../process-facts';
 import { startServer } from '../servers';
@@ -12,25 +13,29 @@ import type { Say } from './growth';
 
 const IDLE_MS = 3_000;
 
+interface Start {
+  readonly milliseconds: number;
+  readonly restingMiB: number;
+}
+
 /** `start:prod` with the embedded server whose files are there already: from node's start to the first answer. */
 export async function measureStart(_world: World, { rounds }: Options, say: Say): Promise<Table> {
   const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-start-'));
-  const milliseconds: number[] = [];
-  const idle: number[] = [];
-  // The first one creates the files.
-  for (let round = 0; round <= rounds; round += 1) {
-    const startedAt = performance.now();
-    const server = await startServer('service', { DATA_DIR: dataDir });
-    const answer = await fetch(`${server.url}/readyz`);
-    await answer.arrayBuffer();
-    if (round > 0) milliseconds.push(performance.now() - startedAt);
-    await sleep(IDLE_MS);
-    idle.push(memoryMiB(server.pid).now);
-    await server.stop();
-    say(`start ${round}/${rounds}: ${(milliseconds.at(-1) ?? 0).toFixed(0)} ms`);
+  const starts: Start[] = [];
+  try {
+    // The first one creates the files.
+    for (let round = 0; round <= rounds; round += 1) {
+      const start = await startAndRest(dataDir);
+      if (round > 0) starts.push(start);
+      say(`start ${round}/${rounds}: ${start.milliseconds.toFixed(0)} ms`);
+    }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
   }
-  rmSync(dataDir, { recursive: true, force: true });
-  const [start, memory] = [quartilesOf(milliseconds), quartilesOf(idle)];
+  const [start, memory] = [
+    quartilesOf(starts.map(({ milliseconds }) => milliseconds)),
+    quartilesOf(starts.map(({ restingMiB }) => restingMiB)),
+  ];
   return {
     title: `start:prod on a warm folder, ${rounds} times: until /readyz answered 200, and memory at rest`,
     headings: ['', 'measure', 'lower quartile', 'median', 'upper quartile'],
@@ -39,4 +44,18 @@ export async function measureStart(_world: World, { rounds }: Options, say: Say)
       ['idle', 'MiB', memory.low.toFixed(0), memory.median.toFixed(0), memory.high.toFixed(0)],
     ],
   };
+}
+
+async function startAndRest(dataDir: string): Promise<Start> {
+  const startedAt = performance.now();
+  const server = await startServer('service', { DATA_DIR: dataDir });
+  try {
+    const answer = await fetch(`${server.url}/readyz`);
+    await answer.arrayBuffer();
+    const milliseconds = performance.now() - startedAt;
+    await sleep(IDLE_MS, undefined, { signal: interruption });
+    return { milliseconds, restingMiB: memoryMiB(server.pid).now };
+  } finally {
+    await server.stop();
+  }
 }
