@@ -12,7 +12,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   database: ['config'],
   errors: ['database'],
   http: ['config', 'errors'],
-  edge: ['errors', 'http'],
+  edge: ['errors', 'http', 'logging'],
   'runtime.module': ['clock', 'config'],
   // Features: each through its door.
   auth: ['clock', 'config', 'database', 'edge', 'errors', 'http'],
