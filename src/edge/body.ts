@@ -26,7 +26,7 @@ export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): voi
   fastify.addHook('preParsing', (request, _reply, payload, done) => {
     // Fastify would refuse an odd Content-Type before anyone looks whether there is a body.
     request.contentType = request.headers['content-type'];
-    delete request.headers['content-type'];
+    request.headers['content-type'] = undefined;
     done(null, payload);
   });
   fastify.addContentTypeParser('*', (request: FastifyRequest, stream: Readable) =>

@@ -20,8 +20,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
   if (text.startsWith(BYTE_ORDER_MARK)) throw malformedJson('it begins with a byte-order mark');
-  if (isDeeperThan(text, DEPTH_LIMIT)) throw malformedJson(`it is nested deeper than ${DEPTH_LIMIT} levels`);
+  const { isTooDeep, members } = survey(text);
+  if (isTooDeep) throw malformedJson(`it is nested deeper than ${DEPTH_LIMIT} levels`);
   const value = parseText(text);
+  // As many members as names: none of them twice.
+  if (members === countNames(value)) return value;
   const position = findContradiction(text);
   if (position === undefined) return value;
   throw malformedJson(`two members of one object have the same name and different values ${place(position)}`);
@@ -58,20 +61,32 @@ function parseNumber(digits: string): bigint | number {
   return integralValue(digits) ?? Number(digits);
 }
 
-/** Counts brackets outside strings; up to the place where a text stops being JSON it sees what the parser would. */
-function isDeeperThan(text: string, limit: number): boolean {
+/**
+ * Counts brackets and members outside strings; up to the place where a text stops being JSON it sees what the parser
+ * would.
+ */
+function survey(text: string): { readonly isTooDeep: boolean; readonly members: number } {
   let depth = 0;
+  let members = 0;
   let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
+  for (let at = 0; at < text.length && depth <= DEPTH_LIMIT; at += 1) {
     const char = text[at];
     if (inString) {
       if (char === '\\') at += 1;
       else if (char === '"') inString = false;
     } else if (char === '"') inString = true;
-    else if (char === '[' || char === '{') {
-      depth += 1;
-      if (depth > limit) return true;
-    } else if (char === ']' || char === '}') depth -= 1;
+    else if (char === ':') members += 1;
+    else if (char === '[' || char === '{') depth += 1;
+    else if (char === ']' || char === '}') depth -= 1;
   }
-  return false;
+  return { isTooDeep: depth > DEPTH_LIMIT, members };
+}
+
+/** The names of all objects in a value, however deep. */
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const items = Object.values(value);
+  let names = Array.isArray(value) ? 0 : items.length;
+  for (const item of items) names += countNames(item);
+  return names;
 }

@@ -36,7 +36,8 @@ export function ApiPetName(): PropertyDecorator {
 }
 
 function isPetName(value: unknown): boolean {
-  // A code point is one or two UTF-16 units, so anything longer need not be counted.
+  // A code point is one or two UTF-16 units, so what is much shorter or longer need not be counted.
   if (typeof value !== 'string' || value.length > 2 * MAX_LENGTH) return false;
-  return Array.from(value).length <= MAX_LENGTH && value.isWellFormed() && ACCEPTABLE.test(value);
+  const isShort = value.length <= MAX_LENGTH || Array.from(value).length <= MAX_LENGTH;
+  return isShort && value.isWellFormed() && ACCEPTABLE.test(value);
 }
