@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { compare } from './compare';
-import { measureGrowth } from './growth/growth';
+import { measureGrowth, PART_NAMES } from './growth/growth';
 import { interruption } from './interruption';
 import { type Options, readOptions, USAGE, UsageError } from './options';
 import { keepResults, machine } from './results';
@@ -22,7 +22,8 @@ async function main(): Promise<void> {
 }
 
 function nameOf({ command, parts }: Options): string {
-  return command === 'growth' ? [command, ...parts].join('-') : command;
+  const isPart = command === 'growth' && parts.length < PART_NAMES.length;
+  return isPart ? [command, ...parts].join('-') : command;
 }
 
 async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
