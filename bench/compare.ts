@@ -4,7 +4,7 @@ import type { Options } from './options';
 import { cpuSeconds, memoryMiB } from './process-facts';
 import { SERVERS, type Server, type ServerName, startServer } from './servers';
 import { createKey, createWorld, seedPets, UNLIMITED, type World } from './world';
-import { type Observation, runWrk, writeRequests } from './wrk';
+import { type Observation, runLoad, writeRequests } from './load-generator';
 
 /** One run of one load against one server. */
 export interface Measurement extends Observation {
@@ -100,7 +100,7 @@ async function measureLoad(
     const [serverBefore, postgresBefore] = [cpuSeconds(pid), cpuSeconds(world.postmaster)];
     const isRefused = load.status >= 400;
     const { connections } = options;
-    const seen = await runWrk({ url, file: files.get(server)!, connections, seconds, isRefused });
+    const seen = await runLoad({ url, file: files.get(server)!, connections, seconds, isRefused });
     const thousands = seen.requests / 1_000;
     return {
       ...seen,

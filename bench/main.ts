@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { compare } from './compare';
 import { measureGrowth, PART_NAMES } from './growth/growth';
 import { interruption } from './interruption';
+import { generator } from './load-generator';
 import { type Options, readOptions, USAGE, UsageError } from './options';
 import { keepResults, machine } from './results';
 import { comparisonTable, type Table, toMarkdown } from './table';
@@ -15,7 +15,10 @@ async function main(): Promise<void> {
   const args = process.argv.slice(FIRST_ARGUMENT);
   if (args.includes('--help')) return print(USAGE);
   const options = readOptions(args);
-  if (spawnSync('wrk', ['-v']).error) throw new UsageError('wrk is not installed: apt-get install wrk.');
+  if (generator === 'autocannon')
+    say(
+      'Load comes from autocannon, which takes a processor for itself: with wrk (apt-get install wrk) figures are higher.',
+    );
   const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
   for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
   for (const file of keepResults(nameOf(options), { options, ...data }, tables)) print(`\nKept in ${file}`);
@@ -29,7 +32,7 @@ function nameOf({ command, parts }: Options): string {
 async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
   const result = await compare(options, say);
   const { processors, model, node } = machine();
-  const title = `${options.connections} connections, ${options.pets} animals, medians of ${options.rounds} rounds of ${options.seconds} s; ${processors} × ${model}, Node ${node}`;
+  const title = `${options.connections} connections, ${options.pets} animals, medians of ${options.rounds} rounds of ${options.seconds} s; ${processors} × ${model}, Node ${node}, load from ${generator}`;
   return { data: result, tables: [comparisonTable(title, result)] };
 }
 

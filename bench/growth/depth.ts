@@ -6,7 +6,7 @@ import { type Server, startServer } from '../servers';
 import { medianOf } from '../statistics';
 import type { Table } from '../table';
 import { createKey, seedPets, UNLIMITED, type World } from '../world';
-import { runWrk, writeRequests } from '../wrk';
+import { runLoad, writeRequests } from '../load-generator';
 import type { Say } from './growth';
 
 const SIZES = [1_000, 100_000, 5_000_000];
@@ -69,7 +69,7 @@ async function placesOf(world: World, url: string, size: number, server: Server)
 }
 
 async function timeOf({ server: { url }, file }: Place, seconds: number): Promise<number> {
-  const { perSecond } = await runWrk({ url, file, connections: 1, seconds, isRefused: false });
+  const { perSecond } = await runLoad({ url, file, connections: 1, seconds, isRefused: false });
   return 1_000 / perSecond;
 }
 

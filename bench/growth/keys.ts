@@ -8,7 +8,7 @@ import { startServer } from '../servers';
 import { medianOf } from '../statistics';
 import type { Table } from '../table';
 import { runCli, seedPets, UNLIMITED, type World } from '../world';
-import { runWrk, writeRequests } from '../wrk';
+import { runLoad, writeRequests } from '../load-generator';
 import type { Say } from './growth';
 
 const ACTIVE = [10, 100, 1_000, 10_000, 100_000];
@@ -42,10 +42,10 @@ export async function measureKeys(world: World, options: Options, say: Say): Pro
     const perSecond: number[] = [];
     const cpu: number[] = [];
     const run = { url: server.url, file, connections: options.connections, isRefused: false };
-    await runWrk({ ...run, seconds: WARM_UP_SECONDS });
+    await runLoad({ ...run, seconds: WARM_UP_SECONDS });
     for (let round = 0; round < options.rounds; round += 1) {
       const before = cpuSeconds(server.pid);
-      const seen = await runWrk({ ...run, seconds: options.seconds });
+      const seen = await runLoad({ ...run, seconds: options.seconds });
       perSecond.push(seen.perSecond);
       cpu.push((cpuSeconds(server.pid) - before) / (seen.requests / 1_000));
     }

@@ -7,7 +7,7 @@ import { startServer } from '../servers';
 import { slopeOf } from '../statistics';
 import type { Table } from '../table';
 import { createKey, seedPets, UNLIMITED, type World } from '../world';
-import { runWrk, writeRequests } from '../wrk';
+import { runLoad, writeRequests } from '../load-generator';
 import type { Say } from './growth';
 
 const PETS = 100_000;
@@ -30,7 +30,7 @@ export async function measureMemory(world: World, options: Options, say: Say): P
   while (sent < options.requests) {
     const { connections } = options;
     const run = { url: server.url, file, connections, seconds: SAMPLE_SECONDS, isRefused: false };
-    sent += (await runWrk(run)).requests;
+    sent += (await runLoad(run)).requests;
     const { now } = memoryMiB(server.pid);
     samples.push([sent, now]);
     say(`${sent} requests: ${now.toFixed(0)} MiB`);

@@ -1,0 +1,6 @@
+// autocannon calls this in its worker for each connection: not all of them ask for the same at once.
+module.exports = (client) => {
+  const { requests } = client.opts;
+  const at = Math.floor(Math.random() * requests.length);
+  client.setRequests([...requests.slice(at), ...requests.slice(0, at)]);
+};
