@@ -65,4 +65,18 @@ describe('reads that share a query', () => {
     begun[2]?.end();
     expect(await third).toBe(2);
   });
+
+  it('fail where the query throws at once, and leave nobody waiting', async () => {
+    const { begun, query } = queries();
+    const shared = new SharedRead<number>();
+    const broken = (): never => {
+      throw new Error('at once');
+    };
+    const first = shared.read('page', query);
+    const waiting = [shared.read('page', broken), shared.read('page', broken)];
+    begun[0]?.end();
+    expect(await first).toBe(0);
+    for (const each of waiting) await expect(each).rejects.toThrow('at once');
+    await expect(shared.read('page', broken)).rejects.toThrow('at once');
+  });
 });
