@@ -188,7 +188,7 @@ describe('a POST without an Idempotency-Key', () => {
     await app.post('/v1/pets', aNewPet());
     const query = jest.spyOn(Client.prototype, 'query');
     await app.post('/v1/pets', aNewPet());
-    const asked = query.mock.calls.map(([what]: any[]) => String(what.name ?? what));
+    const asked = query.mock.calls.map(([what]: any[]) => String(what.name ?? what.text ?? what));
     query.mockRestore();
     // What the background asks meanwhile is of the limit and the keys.
     expect(asked.filter((text) => !/rate_limit|api_key/.test(text))).toEqual([
