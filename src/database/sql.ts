@@ -85,7 +85,7 @@ export class Sql {
       return rows;
     } catch (error) {
       client.release(true);
-      if (!(error instanceof Error)) throw error;
+      if (!isError(error)) throw error;
       const failure = new QueryFailedError(statement.text, [...parameters], error);
       throw !READS.test(statement.text) && isAnswerLost(failure) ? new OutcomeUnknownError(failure) : failure;
     }
@@ -100,6 +100,11 @@ export class Sql {
 function poolOf({ dataSource: { driver } }: EntityManager): Pool {
   if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
   return driver.master;
+}
+
+/** Not `instanceof`: in jest's sandbox `Error` is another class than the one of a socket's errors. */
+function isError(error: unknown): error is Error {
+  return typeof error === 'object' && error !== null && 'message' in error;
 }
 
 function isChanged<Row>(result: Row[] | Changed<Row>): result is Changed<Row> {
