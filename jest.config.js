@@ -7,7 +7,7 @@ const shared = {
   modulePathIgnorePatterns: ['<rootDir>/test/interop/'],
   transform: { '^.+\\.[tj]s$': '@swc/jest' },
   // ESM-only packages that jest must compile: it cannot load them through require() on Node 20.
-  transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|content-disposition)/)'],
+  transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie)/)'],
 };
 
 const withServer = {

@@ -29,6 +29,7 @@ import { createDocument } from './openapi/document';
 import { serveFrontPage } from './openapi/front-page';
 import { addResponseSchemas } from './openapi/response-schemas';
 import { serveDocument } from './openapi/serve-document';
+import { serveSwaggerUi } from './openapi/swagger-ui';
 import { RateLimitGuard, RateLimitStore } from './rate-limit';
 
 /** The whole application, ready to listen; its database must be migrated. */
@@ -62,8 +63,11 @@ export async function createApp(
   await app.init();
   const document = createDocument(app, config);
   addResponseSchemas(fastify, document);
-  serveDocument(app, document);
-  serveFrontPage(fastify, config);
+  serveDocument(fastify, document);
+  if (config.docsEnabled) {
+    serveFrontPage(fastify, config);
+    serveSwaggerUi(fastify, document);
+  }
   refuseOtherMethods();
   return app;
 }

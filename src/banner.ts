@@ -33,7 +33,7 @@ export function printBanner(
   const lines = [
     '',
     `Animal Store listens on ${url} (${config.deployment}).`,
-    `  Swagger UI   ${url}/docs`,
+    ...(config.docsEnabled ? [`  Swagger UI   ${url}/docs`] : []),
     `  OpenAPI      ${url}/openapi.json  ${url}/openapi.yaml`,
     `  Health       ${url}/livez  ${url}/readyz`,
     `  PostgreSQL   ${where}`,

@@ -47,6 +47,8 @@ export const settings = {
   redisUrl: setting('REDIS_URL', '', optional(redisUrls)),
   redisTimeoutMs: setting('REDIS_TIMEOUT_MS', '100', milliseconds),
   metricsPort: setting('METRICS_PORT', '', optional(integer(0, 65_535))),
+  metricsHost: setting('METRICS_HOST', '127.0.0.1', text),
+  docsEnabled: setting('DOCS_ENABLED', 'true', boolean),
   bodyLimitBytes: setting('BODY_LIMIT_BYTES', '65536', integer(1, 1_073_741_824)),
   headersTimeoutMs: setting('HEADERS_TIMEOUT_MS', '5000', milliseconds),
   requestTimeoutMs: setting('REQUEST_TIMEOUT_MS', '10000', milliseconds),

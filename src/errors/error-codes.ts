@@ -118,6 +118,11 @@ export const ERROR_CODES = {
     message: 'The first request with this Idempotency-Key is still running: send this one again later.',
     header: 'Retry-After',
   },
+  precondition_failed: {
+    status: 412,
+    when: '`If-Match` does not name the current `ETag`',
+    message: 'If-Match does not name the current ETag.',
+  },
   payload_too_large: {
     status: 413,
     when: 'the body is too large',

@@ -37,6 +37,10 @@ export function requestTimeout(): ApiError {
   return new ApiError('request_timeout');
 }
 
+export function preconditionFailed(): ApiError {
+  return new ApiError('precondition_failed');
+}
+
 export function payloadTooLarge(limitBytes: number): ApiError {
   return new ApiError('payload_too_large', { message: `The body is larger than ${limitBytes} bytes.` });
 }

@@ -34,13 +34,13 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
 
   /** @throws MetricsPortError where the port cannot be had */
   async onApplicationBootstrap(): Promise<void> {
-    const { host, port, metricsPort = 0 } = this.config;
+    const { port, metricsHost, metricsPort = 0 } = this.config;
     if (metricsPort === port && port !== 0) throw metricsPortIsPort(port);
-    this.server.listen({ host, port: metricsPort });
+    this.server.listen({ host: metricsHost, port: metricsPort });
     try {
       await once(this.server, 'listening');
     } catch (error) {
-      throw metricsPortRefused(host, metricsPort, error);
+      throw metricsPortRefused(metricsHost, metricsPort, error);
     }
   }
 

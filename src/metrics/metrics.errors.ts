@@ -12,7 +12,7 @@ export function metricsPortRefused(host: string, port: number, error: unknown): 
   const sentence = SENTENCES[code];
   return new MetricsPortError(
     sentence === undefined
-      ? `${host} is no address of this machine (${code}): set HOST to one that is.`
+      ? `${host} is no address of this machine (${code}): set METRICS_HOST to one that is.`
       : `${host}:${port}, meant for the metrics, ${sentence}.`,
   );
 }

@@ -86,6 +86,16 @@ describe('the pages for people', () => {
       await close();
     });
 
+    it('Swagger UI shows the operations at every address of its page', async () => {
+      const { page, origin, complaints, close } = await visit(browser, app.url, 'wide');
+      for (const path of ['/docs/', '/docs/index.html', '/docs?x=1', '/docs/?x=1']) {
+        await page.goto(`${origin}${path}`);
+        await page.locator('.opblock').first().waitFor();
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    });
+
     it('a narrow window shows all of it without scrolling sideways', async () => {
       const { page, origin, complaints, screenshot, close } = await visit(browser, app.url, 'narrow');
       for (const [path, name] of [

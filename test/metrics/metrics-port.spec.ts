@@ -5,6 +5,7 @@ import { startApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { send } from '../support/http';
+import { itWhen } from '../support/it-when';
 import { metricsUrl } from '../support/metrics';
 import { run } from '../support/service';
 
@@ -22,6 +23,14 @@ describe('the port of the metrics', () => {
   it('is not the port of the service, whose /metrics is 404', async () => {
     const app = await startApp({ metricsPort: 0 });
     expectError(await app.get('/metrics'), 404, 'route_not_found');
+    await app.close();
+  });
+
+  itWhen(process.platform === 'linux', 'needs 127.0.0.2')('listens on METRICS_HOST, whatever HOST is', async () => {
+    const app = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' });
+    const { port } = new URL(metricsUrl(app));
+    expect((await send(`http://127.0.0.2:${port}`, 'GET', '/metrics')).status).toBe(200);
+    await expect(send(`http://127.0.0.1:${port}`, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
     await app.close();
   });
 
