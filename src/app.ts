@@ -23,7 +23,7 @@ import { requireDecodablePath, requireRoute, requireShortTarget } from './edge/r
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './edge/target';
 import type { Logger } from './logging/logger';
 import { NestLogger } from './logging/nest-logger';
-import { addSharedLimit } from './metrics/registry';
+import { addConnections, addSharedLimit } from './metrics/registry';
 import { recordRequests, RequestMetrics } from './metrics/request-metrics';
 import { createDocument } from './openapi/document';
 import { serveFrontPage } from './openapi/front-page';
@@ -38,7 +38,7 @@ export async function createApp(
   logger: Logger,
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
-  const connections = new Connections();
+  const connections = new Connections(config.maxConnections, logger);
   // The adapter comes before the modules, and no request before both.
   const hooks: RefusalHooks = { limitHeaders: () => ({}), count: () => undefined };
   const app = await NestFactory.create<NestFastifyApplication>(
@@ -99,6 +99,7 @@ function measure(app: NestFastifyApplication): RefusalHooks['count'] {
   const metrics = app.get(RequestMetrics);
   recordRequests(app.getHttpAdapter().getInstance(), metrics);
   addSharedLimit(app.get(Registry), () => store.isShared);
+  addConnections(app.get(Registry), app.getHttpAdapter().getInstance().connections);
   return (code) => metrics.countRefusal(code);
 }
 

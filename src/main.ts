@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app';
 import { firstKey, printBanner } from './banner';
 import { loadEnvFile, readConfig } from './config/config';
+import { fitConnections, readOpenFileLimit } from './config/open-files';
 import { migrate } from './database/migrate';
 import { type OpenDatabase, openDatabase } from './database/open-database';
 import { prepareGracefulStop } from './edge/graceful-stop';
@@ -13,7 +14,9 @@ import { createLogger } from './logging/logger';
 
 async function main(): Promise<void> {
   loadEnvFile();
-  const config = readConfig();
+  const settings = readConfig();
+  const { maxConnections, notices } = fitConnections(settings, readOpenFileLimit());
+  const config = { ...settings, maxConnections };
   const database = await openDatabase(config);
   let app: NestFastifyApplication | undefined;
   try {
@@ -24,7 +27,12 @@ async function main(): Promise<void> {
     const url = await listen(app, config);
     stopInTime(stop, database);
     // After the port is ours: a key that nobody gets to see would be the only one of its kind.
-    printBanner(url, database, config, await firstKey(app, config));
+    printBanner(
+      url,
+      { ...database, notices: [...notices, ...database.notices] },
+      config,
+      await firstKey(app, config),
+    );
   } catch (error) {
     await app?.close();
     await database.close();

@@ -1,6 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { FastifyBaseLogger } from 'fastify';
+import { type Idle, IdleList } from './idle-list';
 import { lingeringClose } from './lingering-close';
+import { Overload } from './overload';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -9,60 +12,83 @@ declare module 'fastify' {
 }
 
 /**
- * How many requests of one connection may wait for their answers. Who sends so many ahead of the answers (RFC 9112,
- * 9.3.2) gets those, and sends the rest on another connection.
+ * Most requests of one connection that wait for their responses (RFC 9112, 9.3.2). A client that sends more gets these
+ * responses and must send the rest on another connection.
  */
 const PIPELINE_LIMIT = 64;
 
 const SWEEP_INTERVAL_MS = 1_000;
 
-/** What is known of one connection; Node tells only which ones are idle. */
-interface Connection {
-  /** The requests that have begun to arrive and have not been answered, with their responses. */
+/** The state of one connection. Node tells only which connections are idle. */
+interface Connection extends Idle {
+  readonly socket: Socket;
+  /** The requests that have begun to arrive and have no complete response yet, with their responses. */
   readonly open: Map<IncomingMessage, ServerResponse>;
-  /** What the client had taken of the answers when it last took anything, and when that was. */
+  /** Bytes of the responses that the client has taken, and when that number last changed. */
   taken: number;
   takenAt: number;
   /** The request that began last. */
   latest?: IncomingMessage;
   /** True once no further request on it is served. */
   isEnding: boolean;
-  /** True once its client was too slow: it is not waited for again. */
+  /** True once its client was too slow: the close does not wait for it again. */
   isSlow: boolean;
   /** Called once, when nothing is open. */
   whenAnswered?: () => void;
 }
 
-/** Follows the connections of the service's listeners: which requests wait, and on which nothing more is served. */
+/** Follows the connections of the service's listener: which requests wait for responses, and which are idle. */
 export class Connections {
+  readonly overload: Overload;
   private readonly all = new Map<Socket, Connection>();
+  /** The connections on which no request waits for its response; the longest idle comes first. */
+  readonly idle = new IdleList<Connection>();
 
-  /** @param readTimeoutMs for how long a client may take nothing of what is being sent to it */
+  constructor(
+    private readonly maxConnections: number,
+    log: FastifyBaseLogger,
+  ) {
+    this.overload = new Overload(maxConnections, log);
+  }
+
+  /** Open connections. */
+  get size(): number {
+    return this.all.size;
+  }
+
+  /** @param readTimeoutMs longest time for which a client may take nothing of what is sent to it */
   follow(server: Server, readTimeoutMs: number): void {
     server.on('connection', (socket: Socket) => this.add(socket));
-    const sweep = setInterval(() => this.destroyUnread(readTimeoutMs), SWEEP_INTERVAL_MS).unref();
+    const sweep = setInterval(() => {
+      this.destroyStalled(readTimeoutMs);
+      this.overload.update(this.size);
+    }, SWEEP_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(sweep));
   }
 
-  /** Notes a request before anyone can answer it; false where its connection serves no further one. */
+  /** Notes a request before it is handled; returns false if its connection serves no further one. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
-    const connection = this.all.get(request.socket);
+    const { socket } = request;
+    const connection = this.all.get(socket);
     if (!connection) return true;
     if (connection.isEnding) return false;
     connection.latest = request;
     connection.open.set(request, response);
+    this.idle.remove(connection);
     if (connection.open.size === PIPELINE_LIMIT) {
       connection.isEnding = true;
       response.shouldKeepAlive = false;
     }
     response.once('close', () => {
       connection.open.delete(request);
-      if (connection.open.size === 0) connection.whenAnswered?.();
+      if (connection.open.size > 0) return;
+      if (this.all.has(socket)) this.idle.add(connection);
+      connection.whenAnswered?.();
     });
     return true;
   }
 
-  /** Serves nothing more on this connection; what has begun is answered. */
+  /** Serves nothing more on this connection; requests that have begun get their responses. */
   end(socket: Socket, { isSlow = false } = {}): void {
     const connection = this.all.get(socket);
     if (!connection) return;
@@ -70,27 +96,34 @@ export class Connections {
     connection.isSlow = isSlow;
   }
 
-  /** Writes what is still to be written, if anything, and ends the connection so that its client can read it. */
+  /** Writes the last bytes, if any, and ends the connection so that its client can read them. */
   close(socket: Socket, last = ''): void {
     const isSlow = this.all.get(socket)?.isSlow === true;
     this.end(socket, { isSlow });
     lingeringClose(socket, last, { isSlow });
   }
 
-  /** The request that is still arriving, answered or not. */
+  /** The request that is still arriving, whether or not it has its response. */
   arriving(socket: Socket): IncomingMessage | undefined {
     const latest = this.all.get(socket)?.latest;
     return latest?.complete === false ? latest : undefined;
   }
 
-  /** Calls back, once, when every request that has begun on a connection is answered; at once where none waits. */
+  /** Calls back, once, when every request that has begun on a connection has its response. */
   whenAnswered(socket: Socket, callback: () => void): void {
     const connection = this.all.get(socket);
     if (!connection || connection.open.size === 0) callback();
     else connection.whenAnswered = callback;
   }
 
-  /** Ends every connection on which no request waits for its answer, whether it is idle or sends half a request. */
+  /** Tells the response that is being written on a socket that the socket takes bytes again. */
+  passOnDrain(socket: Socket): void {
+    for (const response of this.all.get(socket)?.open.values() ?? []) {
+      if (response.socket === socket) response.emit('drain');
+    }
+  }
+
+  /** Ends every connection on which no request waits for its response, whether it is idle or sends half a request. */
   destroyQuiet(): void {
     for (const [socket, { open }] of this.all) if (open.size === 0) socket.destroy();
   }
@@ -102,20 +135,28 @@ export class Connections {
     }
   }
 
-  /** Ends every connection whose client takes nothing of its answers: they would be held for as long as it likes. */
-  private destroyUnread(readTimeoutMs: number): void {
+  /** Ends every connection on which bytes of a response have waited to be sent for longer than the limit. */
+  destroyStalled(limitMs: number): void {
     const now = performance.now();
     for (const [socket, connection] of this.all) {
       const taken = socket.bytesWritten - socket.writableLength;
-      if (socket.writableLength === 0 || taken !== connection.taken) {
+      if (taken !== connection.taken || !hasUnsentBytes(socket, connection)) {
         connection.taken = taken;
         connection.takenAt = now;
-      } else if (now - connection.takenAt > readTimeoutMs) socket.destroy();
+      } else if (now - connection.takenAt > limitMs) socket.destroy();
     }
   }
 
+  /** Ends every connection, those included that Node's server no longer knows because of a CONNECT. */
+  destroyAll(): void {
+    for (const socket of this.all.keys()) socket.destroy();
+  }
+
   private add(socket: Socket): void {
-    const connection = {
+    const connection: Connection = {
+      socket,
+      previous: undefined,
+      next: undefined,
       open: new Map(),
       taken: 0,
       takenAt: performance.now(),
@@ -123,11 +164,31 @@ export class Connections {
       isSlow: false,
     };
     this.all.set(socket, connection);
+    this.idle.add(connection);
     socket.once('close', () => {
-      this.all.delete(socket);
+      this.forget(connection);
       closeQueued(connection);
     });
-    // With this Node ends a connection after its last answer. Whose request has not arrived whole may still be sending.
+    this.lingerAfterLastResponse(socket);
+    if (this.size > this.maxConnections) this.makeRoom(connection);
+  }
+
+  /** Ends the connection that has been idle longest: the newcomer itself if no other one is idle. */
+  private makeRoom(newcomer: Connection): void {
+    const longestIdle = this.idle.first ?? newcomer;
+    this.overload.count(longestIdle === newcomer ? 'refused' : 'closed');
+    // Counted out immediately: `close` comes only at the end of the turn, and more newcomers may come before it.
+    this.forget(longestIdle);
+    longestIdle.socket.destroy();
+  }
+
+  private forget(connection: Connection): void {
+    this.all.delete(connection.socket);
+    this.idle.remove(connection);
+  }
+
+  /** Node ends a connection after its last response by `destroySoon`; a client that is still sending needs more. */
+  private lingerAfterLastResponse(socket: Socket): void {
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       const isSending = this.all.get(socket)?.isEnding === true || this.arriving(socket) !== undefined;
@@ -137,7 +198,13 @@ export class Connections {
   }
 }
 
-/** Node tells only the response whose turn it is that its connection is gone; those behind it hold files and timers. */
+/** Whether bytes wait in the socket, or in a response that waits for the socket to drain. */
+function hasUnsentBytes(socket: Socket, { open }: Pick<Connection, 'open'>): boolean {
+  if (socket.writableLength > 0) return true;
+  return open.size > 0 && [...open.values()].some((each) => each.socket === socket && each.writableNeedDrain);
+}
+
+/** Node tells only the response that is being written that its connection is gone; the others hold files and timers. */
 function closeQueued({ open }: Pick<Connection, 'open'>): void {
   for (const response of open.values()) {
     if (response.socket !== null) continue;

@@ -1,14 +1,22 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-/** For how long clients are told to use another connection before the service stops to listen. */
-const NOTICE_MS = 200;
-/** How long a connection without a request waiting on it stays open after that: a request may be on its way. */
-const QUIET_LIMIT_MS = 500;
-/** How long a request may take to arrive whole. */
-const ARRIVAL_LIMIT_MS = 2_000;
-/** Longer than any request can wait for the database; shorter than the 10 s that Docker gives a stop. */
-const DRAIN_LIMIT_MS = 9_000;
+/** The times of a stop, in milliseconds; all but the first count from the moment at which it stops to listen. */
+const LIMITS = {
+  /** For how long clients are told to use another connection before the service stops to listen. */
+  noticeMs: 200,
+  /** How long a connection without a request waiting on it stays open: a request may be on its way. */
+  quietMs: 500,
+  /** How long a request may take to arrive whole. */
+  arrivalMs: 2_000,
+  /** For how long a client may take nothing of its responses. */
+  stallMs: 2_000,
+  /** After this every connection is ended. Longer than any request can wait for the database. */
+  drainMs: 9_000,
+} as const;
+
+export type StopLimits = { readonly [K in keyof typeof LIMITS]: number };
+
 const CHECK_INTERVAL_MS = 50;
 
 /** Turns of the event loop in which what the kernel has already accepted becomes a connection of ours. */
@@ -21,8 +29,10 @@ const SETTLING_TURNS = 10;
  *
  * @returns the stop; it resolves when the application has closed
  */
-export function prepareGracefulStop(app: NestFastifyApplication): () => Promise<void> {
-  const server = app.getHttpServer();
+export function prepareGracefulStop(
+  app: NestFastifyApplication,
+  limits: StopLimits = LIMITS,
+): () => Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const { connections } = fastify;
   let isStopping = false;
@@ -32,14 +42,15 @@ export function prepareGracefulStop(app: NestFastifyApplication): () => Promise<
   });
   return async () => {
     isStopping = true;
-    await sleep(NOTICE_MS);
+    await sleep(limits.noticeMs);
     for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
     const closedAt = performance.now();
     const check = setInterval(() => {
       const waited = performance.now() - closedAt;
-      if (waited > QUIET_LIMIT_MS) connections.destroyQuiet();
-      if (waited > ARRIVAL_LIMIT_MS) connections.destroyUnfinished();
-      if (waited > DRAIN_LIMIT_MS) server.closeAllConnections();
+      if (waited > limits.quietMs) connections.destroyQuiet();
+      if (waited > limits.arrivalMs) connections.destroyUnfinished();
+      connections.destroyStalled(limits.stallMs);
+      if (waited > limits.drainMs) connections.destroyAll();
     }, CHECK_INTERVAL_MS);
     await app.close();
     clearInterval(check);

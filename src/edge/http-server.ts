@@ -5,7 +5,6 @@ import type { ProtocolErrors } from './protocol-errors';
 
 /** The settings of a listener. */
 export interface ServerLimits {
-  readonly maxConnections: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -42,7 +41,6 @@ export function createHttpServer(
       if (connections.begin(request, response)) handler(request, response);
     },
   );
-  server.maxConnections = limits.maxConnections;
   // Node would drop headers beyond 2,000 unseen, a second Authorization among them; framing.ts counts them.
   server.maxHeadersCount = 0;
   // A client that has ended its side after the request still gets the answer; not in Node's documentation.

@@ -57,9 +57,13 @@ export class ProtocolErrors {
     this.close(socket, arriving || error.code === AFTER_THE_LAST ? undefined : refusal, error.code);
   }
 
-  /** For a server's `connect`: the service is no proxy. Node has taken its own listeners off the socket. */
+  /**
+   * For a server's `connect`: the service is not a proxy. Node has removed its own listeners from the socket, and the
+   * responses before this one still need two of them.
+   */
   refuseConnect(socket: Socket): void {
     socket.on('error', () => socket.destroy());
+    socket.on('drain', () => this.connections.passOnDrain(socket));
     this.close(socket, methodNotAllowed(SERVED_METHODS.join(', ')), 'CONNECT');
   }
 

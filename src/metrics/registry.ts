@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config';
 
@@ -27,6 +27,37 @@ export function addSharedLimit(registry: Registry, isShared: () => boolean): voi
     },
   });
   registry.registerMetric(gauge);
+}
+
+/** @param connections the service's listener, read whenever the metrics are scraped */
+export function addConnections(
+  registry: Registry,
+  connections: {
+    readonly size: number;
+    readonly overload: { readonly counts: Readonly<Record<'closed' | 'refused', number>> };
+  },
+): void {
+  const open = new Gauge({
+    name: `${PREFIX}http_connections`,
+    help: 'Open connections of clients.',
+    registers: [],
+    collect() {
+      this.set(connections.size);
+    },
+  });
+  const shed = new Counter({
+    name: `${PREFIX}http_connections_shed_total`,
+    help: 'Connections ended because MAX_CONNECTIONS was reached: idle ones closed for a newcomer, newcomers refused.',
+    labelNames: ['outcome'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(connections.overload.counts))
+        this.inc({ outcome }, count);
+    },
+  });
+  registry.registerMetric(open);
+  registry.registerMetric(shed);
 }
 
 function poolConnections(source: DataSource): Gauge {

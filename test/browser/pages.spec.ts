@@ -91,6 +91,7 @@ describe('the pages for people', () => {
       for (const path of ['/docs/', '/docs/index.html', '/docs?x=1', '/docs/?x=1']) {
         await page.goto(`${origin}${path}`);
         await page.locator('.opblock').first().waitFor();
+        await page.waitForLoadState('networkidle');
       }
       expect(complaints).toEqual([]);
       await close();

@@ -1,11 +1,20 @@
-import { startApp } from '../support/app';
+import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
+import { scrape } from '../support/metrics';
 import { until } from '../support/until';
 import { RawConnection } from './support/raw';
 
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** A connection that has had a response. */
+async function connected(app: TestApp): Promise<RawConnection> {
+  const raw = await RawConnection.open(app.url);
+  raw.write(LIVEZ);
+  expect(await raw.answer()).toMatchObject({ status: 200 });
+  return raw;
+}
 
 describe('limits of time and number', () => {
   it('DATABASE_POOL_WAIT_MS: 503 service_unavailable with Retry-After for who waits longer; others are answered', async () => {
@@ -33,29 +42,56 @@ describe('limits of time and number', () => {
     await app.close();
   });
 
-  it('MAX_CONNECTIONS: a further connection is closed at once, and there is room again when one has gone', async () => {
-    const app = await startApp({ maxConnections: 2 });
-    const first = await RawConnection.open(app.url);
-    const second = await RawConnection.open(app.url);
-    for (const raw of [first, second]) {
-      raw.write(LIVEZ);
-      expect(await raw.answer()).toMatchObject({ status: 200 });
-    }
-    const third = await RawConnection.open(app.url);
-    // A reset or an ordinary end; but at once, and not with 408 after the time for the headers.
-    const { state, rest } = await third.end();
-    expect({ isOpen: state === 'open', rest }).toEqual({ isOpen: false, rest: '' });
-    third.destroy();
-    first.destroy();
-    await until(async () => {
-      const again = await RawConnection.open(app.url);
-      again.write(LIVEZ);
-      const answer = await again.answer().catch(() => undefined);
-      again.destroy();
-      return answer?.status === 200;
+  describe('MAX_CONNECTIONS', () => {
+    let app: TestApp;
+    beforeAll(async () => {
+      app = await startApp({ maxConnections: 3, metricsPort: 0, databasePoolSize: 1 });
     });
-    second.destroy();
-    await app.close();
+    afterAll(() => app.close());
+
+    const isEnded = (raw: RawConnection) =>
+      raw.end().then(({ state, rest }) => state !== 'open' && rest === '');
+
+    it('closes the connection that has been idle longest for each further one, and logs one line', async () => {
+      const [first, second, third] = [await connected(app), await connected(app), await connected(app)];
+      first.write(LIVEZ);
+      expect(await first.answer()).toMatchObject({ status: 200 });
+      const fourth = await connected(app);
+      expect(await isEnded(second)).toBe(true);
+      const fifth = await connected(app);
+      expect(await isEnded(third)).toBe(true);
+      for (const raw of [first, fourth, fifth]) {
+        raw.write(LIVEZ);
+        expect(await raw.answer()).toMatchObject({ status: 200 });
+      }
+      expect(app.log.filter((line) => line.includes('MAX_CONNECTIONS is reached'))).toHaveLength(1);
+      for (const raw of [first, second, third, fourth, fifth]) raw.destroy();
+    });
+
+    it('refuses a further connection while a request waits on each of the others', async () => {
+      await app.database.query('BEGIN');
+      await app.database.query('LOCK TABLE pets');
+      const waiting = await Promise.all([1, 2, 3].map(() => RawConnection.open(app.url)));
+      for (const raw of waiting)
+        raw.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`);
+      const { connections } = app.nest.getHttpAdapter().getInstance();
+      await until(() => connections.idle.size === 0 && connections.size === 3);
+      const further = await RawConnection.open(app.url);
+      expect(await isEnded(further)).toBe(true);
+      await app.database.query('COMMIT');
+      for (const raw of waiting) {
+        expect(await raw.answer()).toMatchObject({ status: 200 });
+        raw.destroy();
+      }
+      further.destroy();
+    });
+
+    it('shows in the metrics how many are open, were closed and were refused', async () => {
+      const { text } = await scrape(app);
+      expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);
+      expect(text).toMatch(/^animal_store_http_connections_shed_total\{outcome="closed"\} [2-9]$/m);
+      expect(text).toContain('animal_store_http_connections_shed_total{outcome="refused"} 1\n');
+    });
   });
 
   it('KEEP_ALIVE_TIMEOUT_MS: a connection without a request is closed, without a word', async () => {

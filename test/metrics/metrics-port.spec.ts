@@ -26,13 +26,16 @@ describe('the port of the metrics', () => {
     await app.close();
   });
 
-  itWhen(process.platform === 'linux', 'needs 127.0.0.2')('listens on METRICS_HOST, whatever HOST is', async () => {
-    const app = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' });
-    const { port } = new URL(metricsUrl(app));
-    expect((await send(`http://127.0.0.2:${port}`, 'GET', '/metrics')).status).toBe(200);
-    await expect(send(`http://127.0.0.1:${port}`, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
-    await app.close();
-  });
+  itWhen(process.platform === 'linux', 'needs 127.0.0.2')(
+    'listens on METRICS_HOST, whatever HOST is',
+    async () => {
+      const app = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' });
+      const { port } = new URL(metricsUrl(app));
+      expect((await send(`http://127.0.0.2:${port}`, 'GET', '/metrics')).status).toBe(200);
+      await expect(send(`http://127.0.0.1:${port}`, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
+      await app.close();
+    },
+  );
 
   it('is closed with the application', async () => {
     const app = await startApp({ metricsPort: 0 });

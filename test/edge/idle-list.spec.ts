@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { type Idle, IdleList } from '../../src/edge/idle-list';
+
+interface Member extends Idle {
+  readonly name: number;
+}
+
+describe('the list of idle connections', () => {
+  it('holds its members in the order of their last addition, whatever was added and removed before', () => {
+    const step = fc.record({ isAdded: fc.boolean(), name: fc.nat({ max: 7 }) });
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const list = new IdleList<Member>();
+        const members = Array.from({ length: 8 }, (_, name): Member => ({
+          name,
+          previous: undefined,
+          next: undefined,
+        }));
+        let expected: number[] = [];
+        for (const { isAdded, name } of steps) {
+          expected = expected.filter((each) => each !== name);
+          if (isAdded) expected.push(name);
+          list[isAdded ? 'add' : 'remove'](members[name]!);
+          expect([list.size, list.first?.name]).toEqual([expected.length, expected[0]]);
+        }
+        for (const name of expected) {
+          expect(list.first?.name).toBe(name);
+          list.remove(members[name]!);
+        }
+        expect([list.size, list.first]).toEqual([0, undefined]);
+      }),
+    );
+  });
+});
