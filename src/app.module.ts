@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AuthGuard, AuthModule } from './auth';
 import type { Clock } from './clock';
@@ -20,7 +20,8 @@ export type ServiceConfig = Config & { readonly databaseUrl: string };
 /** The one list of modules, and of what runs for every request behind the door. */
 @Module({})
 export class AppModule {
-  static forRoot(config: ServiceConfig, clock: Clock): DynamicModule {
+  /** @param modules a team's own, beside those of the store */
+  static forRoot(config: ServiceConfig, clock: Clock, modules: readonly Type[] = []): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -33,6 +34,7 @@ export class AppModule {
         StoreOrdersModule,
         HealthModule,
         MetricsModule.forRoot(config),
+        ...modules,
       ],
       providers: [
         { provide: APP_GUARD, useExisting: AuthGuard },

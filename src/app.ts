@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { VersioningType } from '@nestjs/common';
+import { type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
@@ -32,17 +32,22 @@ import { serveDocument } from './openapi/serve-document';
 import { serveSwaggerUi } from './openapi/swagger-ui';
 import { RateLimitGuard, RateLimitStore } from './rate-limit';
 
-/** The whole application, ready to listen; its database must be migrated. */
+/**
+ * Builds the whole application, ready to listen. Its database must be migrated.
+ *
+ * @param modules a team's own, beside those of the store
+ */
 export async function createApp(
   config: ServiceConfig,
   logger: Logger,
   clock: Clock = new SystemClock(),
+  modules: readonly Type[] = [],
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(config.maxConnections, logger);
   // The adapter comes before the modules, and no request before both.
   const hooks: RefusalHooks = { limitHeaders: () => ({}), count: () => undefined };
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config, clock),
+    AppModule.forRoot(config, clock, modules),
     createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );

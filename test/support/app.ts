@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../../src/app';
 import { ApiKeysService, type KeyRequest, SCOPES } from '../../src/auth';
@@ -38,11 +39,13 @@ afterAll(async () => {
 /**
  * @param beforeListen adds routes to the running application's Fastify, as an extension would
  * @param beside an application whose database and clock this one shares: a further instance, to be closed before it
+ * @param modules a team's own, beside those of the store
  */
 export async function startApp(
   settings: Partial<Config> = {},
   beforeListen: (nest: NestFastifyApplication) => void = () => undefined,
   beside?: TestApp,
+  modules: readonly Type[] = [],
 ): Promise<TestApp> {
   const database = beside?.database ?? (await createDatabase());
   const log: string[] = [];
@@ -51,7 +54,8 @@ export async function startApp(
   const config = { ...readConfig(environment), ...settings, databaseUrl: database.url };
 
   const start = async () => {
-    const nest = await createApp(config, createLogger(config, { write: (line) => log.push(line) }), clock);
+    const logger = createLogger(config, { write: (line) => log.push(line) });
+    const nest = await createApp(config, logger, clock, modules);
     beforeListen(nest);
     await nest.listen(0, '127.0.0.1');
     return { nest, url: await nest.getUrl() };
