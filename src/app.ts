@@ -1,12 +1,13 @@
 import 'reflect-metadata';
 import { type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { AppModule, type ServiceConfig } from './app.module';
 import { AuthGuard } from './auth';
 import { type Clock, SystemClock } from './clock';
+import { Adapter } from './edge/adapter';
 import { useJsonBodies } from './edge/body';
 import { Connections } from './edge/connections';
 import { inviteBodies } from './edge/continue';
@@ -113,8 +114,8 @@ function createAdapter(
   logger: Logger,
   connections: Connections,
   protocolErrors: ProtocolErrors,
-): FastifyAdapter {
-  return new FastifyAdapter({
+): Adapter {
+  return new Adapter({
     serverFactory: (handler: Handler) => createHttpServer(handler, config, connections, protocolErrors),
     // The server has its own; Fastify's would be a second one.
     clientErrorHandler: () => undefined,

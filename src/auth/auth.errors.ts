@@ -1,11 +1,9 @@
 import { ApiError } from '../errors/api-error';
 import { ERROR_CODES } from '../errors/error-codes';
-
-/** The challenge of RFC 6750, section 3. */
-const CHALLENGE = 'Bearer realm="animal-store"';
+import { BEARER_CHALLENGE } from '../errors/http.errors';
 
 export function missingApiKey(): ApiError {
-  return new ApiError('missing_api_key', { headers: { 'WWW-Authenticate': CHALLENGE } });
+  return new ApiError('missing_api_key', { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
 }
 
 export function invalidApiKey(): ApiError {
@@ -28,7 +26,7 @@ export function rotatedOutApiKey(): ApiError {
 export function insufficientScope(scope: string): ApiError {
   return new ApiError('insufficient_scope', {
     message: `The API key lacks the scope ${scope}.`,
-    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
+    headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
 }
 
@@ -36,7 +34,7 @@ export function insufficientScope(scope: string): ApiError {
 export function undeclaredScope(): ApiError {
   return new ApiError('insufficient_scope', {
     message: 'This address is not open to API keys.',
-    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope"` },
+    headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope"` },
   });
 }
 
@@ -46,6 +44,8 @@ function refusedKey(
 ): ApiError {
   return new ApiError(code, {
     message,
-    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token", error_description="${message}"` },
+    headers: {
+      'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`,
+    },
   });
 }

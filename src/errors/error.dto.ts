@@ -2,8 +2,8 @@ import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { ERROR_CODES } from './error-codes';
 
 const LONGEST_CODE = 64;
-/** Of a message: it names every field at fault, and repeats nothing of what was sent. */
-const LONGEST_MESSAGE = 4_096;
+/** In code points. A message names every field at fault. */
+export const MAX_MESSAGE_LENGTH = 4_096;
 const { status, message } = ERROR_CODES.validation_failed;
 
 /** The one Error body (specification, section 2). */
@@ -23,7 +23,7 @@ export class ErrorDto {
   @ApiProperty({
     type: 'string',
     minLength: 1,
-    maxLength: LONGEST_MESSAGE,
+    maxLength: MAX_MESSAGE_LENGTH,
     pattern: String.raw`\S`,
     description: 'Human-readable description: what to mend. Its wording may change.',
     example: message,

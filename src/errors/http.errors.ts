@@ -4,6 +4,9 @@ import { ApiError } from './api-error';
 const RETRY_AFTER_SECONDS = 1;
 const AGAIN = { 'Retry-After': String(RETRY_AFTER_SECONDS) };
 
+/** The challenge of RFC 6750, section 3. */
+export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
+
 export function malformedRequest(message?: string): ApiError {
   return new ApiError('malformed_request', message === undefined ? {} : { message });
 }

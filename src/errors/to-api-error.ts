@@ -1,31 +1,16 @@
 import { HttpException } from '@nestjs/common';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
 import { ApiError } from './api-error';
-import {
-  internalError,
-  JSON_ONLY,
-  malformedRequest,
-  outcomeUnknown,
-  routeNotFound,
-  serviceUnavailable,
-  unsupportedMediaType,
-} from './http.errors';
+import { internalError, outcomeUnknown, serviceUnavailable } from './http.errors';
+import { fromNestException } from './nest-exception';
 
 /**
- * What the client is told of anything that was thrown.
- * Only what the service itself raised speaks for itself; the rest has a fixed message (its cause is logged).
+ * Turns anything that was thrown into what the client is told.
+ * Errors of the service and Nest's exceptions keep their message; the rest has a fixed one, and its cause is logged.
  */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof HttpException) return fromNestException(error);
   if (error instanceof OutcomeUnknownError) return outcomeUnknown();
-  if (isDatabaseUnavailable(error)) return serviceUnavailable();
-  return (error instanceof HttpException && fromFramework(error)) || internalError();
-}
-
-/** What Nest and Fastify refuse on their own while they read a request; Nest wraps Fastify's errors in its own. */
-function fromFramework(error: HttpException): ApiError | undefined {
-  const status = error.getStatus();
-  if (status === 404) return routeNotFound();
-  if (status === 415) return unsupportedMediaType(JSON_ONLY);
-  return status < 500 ? malformedRequest() : undefined;
+  return isDatabaseUnavailable(error) ? serviceUnavailable() : internalError();
 }

@@ -1,5 +1,6 @@
 import { limitsOf, PLANS } from '../auth';
 import { errorCodes } from '../errors/error-codes';
+import { statusCodes } from '../errors/status-codes';
 import { MOST_ITEMS } from '../http/page';
 
 const number = new Intl.NumberFormat('en');
@@ -34,6 +35,8 @@ Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. Beyond th
 
 ${strayCodes()}
 
+${codesByStatus()}
+
 A GET operation answers HEAD alike, without the body.
 
 ## Changes
@@ -56,6 +59,12 @@ function strayCodes(): string {
     .filter(({ code }) => code === 'route_not_found' || code === 'method_not_allowed')
     .map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`)
     .join('\n');
+}
+
+/** Codes that no operation of ours responds with; the README has the same sentence. */
+export function codesByStatus(): string {
+  const codes = statusCodes.map(({ status, code }) => `${status} \`${code}\``).join(', ');
+  return `An operation that a deployment adds may have no code for an error. The code is then named after the status: ${codes}; \`client_error\` for any other 4xx.`;
 }
 
 function titled(word: string): string {

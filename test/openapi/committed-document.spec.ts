@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCodes } from '../../src/errors/error-codes';
+import { codesByStatus } from '../../src/openapi/description';
 import { startApp, type TestApp } from '../support/app';
 import { breakingChanges } from './support/breaking-changes';
 import { currentDocument } from './support/current-document';
@@ -39,5 +40,6 @@ describe('openapi.json', () => {
       return status === undefined ? [] : [{ status: Number(status), code, when }];
     });
     expect(rows).toEqual(errorCodes.map(({ status, code, when }) => ({ status, code, when })));
+    expect(readme.split('\n')).toContain(codesByStatus());
   });
 });

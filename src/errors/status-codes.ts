@@ -1,0 +1,28 @@
+import { STATUS_CODES } from 'node:http';
+
+/** A `code` named after its status, for a rejection that has no row in the table of codes. */
+export interface StatusCode {
+  readonly code: string;
+  readonly status: number;
+  /** The reason phrase, for a rejection that says nothing itself. */
+  readonly message: string;
+}
+
+export function isClientError(status: number): boolean {
+  return Number.isInteger(status) && status >= 400 && status < 500;
+}
+
+/**
+ * Names the code of a client error: the reason phrase in snake case, or `client_error` if the status is unassigned.
+ * Some are in the table of codes too, with the same status.
+ */
+export function codeOfStatus(status: number): StatusCode {
+  const message = STATUS_CODES[status] ?? 'Client Error';
+  return { code: message.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase(), status, message };
+}
+
+/** The codes of all assigned client errors. */
+export const statusCodes: readonly StatusCode[] = Object.keys(STATUS_CODES)
+  .map(Number)
+  .filter(isClientError)
+  .map(codeOfStatus);

@@ -1,0 +1,146 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpException } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { errorCodes, type FastifyInstance } from 'fastify';
+import { startApp, type TestApp } from '../support/app';
+import type { Answer } from '../support/http';
+import { EXCEPTIONS, LabModule } from './support/lab.module';
+
+/** The code of each status that the lab throws. */
+const CODES: Readonly<Record<number, string>> = {
+  400: 'bad_request',
+  401: 'unauthorized',
+  402: 'payment_required',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  406: 'not_acceptable',
+  408: 'request_timeout',
+  409: 'conflict',
+  410: 'gone',
+  412: 'precondition_failed',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  418: 'im_a_teapot',
+  421: 'misdirected_request',
+  422: 'unprocessable_entity',
+  444: 'client_error',
+  451: 'unavailable_for_legal_reasons',
+};
+
+const LONGEST_MESSAGE = 4_096;
+
+/** The message in the body that Nest itself would send. */
+function messageOf(exception: HttpException): string {
+  const response: unknown = exception.getResponse();
+  if (response instanceof Error) return STATUS_CODES[exception.getStatus()]!;
+  const { message = exception.message } =
+    typeof response === 'object' && !Array.isArray(response)
+      ? (response as { message?: unknown })
+      : { message: response };
+  return [message].flat().join('; ');
+}
+
+/** Nest makes an HttpException of each of these. */
+const FASTIFY_ERRORS: Readonly<Record<string, Error>> = {
+  url: new errorCodes.FST_ERR_BAD_URL('/%'),
+  type: new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE('text/plain'),
+  plugin: Object.assign(new Error('The file is too large.'), {
+    name: 'FastifyError',
+    code: 'FST_REQ_FILE_TOO_LARGE',
+    statusCode: 413,
+  }),
+};
+
+function throwInFastify(nest: NestFastifyApplication): void {
+  const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
+  fastify.get<{ Params: { name: string } }>('/fastify/:name', { config: { public: true } }, ({ params }) => {
+    throw FASTIFY_ERRORS[params.name]!;
+  });
+}
+
+describe("Nest's own exceptions, thrown by a module", () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({}, throwInFastify, undefined, [LabModule]);
+  });
+  afterAll(() => app.close());
+
+  const thrown = (name: string): Promise<Answer> => app.get(`/v1/lab/exceptions/${encodeURIComponent(name)}`);
+  const failures = () => app.log.filter((line) => line.includes('"request failed"'));
+  const named = (belongs: (status: number) => boolean) =>
+    [...EXCEPTIONS].filter(([, make]) => belongs(make().getStatus())).map(([name]) => name);
+
+  it.each(named((status) => status >= 400 && status < 500))(
+    '%s: keeps its status and message, with the code of the status',
+    async (name) => {
+      const exception = EXCEPTIONS.get(name)!();
+      const status = exception.getStatus();
+      const before = failures().length;
+      const answer = await thrown(name);
+      expect({ status: answer.status, body: answer.json }).toEqual({
+        status,
+        body: { code: CODES[status], message: expect.any(String), status },
+      });
+      const expected = messageOf(exception);
+      const { message } = answer.json;
+      if (expected.length > LONGEST_MESSAGE) {
+        expect(expected.startsWith(message)).toBe(true);
+        expect([...message].length).toBeLessThanOrEqual(LONGEST_MESSAGE);
+      } else {
+        expect(message).toBe(expected.trim() === '' ? STATUS_CODES[status] : expected);
+      }
+      expect(answer.headers['content-type']).toMatch(/^application\/json/);
+      expect('www-authenticate' in answer.headers).toBe(status === 401);
+      expect(failures()).toHaveLength(before);
+    },
+  );
+
+  it.each([...named((status) => status < 400 || status >= 500), 'a plain Error'])(
+    '%s: is 500 internal_error with the fixed message, and logged',
+    async (name) => {
+      const before = failures().length;
+      const answer = await thrown(name);
+      expect({ status: answer.status, body: answer.json }).toEqual({
+        status: 500,
+        body: {
+          code: 'internal_error',
+          message: expect.stringMatching(/^Something failed inside/),
+          status: 500,
+        },
+      });
+      expect(failures().slice(before)).toEqual([
+        expect.stringContaining(
+          JSON.stringify(EXCEPTIONS.get(name)?.().message ?? 'The lab has no a plain Error.'),
+        ),
+      ]);
+    },
+  );
+
+  it.each([
+    ['a guard that returns false', 'closed', 403, 'forbidden', 'Forbidden resource'],
+    ['a guard that throws', 'guard', 403, 'forbidden', 'Thrown by a guard.'],
+    ['a pipe that throws', 'pipe', 400, 'bad_request', 'Thrown by a pipe.'],
+    ['an interceptor that throws', 'interceptor', 409, 'conflict', 'Thrown by an interceptor.'],
+    ['ParseIntPipe', 'number/seven', 400, 'bad_request', 'Validation failed (numeric string is expected)'],
+  ])('%s: is told with its status and message', async (_what, path, status, code, message) => {
+    const answer = await app.get(`/v1/lab/${path}`);
+    expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
+  });
+
+  it.each([
+    ['url', 400, 'malformed_request', 'The request is not valid HTTP.'],
+    ['type', 415, 'unsupported_media_type', 'Content-Type must be application/json.'],
+    ['plugin', 413, 'payload_too_large', 'The file is too large.'],
+  ])('only what Fastify itself rejects is malformed HTTP: %s', async (name, status, code, message) => {
+    const answer = await app.get(`/fastify/${name}`);
+    expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
+  });
+
+  it('an address that is none is route_not_found, whoever answers it', async () => {
+    for (const path of ['/v1/lab/none', '/none', '/docs/none.css']) {
+      const { status, json } = await app.get(path);
+      expect({ path, status, code: json.code }).toEqual({ path, status: 404, code: 'route_not_found' });
+    }
+  });
+});
