@@ -32,11 +32,14 @@ import { addResponseSchemas } from './openapi/response-schemas';
 import { serveDocument } from './openapi/serve-document';
 import { serveSwaggerUi } from './openapi/swagger-ui';
 import { RateLimitGuard, RateLimitStore } from './rate-limit';
+import { checkModules } from './start-checks/check-modules';
+import { collectRoutes } from './start-checks/declared-routes';
 
 /**
  * Builds the whole application, ready to listen. Its database must be migrated.
  *
  * @param modules a team's own, beside those of the store
+ * @throws DeclarationError
  */
 export async function createApp(
   config: ServiceConfig,
@@ -66,6 +69,7 @@ export async function createApp(
   inviteBodies(fastify, config.bodyLimitBytes);
   if (config.metricsPort !== undefined) hooks.count = measure(app);
   const refuseOtherMethods = collectMethods(fastify);
+  const requireDeclaredRoutes = collectRoutes(fastify);
   await app.init();
   const document = createDocument(app, config);
   addResponseSchemas(fastify, document);
@@ -75,6 +79,7 @@ export async function createApp(
     serveSwaggerUi(fastify, document);
   }
   refuseOtherMethods();
+  await checkModules(app, requireDeclaredRoutes);
   return app;
 }
 

@@ -7,6 +7,7 @@ import { EmbeddedServerError } from './database/embedded';
 import { ListenError } from './listen';
 import { OldServerError, SchemaError } from './database/migrate';
 import { MetricsPortError } from './metrics/metrics.errors';
+import { DeclarationError } from './start-checks/declaration.error';
 
 /** Where the URL of a database was given. */
 type UrlPlace = 'DATABASE_URL' | '--to';
@@ -37,6 +38,7 @@ const SENTENCE_ERRORS = [
   AccountsError,
   ConfigError,
   CopyError,
+  DeclarationError,
   EmbeddedServerError,
   ListenError,
   MetricsPortError,

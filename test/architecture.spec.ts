@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   health: ['auth', 'database', 'errors'],
   metrics: ['config', 'errors'],
   openapi: ['auth', 'config', 'errors', 'http'],
+  'start-checks': ['errors'],
 };
 
 /** These know everything: they put the house together, or stand before it. */

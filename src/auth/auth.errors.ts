@@ -30,14 +30,6 @@ export function insufficientScope(scope: string): ApiError {
   });
 }
 
-/** A route that says neither that it is public nor which scope it needs answers nobody. */
-export function undeclaredScope(): ApiError {
-  return new ApiError('insufficient_scope', {
-    message: 'This address is not open to API keys.',
-    headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope"` },
-  });
-}
-
 function refusedKey(
   code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key',
   message: string = ERROR_CODES[code].message,

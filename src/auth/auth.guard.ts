@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { isProtected } from '../edge/route-checks';
 import type { ApiError } from '../errors/api-error';
-import { insufficientScope, undeclaredScope } from './auth.errors';
+import { insufficientScope } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import type { Principal } from './principal';
 
@@ -38,7 +38,8 @@ export class AuthGuard implements CanActivate {
   requireScope(request: FastifyRequest): ApiError | undefined {
     if (!isProtected(request)) return undefined;
     const { scope } = request.routeOptions.config;
-    if (scope === undefined) return undeclaredScope();
+    if (scope === undefined)
+      throw new Error('a route without a scope was not rejected when it was registered');
     return request.principal?.scopes.includes(scope) ? undefined : insufficientScope(scope);
   }
 

@@ -6,7 +6,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Anyone may call it, without a key. */
     public?: boolean;
-    /** The scope that a key needs. A route with neither `public` nor `scope` answers nobody. */
+    /** The scope that a key needs. A route needs `public` or `scope`, or the start ends. */
     scope?: string;
     /** What the responses of a deprecated operation say of it. */
     deprecation?: Deprecation;

@@ -1,0 +1,25 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ErrorDto } from '../errors/error.dto';
+import { handlersOf } from './handlers';
+import { requireSchemaNames } from './schema-names';
+import { requireValidators } from './validated-inputs';
+
+/**
+ * Ends the start at the first mistake of a module that would show only in its responses, or not at all.
+ *
+ * @throws DeclarationError
+ */
+export async function checkModules(
+  app: NestFastifyApplication,
+  requireDeclaredRoutes: () => void,
+): Promise<void> {
+  try {
+    requireDeclaredRoutes();
+    const handlers = handlersOf(app);
+    requireValidators(handlers);
+    requireSchemaNames(handlers, [ErrorDto]);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}

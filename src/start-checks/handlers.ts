@@ -1,0 +1,74 @@
+import type { Type } from '@nestjs/common';
+import {
+  PARAMTYPES_METADATA,
+  PATH_METADATA,
+  ROUTE_ARGS_METADATA,
+  RouteParamtypes,
+} from '@nestjs/common/internal';
+import { DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+/** A method of a controller that serves a route. */
+export interface Handler {
+  /** `PetsController.listPets` */
+  readonly place: string;
+  readonly controller: Type;
+  readonly method: object;
+  readonly inputs: readonly Input[];
+}
+
+/** A class that a handler takes from the request; built-in types and interfaces are left out. */
+export interface Input {
+  readonly kind: 'body' | 'query';
+  readonly type: Type;
+  /** The handler names a pipe for it. */
+  readonly hasPipe: boolean;
+}
+
+/** What Nest keeps of a parameter, by `paramtype:index`. */
+interface RouteArgument {
+  readonly index: number;
+  readonly pipes: readonly unknown[];
+}
+
+const KINDS: Readonly<Record<string, Input['kind']>> = {
+  [RouteParamtypes.BODY]: 'body',
+  [RouteParamtypes.QUERY]: 'query',
+};
+
+/** Lists the handlers of all modules. */
+export function handlersOf(app: NestFastifyApplication): Handler[] {
+  const scanner = new MetadataScanner();
+  const controllers = new DiscoveryService(app.get(ModulesContainer)).getControllers();
+  return controllers.flatMap(({ metatype }) => {
+    if (!isClass(metatype)) return [];
+    return scanner.getAllMethodNames(metatype.prototype).flatMap((name) => handlerOf(metatype, name));
+  });
+}
+
+/** True for a class that a module declares, and for no global one such as String, Date or Buffer. */
+export function isClass(value: unknown): value is Type<object> {
+  return typeof value === 'function' && value.prototype !== undefined && !isGlobal(value);
+}
+
+function isGlobal(type: NonNullable<unknown> & { readonly name: string }): boolean {
+  return Reflect.get(globalThis, type.name) === type;
+}
+
+function handlerOf(controller: Type<object>, name: string): Handler[] {
+  const method: unknown = Reflect.get(controller.prototype, name);
+  if (typeof method !== 'function' || !Reflect.hasMetadata(PATH_METADATA, method)) return [];
+  return [{ place: `${controller.name}.${name}`, controller, method, inputs: inputsOf(controller, name) }];
+}
+
+function inputsOf(controller: Type<object>, name: string): Input[] {
+  const types: readonly unknown[] =
+    Reflect.getMetadata(PARAMTYPES_METADATA, controller.prototype, name) ?? [];
+  const known: Readonly<Record<string, RouteArgument>> =
+    Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {};
+  return Object.entries(known).flatMap(([key, { index, pipes }]) => {
+    const kind = KINDS[key.split(':', 1).join()];
+    const type = types[index];
+    return kind !== undefined && isClass(type) ? [{ kind, type, hasPipe: pipes.length > 0 }] : [];
+  });
+}

@@ -1,0 +1,119 @@
+import {
+  Body,
+  Controller,
+  Get,
+  Module,
+  ParseIntPipe,
+  type PipeTransform,
+  Post,
+  Query,
+  type Type,
+} from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
+import { IsIn, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { Public, RequireScope } from '../../../src/auth';
+import { PageQuery } from '../../../src/http/page';
+import { Basket, ListPetsQuery } from './same-names.dto';
+
+/** A module with one controller at /v1/lab. */
+function moduleOf(controller: Type): Type {
+  Controller({ path: 'lab', version: '1' })(controller);
+  @Module({ controllers: [controller] })
+  class LabModule {}
+  return LabModule;
+}
+
+/** A module with one POST that takes this body. */
+export function moduleWithBody(type: Type, pipes: PipeTransform[] = []): Type {
+  class BodyController {
+    @Post()
+    @RequireScope('pets:write')
+    create(@Body(...pipes) body: unknown) {
+      return body;
+    }
+  }
+  Reflect.defineMetadata('design:paramtypes', [type], BodyController.prototype, 'create');
+  return moduleOf(BodyController);
+}
+
+export class Unvalidated {
+  @ApiProperty()
+  @IsString()
+  readonly name!: string;
+
+  @ApiProperty()
+  readonly colour!: string;
+}
+
+export class Inheriting extends Unvalidated {
+  @ApiProperty()
+  @IsIn(['s', 'm'])
+  readonly size!: string;
+}
+
+export class OnlyOptional {
+  @IsString()
+  readonly name!: string;
+
+  @IsOptional()
+  readonly colour?: string;
+}
+
+export class WithoutValidators {
+  readonly name!: string;
+}
+
+export class WithNested {
+  @ApiProperty()
+  @ValidateNested()
+  readonly inner!: Unvalidated;
+}
+
+class UnvalidatedQuery extends PageQuery {
+  @ApiPropertyOptional()
+  readonly colour?: string;
+}
+
+class UndeclaredController {
+  @Get('open')
+  open() {
+    return 'open';
+  }
+}
+
+class ResponseController {
+  @Get()
+  @Public()
+  @ApiResponse({ status: 200, type: Basket })
+  get() {
+    return {};
+  }
+}
+
+class QueryController {
+  @Get()
+  @RequireScope('pets:read')
+  list(@Query() query: UnvalidatedQuery) {
+    return query;
+  }
+}
+
+/** Everything that is a module's own business. */
+class SoundController {
+  @Get()
+  @RequireScope('pets:read')
+  list(@Query() query: ListPetsQuery, @Query('page', ParseIntPipe) page: number) {
+    return { query, page };
+  }
+
+  @Post()
+  @RequireScope('pets:write')
+  create(@Body() body: Record<string, unknown>, @Body('age', ParseIntPipe) age: number) {
+    return { body, age };
+  }
+}
+
+export const UndeclaredRoute = moduleOf(UndeclaredController);
+export const RenamedSchema = moduleOf(ResponseController);
+export const UncheckedQuery = moduleOf(QueryController);
+export const Sound = moduleOf(SoundController);
