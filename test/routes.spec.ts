@@ -8,6 +8,7 @@ import { isScope } from '../src/auth';
 import { readConfig } from '../src/config/config';
 import { createDocument } from '../src/openapi/document';
 import { addResponseSchemas } from '../src/openapi/response-schemas';
+import { UndeclaredRoute } from './modules/support/mistaken.modules';
 import { startApp, type TestApp } from './support/app';
 import { expectError } from './support/expect-error';
 import { send } from './support/http';
@@ -65,10 +66,10 @@ describe('routes', () => {
     }
   });
 
-  it('with the door left out the guards refuse alike', async () => {
+  it('without the request checks the guards reject alike, a route without a scope included', async () => {
     const config = { ...readConfig({}), databaseUrl: app.database.url };
     const doorless = await NestFactory.create<NestFastifyApplication>(
-      AppModule.forRoot(config, app.clock),
+      AppModule.forRoot(config, app.clock, [UndeclaredRoute]),
       new FastifyAdapter(),
       { logger: false },
     );
@@ -84,6 +85,8 @@ describe('routes', () => {
     expect((await send(url, 'GET', '/v1/pets', { key, isDocumented })).status).toBe(200);
     expectError(await send(url, 'GET', '/v1/pets', { isDocumented }), 401, 'missing_api_key');
     expectError(await send(url, 'POST', '/v1/pets', { key, body, isDocumented }), 403, 'insufficient_scope');
+    expectError(await send(url, 'GET', '/v1/lab/open'), 401, 'missing_api_key');
+    expectError(await send(url, 'GET', '/v1/lab/open', { key: app.key }), 500, 'internal_error');
     expect((await send(url, 'GET', '/livez')).status).toBe(200);
     await doorless.close();
   });
