@@ -116,6 +116,7 @@ describe('settings', () => {
     ['METRICS_PORT', 'on'],
     ['MAX_CONNECTIONS', '0'],
     ['RATE_LIMIT_BAN_AFTER', '-1'],
+    ['RATE_LIMIT_BAN_AFTER', '301'],
   ])('%s=%s is refused by name', (variable, value) => {
     expect(() => readConfig({ [variable]: value })).toThrow(ConfigError);
     expect(() => readConfig({ [variable]: value })).toThrow(variable);

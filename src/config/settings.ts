@@ -26,8 +26,8 @@ function setting<T>(variable: string, byDefault: string, parse: Parser<T>): Sett
 const LONGEST_TIMEOUT_MS = 600_000;
 const MOST_CONNECTIONS = 1_000_000;
 const MOST_REQUESTS = 1_000_000_000;
-/** The time of each strike is remembered. */
-const MOST_STRIKES = 1_000;
+/** Five minutes hold no more strikes, at one a second. */
+const MOST_STRIKES = 300;
 const milliseconds = integer(1, LONGEST_TIMEOUT_MS);
 
 /** Every setting of the service. `.env.example` and the README list the same, with their meaning. */

@@ -22,6 +22,8 @@ export interface Offender {
 
 /** Requests that were under way together with the one refused first are no strikes. */
 export const GRACE_MS = 1_000;
+/** At most one strike in this time, so that each worker of a fleet on one key can meet its own 429. */
+export const STRIKE_SPACING_MS = 1_000;
 export const STRIKE_PERIOD_MS = 300_000;
 /** Another ban within this time of the last one is longer. */
 export const REPEAT_PERIOD_MS = DAY_MS;
@@ -36,8 +38,9 @@ export function refused(
   roomAgainAt: number,
   policy: BanPolicy,
 ): Offender {
-  const isFirst = now >= known.askedToWaitUntil;
-  const isStrike = !isFirst && now > known.firstRefusedAt + GRACE_MS;
+  // After the clock was set back the window has a new first refusal.
+  const isFirst = now >= known.askedToWaitUntil || now < known.firstRefusedAt;
+  const isStrike = !isFirst && now > known.firstRefusedAt + GRACE_MS && isSpaced(known, now);
   const offender = {
     ...known,
     firstRefusedAt: isFirst ? now : known.firstRefusedAt,
@@ -84,8 +87,13 @@ export function clamped(known: Offender, now: number): Offender {
   return { ...known, bannedAt: now, bannedUntil: now + known.bannedUntil - known.bannedAt };
 }
 
+/** The last strike is in the future if the clock was set back meanwhile. */
+function isSpaced({ strikes }: Offender, now: number): boolean {
+  return Math.abs(now - (strikes.at(-1) ?? 0)) >= STRIKE_SPACING_MS;
+}
+
 function withStrike(offender: Offender, now: number, policy: BanPolicy): Offender {
-  const strikes = [...offender.strikes.filter((at) => at > now - STRIKE_PERIOD_MS), now];
+  const strikes = [...offender.strikes.filter((at) => at > now - STRIKE_PERIOD_MS && at <= now), now];
   if (strikes.length < policy.strikes) return { ...offender, strikes };
   const isRepeat = offender.bannedAt > 0 && now - offender.bannedAt <= REPEAT_PERIOD_MS;
   const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BanPolicy, GRACE_MS, REPEAT_FACTOR, REPEAT_PERIOD_MS, STRIKE_PERIOD_MS } from './bans';
+import {
+  type BanPolicy,
+  GRACE_MS,
+  REPEAT_FACTOR,
+  REPEAT_PERIOD_MS,
+  STRIKE_PERIOD_MS,
+  STRIKE_SPACING_MS,
+} from './bans';
 import { type Counter, type Counters, DAY_MS, MINUTE_MS } from './counters';
 import type { Decision } from './rate-limit.store';
 
@@ -50,6 +57,7 @@ export function rulesOf({ strikes, seconds }: BanPolicy): string {
     minuteMs: MINUTE_MS,
     dayMs: DAY_MS,
     graceMs: GRACE_MS,
+    strikeSpacingMs: STRIKE_SPACING_MS,
     strikePeriodMs: STRIKE_PERIOD_MS,
     repeatPeriodMs: REPEAT_PERIOD_MS,
     repeatFactor: REPEAT_FACTOR,

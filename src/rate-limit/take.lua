@@ -105,7 +105,7 @@ end
 local function strike(offender)
   local strikes = {}
   for _, at in ipairs(offender.strikes) do
-    if at > now - rules.strikePeriodMs then table.insert(strikes, at) end
+    if at > now - rules.strikePeriodMs and at <= now then table.insert(strikes, at) end
   end
   table.insert(strikes, now)
   offender.strikes = strikes
@@ -119,8 +119,11 @@ end
 
 -- True where this refusal bans the key.
 local function refuse(offender, roomAgainAt)
-  local isFirst = now >= offender.askedToWaitUntil
-  local isStrike = not isFirst and now > offender.firstRefusedAt + rules.graceMs
+  -- After the clock was set back the window has a new first refusal, and the last strike is in the future.
+  local isFirst = now >= offender.askedToWaitUntil or now < offender.firstRefusedAt
+  local lastStrike = offender.strikes[#offender.strikes] or 0
+  local isSpaced = math.abs(now - lastStrike) >= rules.strikeSpacingMs
+  local isStrike = not isFirst and now > offender.firstRefusedAt + rules.graceMs and isSpaced
   if isFirst then offender.firstRefusedAt = now end
   offender.askedToWaitUntil = roomAgainAt
   local beganBan = isStrike and strike(offender)

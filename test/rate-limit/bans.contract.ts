@@ -18,16 +18,21 @@ export function bansContract(name: string, create: CreateStore): void {
     const take = async (id = 'key', limits = LIMITS): Promise<Decision> =>
       under.store.take({ owner: 'account:1', limits, key: { id, unbannedAt } });
     const wait = (seconds: number) => under.clock.advance({ seconds });
-    /** Uses the minute up, is refused once, and comes back `strikes` times too early. @returns the last decision */
+    /** Uses the minute up, is refused once, and gets a number of strikes, one a second. @returns the last decision */
     async function hammer(strikes: number): Promise<Decision> {
       for (let at = 0; at < 3; at += 1) await take();
-      wait(2);
-      for (let at = 1; at < strikes; at += 1) await take();
+      wait(1);
+      for (let at = 1; at < strikes; at += 1) await takeAfter(1);
+      return takeAfter(1);
+    }
+    function takeAfter(seconds: number): Promise<Decision> {
+      wait(seconds);
       return take();
     }
 
     it('the last strike is answered as banned, and it alone begins the ban', async () => {
       expect((await hammer(2)).verdict).toBe('limited');
+      wait(1);
       const end = under.clock.now() + 300_000;
       expect(await take()).toMatchObject({ verdict: 'banned', bannedUntil: end, beganBan: true });
       wait(299.999);
@@ -45,6 +50,22 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await take()).verdict).toBe('limited');
       wait(0.001);
       expect((await take()).verdict).toBe('banned');
+    });
+
+    it('a key gets at most one strike a second, however often it is refused', async () => {
+      await hammer(1);
+      for (let at = 0; at < 50; at += 1) expect((await take()).verdict).toBe('limited');
+      expect((await takeAfter(0.999)).verdict).toBe('limited');
+      // The second strike, and the third.
+      expect((await takeAfter(0.001)).verdict).toBe('limited');
+      expect((await takeAfter(1)).verdict).toBe('banned');
+    });
+
+    it('after the clock was set back a key gets strikes as before, none of them for refusals of the future', async () => {
+      await hammer(2);
+      wait(-3_600);
+      expect((await hammer(2)).verdict).toBe('limited');
+      expect((await takeAfter(1)).verdict).toBe('banned');
     });
 
     it('whoever waits as it was told gets no strike, in the next window neither', async () => {

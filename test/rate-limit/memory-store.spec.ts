@@ -2,6 +2,7 @@ import { readConfig } from '../../src/config/config';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { TestClock } from '../support/clock';
 import { bansContract } from './bans.contract';
+import { fleetContract } from './fleet.contract';
 import { storeContract } from './store.contract';
 
 function create(settings: Record<string, string> = {}) {
@@ -34,3 +35,4 @@ describe('the memory store', () => {
     expect(store.sizes()).toEqual({ owners: 0, keys: 0 });
   });
 });
+fleetContract('the memory store', create);

@@ -9,11 +9,13 @@ import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
 import { TestClock } from '../support/clock';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { bansContract } from './bans.contract';
+import { fleetContract } from './fleet.contract';
 import { storeContract } from './store.contract';
 
 const PATIENCE_MS = 5_000;
 /** Each step is a round trip. */
 const RUNS = 60;
+const FLEET_SECONDS = 600;
 
 describeWithRedis('the Redis store', () => {
   let redis: RedisServer;
@@ -31,7 +33,8 @@ describeWithRedis('the Redis store', () => {
     const rules = rulesOf(banPolicyOf(config));
     const known = links.get(rules);
     if (known) return known;
-    const link = new RedisLink(createRedisClient([redis.url()]), PATIENCE_MS, rules);
+    const url = `redis://127.0.0.1:${redis.port}`;
+    const link = new RedisLink(createRedisClient([url]), PATIENCE_MS, rules);
     links.set(rules, link);
     await link.open();
     return link;
@@ -48,6 +51,7 @@ describeWithRedis('the Redis store', () => {
 
   storeContract('the Redis store', create, RUNS);
   bansContract('the Redis store', create);
+  fleetContract('the Redis store', create, FLEET_SECONDS);
 
   it('decides as the memory store does, whatever is asked, waited, set back, changed and lifted', async () => {
     const settings = { RATE_LIMIT_BAN_AFTER: '2', RATE_LIMIT_BAN_SECONDS: '200' };

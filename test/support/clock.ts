@@ -1,6 +1,6 @@
 import { Clock } from '../../src/clock';
 
-/** A clock that stands still until a spec moves it. */
+/** A clock that stands still until a spec moves it. Like the system's it shows whole milliseconds. */
 export class TestClock extends Clock {
   private time = Date.parse('2026-11-21T12:00:00Z');
 
@@ -9,6 +9,6 @@ export class TestClock extends Clock {
   }
 
   advance({ seconds }: { seconds: number }): void {
-    this.time += seconds * 1_000;
+    this.time += Math.round(seconds * 1_000);
   }
 }

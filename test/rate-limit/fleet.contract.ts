@@ -1,0 +1,62 @@
+import { PLANS } from '../../src/auth/plans';
+import { type Fleet, firstBan } from '../support/fleet';
+import type { CreateStore } from './store.contract';
+
+const HOUR = 3_600;
+const { free, pro } = PLANS;
+const spent = { perMinute: free.perMinute, perDay: 1 };
+
+const asTold: Fleet['wait'] = (retryAfter) => retryAfter + 0.05;
+const jittered: Fleet['wait'] = (retryAfter, _nth, random) => retryAfter + 10 * random();
+const atMost30: Fleet['wait'] = (retryAfter) => Math.min(retryAfter, 30) + 0.05;
+const exponential: Fleet['wait'] = (_retryAfter, nth) => Math.min(32, 2 ** (nth - 1));
+const after =
+  (seconds: number): Fleet['wait'] =>
+  () =>
+    seconds;
+
+const WAITING: readonly [name: string, fleet: Fleet][] = [
+  ['40 workers wait as told', { workers: 40, pause: [0, 5], wait: asTold, limits: free }],
+  ['60 workers wait as told', { workers: 60, pause: [0, 5], wait: asTold, limits: free }],
+  ['100 workers wait as told', { workers: 100, pause: [0, 5], wait: asTold, limits: free }],
+  ['100 workers wait up to 10 s longer', { workers: 100, pause: [0, 5], wait: jittered, limits: free }],
+  [
+    '17 workers that rarely send wait as told',
+    { workers: 17, pause: [0, 60], wait: asTold, limits: { perMinute: 3, perDay: 1e6 } },
+  ],
+  ['100 workers on the pro plan wait as told', { workers: 100, pause: [2, 4], wait: asTold, limits: pro }],
+  ['5 workers back off exponentially', { workers: 5, pause: [0, 5], wait: exponential, limits: free }],
+  ['20 workers wait at most 30 s', { workers: 20, pause: [0, 5], wait: atMost30, limits: free }],
+  [
+    '5 workers wait at most 30 s, the day is used up',
+    { workers: 5, pause: [0, 5], wait: atMost30, limits: spent },
+  ],
+  [
+    '20 workers wait at most 30 s, the day is used up',
+    { workers: 20, pause: [0, 5], wait: atMost30, limits: spent },
+  ],
+];
+
+const IGNORING: readonly [name: string, fleet: Fleet][] = [
+  ['a client every 100 ms', { workers: 1, pause: [0.1, 0.1], wait: after(0.1), limits: free }],
+  ['a client every 500 ms', { workers: 1, pause: [0.5, 0.5], wait: after(0.5), limits: free }],
+  ['20 workers each second', { workers: 20, pause: [1, 1], wait: after(1), limits: free }],
+];
+
+/**
+ * What bans mean to clients of whose requests only the pace is known. Each implementation of RateLimitStore runs it in a
+ * spec of its own.
+ *
+ * @param seconds how long a fleet must run without a ban
+ */
+export function fleetContract(name: string, create: CreateStore, seconds = HOUR): void {
+  describe(`${name} with the default settings`, () => {
+    it.each(WAITING)('does not ban a key if %s', async (_name, fleet) => {
+      expect(await firstBan(await create(), fleet, seconds)).toBeUndefined();
+    });
+
+    it.each(IGNORING)('bans the key of %s within four minutes', async (_name, fleet) => {
+      expect(await firstBan(await create(), fleet, seconds)).toBeLessThan(240);
+    });
+  });
+}

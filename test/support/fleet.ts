@@ -1,0 +1,55 @@
+import type { Charge, Decision } from '../../src/rate-limit/rate-limit.store';
+import type { StoreUnderTest } from '../rate-limit/store.contract';
+
+/** Workers that share one key. All times are in seconds. */
+export interface Fleet {
+  readonly workers: number;
+  /** Shortest and longest pause of a worker after a request that was admitted. */
+  readonly pause: readonly [number, number];
+  /** Returns how long a worker waits after its nth 429 in a row. */
+  readonly wait: (retryAfter: number, nth: number, random: () => number) => number;
+  readonly limits: Charge['limits'];
+}
+
+interface Worker {
+  nextAt: number;
+  refusals: number;
+}
+
+const KEY = { id: 'fleet', unbannedAt: 0 };
+
+/** Runs a fleet for some seconds of the clock. @returns the second of its first ban; undefined if there is none */
+export async function firstBan(
+  { store, clock }: StoreUnderTest,
+  { workers, pause: [shortest, longest], wait, limits }: Fleet,
+  seconds: number,
+): Promise<number | undefined> {
+  const random = seededRandom();
+  const pause = () => shortest + random() * (longest - shortest);
+  const fleet = Array.from({ length: workers }, (): Worker => ({ nextAt: pause(), refusals: 0 }));
+  let now = 0;
+  for (;;) {
+    const worker = fleet.reduce((first, each) => (each.nextAt < first.nextAt ? each : first));
+    if (worker.nextAt > seconds) return undefined;
+    clock.advance({ seconds: worker.nextAt - now });
+    now = worker.nextAt;
+    const decision = await store.take({ owner: 'account:1', limits, key: KEY });
+    if (decision.verdict === 'banned') return now;
+    worker.refusals = decision.verdict === 'limited' ? worker.refusals + 1 : 0;
+    const isRetry = worker.refusals > 0;
+    worker.nextAt += isRetry ? wait(retryAfterOf(decision), worker.refusals, random) : pause();
+  }
+}
+
+/** As the header says it: whole seconds, rounded up. */
+function retryAfterOf({ windows: { minute, day }, now }: Decision): number {
+  const exhausted = [minute, day].filter((usage) => usage?.remaining === 0);
+  return Math.ceil((Math.max(...exhausted.map((usage) => usage?.resetAt ?? 0)) - now) / 1_000);
+}
+
+/** Numbers from 0 to 1, the same in every run (Park and Miller's generator). */
+function seededRandom(): () => number {
+  const modulus = 2_147_483_647;
+  let state = 20_261_121;
+  return () => (state = (state * 48_271) % modulus) / modulus;
+}
