@@ -27,10 +27,17 @@ local function read(command, key, ...)
   return redis.call(command, key, ...)
 end
 
+-- A damaged number counts as 0, the value of what is not known. cjson writes 14 digits: a larger number would change.
+local function whole(value)
+  local number = tonumber(value)
+  local isWhole = number and number >= 0 and number < 1e14 and number == math.floor(number)
+  return isWhole and number or 0
+end
+
 -- The window in force. Of two that overlap the one that ends first began with the first request, and is the true one.
 local function windowOf(key, known, newEnd)
   local stored = read('HMGET', key, 'used', 'endsAt', 'own:' .. charge.instance)
-  local used, endsAt, own = tonumber(stored[1] or 0), tonumber(stored[2] or 0), tonumber(stored[3] or 0)
+  local used, endsAt, own = whole(stored[1]), whole(stored[2]), whole(stored[3])
   local window = { key = key, used = used, endsAt = endsAt, own = own, isStale = endsAt > 0 and endsAt <= now }
   if endsAt <= now then
     window.used, window.endsAt, window.own = 0, newEnd, 0
@@ -81,10 +88,19 @@ local function keepOffender(offender)
   end
 end
 
+-- What is stored of the key, or nil if nothing is or it is damaged.
+local function storedOffender()
+  local isJson, known = pcall(cjson.decode, read('GET', KEYS[3]))
+  if not isJson or type(known) ~= 'table' or type(known.strikes) ~= 'table' then return nil end
+  local offender = offenderWith(whole(known.bannedAt), whole(known.bannedUntil))
+  offender.firstRefusedAt, offender.askedToWaitUntil = whole(known.firstRefusedAt), whole(known.askedToWaitUntil)
+  for _, at in ipairs(known.strikes) do table.insert(offender.strikes, whole(at)) end
+  return offender
+end
+
 -- What is held against the key, or nil. A ban that was lifted by hand is forgotten, one that the instance knows is not.
 local function offenderOf(key)
-  local stored = read('GET', KEYS[3])
-  local offender = stored and cjson.decode(stored) or nil
+  local offender = storedOffender()
   if offender and offender.bannedAt > 0 and offender.bannedAt <= key.unbannedAt then
     redis.call('DEL', KEYS[3])
     offender = nil

@@ -71,7 +71,7 @@ describeWithRedis('a Redis that refuses', () => {
   });
 });
 
-describeWithRedis('a key of another type in Redis', () => {
+describeWithRedis('a damaged key in Redis', () => {
   it('counts as none, is told again what is known, and sharing does not end', async () => {
     const redis = await startRedis();
     const app = await startApp({ redisUrl: [redis.url()] });
@@ -85,6 +85,10 @@ describeWithRedis('a key of another type in Redis', () => {
       await redis.command('LPUSH', name, 'x');
       expect(await remaining()).toBe(String(58 - at));
     }
+    await redis.command('HSET', names[0]!, 'used', 'x');
+    await redis.command('HSET', names[1]!, 'endsAt', 'inf');
+    await redis.command('SET', names[2]!, '[');
+    expect(await remaining()).toBe('55');
     expect(app.log.filter((line) => line.includes('Redis is'))).toEqual([]);
     expect(await redis.command('TYPE', names[0]!)).toBe('hash');
     await app.close();

@@ -4,18 +4,20 @@ import { banPolicyOf } from '../../src/rate-limit/bans';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { createRedisClient } from '../../src/rate-limit/redis.client';
 import { RedisLink } from '../../src/rate-limit/redis.link';
-import { rulesOf } from '../../src/rate-limit/redis.script';
+import { keysOf, rulesOf } from '../../src/rate-limit/redis.script';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
 import { TestClock } from '../support/clock';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { bansContract } from './bans.contract';
 import { fleetContract } from './fleet.contract';
+import { damage, DAMAGES } from './redis-damage';
 import { storeContract } from './store.contract';
 
 const PATIENCE_MS = 5_000;
 /** Each step is a round trip. */
 const RUNS = 60;
 const FLEET_SECONDS = 600;
+const KEY = { id: 'key', unbannedAt: 0 };
 
 describeWithRedis('the Redis store', () => {
   let redis: RedisServer;
@@ -86,5 +88,32 @@ describeWithRedis('the Redis store', () => {
       }),
       { numRuns: 4 * RUNS },
     );
+  });
+
+  it('decides as if nothing were damaged in Redis, and its script never fails', async () => {
+    const settings = { RATE_LIMIT_BAN_AFTER: '300' };
+    const link = await linkFor(readConfig(settings));
+    const run = jest.spyOn(link, 'run');
+    const step = fc.record({
+      waitMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 90_000 })),
+      times: fc.integer({ min: 1, max: 4 }),
+      damaged: fc.option(DAMAGES),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        const { store, clock } = await create(settings);
+        const memory = new MemoryRateLimitStore(clock, readConfig(settings));
+        const charge = { owner: 'account:1', limits: { perMinute: 3, perDay: 9 }, key: KEY };
+        for (const { waitMs, times, damaged } of steps) {
+          clock.advance({ seconds: waitMs / 1_000 });
+          if (damaged) await damage(redis, keysOf(charge.owner, KEY.id), damaged);
+          for (let at = 0; at < times; at += 1) expect(await store.take(charge)).toEqual(memory.take(charge));
+        }
+      }),
+      { numRuns: 2 * RUNS },
+    );
+    await Promise.all(run.mock.results.map(({ value }) => value));
+    expect(link.isShared).toBe(true);
+    run.mockRestore();
   });
 });
