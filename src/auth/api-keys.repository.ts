@@ -47,17 +47,18 @@ export type NewKey = Pick<
   'accountId' | 'secretHash' | 'prefix' | 'lastFour' | 'label' | 'scopes' | 'expiresAt'
 >;
 
-const BY_SECRET: Statement = {
-  name: 'api_key_by_secret',
+const BY_SECRETS: Statement = {
+  name: 'api_keys_by_secrets',
   text: `
-    SELECT k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
+    SELECT encode(s.secret_hash, 'hex') AS hash, k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
            k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt",
            s.valid_until AS "secretValidUntil"
     FROM (
-      SELECT id AS key_id, NULL::timestamptz AS valid_until FROM api_keys WHERE secret_hash = $1
+      SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
+      WHERE secret_hash = ANY ($1::bytea[])
       UNION ALL
-      SELECT key_id, valid_until FROM rotated_secrets WHERE secret_hash = $1
+      SELECT secret_hash, key_id, valid_until FROM rotated_secrets WHERE secret_hash = ANY ($1::bytea[])
     ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id`,
 };
 
@@ -110,10 +111,14 @@ export class ApiKeysRepository {
     private readonly sql: Sql,
   ) {}
 
-  /** @param hash SHA-256 of the secret as hex */
-  async findBySecretHash(hash: string): Promise<KnownKey | undefined> {
-    const [key] = await this.sql.rows<KnownKey>(BY_SECRET, [Buffer.from(hash, 'hex')]);
-    return key;
+  /**
+   * @param hashes SHA-256 of each secret as hex
+   * @returns the keys of those that belong to one, by their hash
+   */
+  async findBySecretHashes(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
+    type Row = KnownKey & { readonly hash: string };
+    const rows = await this.sql.rows<Row>(BY_SECRETS, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
+    return new Map(rows.map(({ hash, ...key }) => [hash, key]));
   }
 
   /** @returns the id that the database gave */

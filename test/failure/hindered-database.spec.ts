@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSecret } from '../../src/auth/secret';
 import { readConfig } from '../../src/config/config';
 import { migrate } from '../../src/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
+import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
@@ -40,6 +42,18 @@ describe('a database that answers but cannot do everything', () => {
     await app.database.query('COMMIT');
     expect((await app.get('/v1/pets?limit=100')).text).not.toContain('locked');
     expect((await app.post('/v1/store/orders', order)).status).toBe(201);
+  });
+
+  it('made-up keys whose lookup hangs leave connections for keys seen lately, and are 401 when it is done', async () => {
+    expect((await app.get('/v1/store/orders')).status).toBe(200);
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE api_keys');
+    const guesses = Array.from({ length: 300 }, () =>
+      app.get('/v1/pets', { key: createSecret('ask_test_') }),
+    );
+    expect((await app.get('/v1/store/orders')).status).toBe(200);
+    await app.database.query('COMMIT');
+    for (const answer of await Promise.all(guesses)) expectError(answer, 401, 'invalid_api_key');
   });
 
   it('read-only: writes are 503 and /readyz too, reads are answered; writes again as soon as it can be written, on the same connections or others', async () => {
