@@ -38,7 +38,7 @@ export class KeyCache {
     const lookups = new KeyLookups(keys, clock);
     this.unknown = new LRUCache<string, Lookup>({
       max: MAX_SECRETS,
-      fetchMethod: async (hash) => this.sort(hash, await lookups.find(hash)),
+      fetchMethod: async (hash) => this.keep(hash, await lookups.find(hash)),
     });
   }
 
@@ -53,7 +53,7 @@ export class KeyCache {
     return (known ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
   }
 
-  private sort(hash: string, found: Lookup): Lookup {
+  private keep(hash: string, found: Lookup): Lookup {
     if (found.key) this.known.set(hash, found);
     return found;
   }
