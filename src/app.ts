@@ -24,7 +24,7 @@ import { requireDecodablePath, requireRoute, requireShortTarget } from './edge/r
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './edge/target';
 import type { Logger } from './logging/logger';
 import { NestLogger } from './logging/nest-logger';
-import { addConnections, addSharedLimit } from './metrics/registry';
+import { addConnections, addDroppedLines, addSharedLimit } from './metrics/registry';
 import { recordRequests, RequestMetrics } from './metrics/request-metrics';
 import { createDocument } from './openapi/document';
 import { serveFrontPage } from './openapi/front-page';
@@ -67,7 +67,7 @@ export async function createApp(
   openTheDoor(fastify, app.get(AuthGuard), limit);
   useJsonBodies(fastify, config.bodyLimitBytes);
   inviteBodies(fastify, config.bodyLimitBytes);
-  if (config.metricsPort !== undefined) hooks.count = measure(app);
+  if (config.metricsPort !== undefined) hooks.count = measure(app, logger);
   const refuseOtherMethods = collectMethods(fastify);
   const requireDeclaredRoutes = collectRoutes(fastify);
   await app.init();
@@ -105,12 +105,13 @@ function showLimits(fastify: FastifyInstance, limit: RateLimitGuard): void {
 }
 
 /** @returns what counts a refusal that no route sees */
-function measure(app: NestFastifyApplication): RefusalHooks['count'] {
+function measure(app: NestFastifyApplication, logger: Logger): RefusalHooks['count'] {
   const store = app.get(RateLimitStore);
   const metrics = app.get(RequestMetrics);
   recordRequests(app.getHttpAdapter().getInstance(), metrics);
   addSharedLimit(app.get(Registry), () => store.isShared);
   addConnections(app.get(Registry), app.getHttpAdapter().getInstance().connections);
+  addDroppedLines(app.get(Registry), logger.droppedLines);
   return (code) => metrics.countRefusal(code);
 }
 

@@ -22,15 +22,10 @@ export async function firstKey(
   return issued?.key;
 }
 
-/** Tells the person at the terminal what runs where, and how to use it. Not logged: it may hold a key. */
-export function printBanner(
-  url: string,
-  database: OpenDatabase,
-  config: Config,
-  key: string | undefined,
-): void {
+/** Says what runs at which address. */
+export function addressLines(url: string, database: OpenDatabase, config: Config): string {
   const where = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
-  const lines = [
+  return text([
     '',
     `Animal Store listens on ${url} (${config.deployment}).`,
     ...(config.docsEnabled ? [`  Swagger UI   ${url}/docs`] : []),
@@ -39,10 +34,16 @@ export function printBanner(
     `  PostgreSQL   ${where}`,
     ...database.notices.map((notice) => `  ${notice}`),
     '',
-    ...(key === undefined ? createKeyLines() : firstKeyLines(url, key)),
-    '',
-  ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  ]);
+}
+
+/** Says how to use it; printed and never logged, because it may hold a key. */
+export function keyLines(url: string, key: string | undefined): string {
+  return text([...(key === undefined ? createKeyLines() : firstKeyLines(url, key)), '']);
+}
+
+function text(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n`;
 }
 
 function createKeyLines(): string[] {

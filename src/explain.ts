@@ -6,6 +6,7 @@ import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
 import { ListenError } from './listen';
 import { OldServerError, SchemaError } from './database/migrate';
+import { OutputError } from './logging/log-destination';
 import { MetricsPortError } from './metrics/metrics.errors';
 import { DeclarationError } from './start-checks/declaration.error';
 
@@ -43,6 +44,7 @@ const SENTENCE_ERRORS = [
   ListenError,
   MetricsPortError,
   OldServerError,
+  OutputError,
   SchemaError,
   VerifyError,
 ];

@@ -1,8 +1,15 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino';
-import pretty from 'pino-pretty';
+import { type Logger as PinoLogger, pino } from 'pino';
 import type { Config } from '../config/config';
+import { openStandardOutput } from './standard-output';
 
-export type { Logger };
+export type Logger = PinoLogger & { readonly droppedLines: () => number };
+
+/** Takes finished lines. */
+export interface LogStream {
+  write(line: string): void;
+  /** Lines that it could not keep. */
+  readonly droppedLines?: number;
+}
 
 /** What every API key begins with. */
 export const API_KEY_MARK = 'ask_';
@@ -23,13 +30,12 @@ function describe(error: unknown): object {
   return { type: name, message, ...code, stack, ...(cause === undefined ? {} : { cause: describe(cause) }) };
 }
 
-/**
- * The process's one logger: JSON lines, or readable ones on a terminal. Written asynchronously.
- *
- * @param stream where the lines go instead of standard output
- */
-export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream?: DestinationStream): Logger {
-  return pino(
+/** The process's one logger: JSON lines, written asynchronously. */
+export function createLogger(
+  { logLevel }: Pick<Config, 'logLevel'>,
+  stream: LogStream = openStandardOutput(),
+): Logger {
+  const logger = pino(
     {
       level: logLevel,
       base: null,
@@ -37,6 +43,7 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream?: De
       serializers: { err: describe },
       hooks: { streamWrite: masked },
     },
-    stream ?? (process.stdout.isTTY ? pretty({ sync: false }) : destination({ dest: 1, sync: false })),
+    stream,
   );
+  return Object.assign(logger, { droppedLines: () => stream.droppedLines ?? 0 });
 }

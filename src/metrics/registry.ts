@@ -60,6 +60,20 @@ export function addConnections(
   registry.registerMetric(shed);
 }
 
+/** @param droppedLines lines of the log that were lost since the start */
+export function addDroppedLines(registry: Registry, droppedLines: () => number): void {
+  const counter = new Counter({
+    name: `${PREFIX}log_lines_dropped_total`,
+    help: 'Lines of the log that were dropped because standard output could not be written.',
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc(droppedLines());
+    },
+  });
+  registry.registerMetric(counter);
+}
+
 function poolConnections(source: DataSource): Gauge {
   return new Gauge({
     name: `${PREFIX}database_pool_connections`,

@@ -36,15 +36,20 @@ export function dataFolder(): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs `main` or `cli` from its source; nothing of this process's environment but what finds programs. */
+/**
+ * Runs `main` or `cli` from its source; nothing of this process's environment but what finds programs.
+ *
+ * @param standardOutput a file descriptor to write to; without it the output is collected
+ */
 export function run(
   program: 'main' | 'cli/main',
   args: readonly string[],
   environment: Record<string, string>,
   directory = ROOT,
+  standardOutput?: number,
 ): ServiceProcess {
   const runTypeScript = ['-r', join(__dirname, 'typescript.cjs'), join(ROOT, 'src', `${program}.ts`)];
-  return spawnService([...runTypeScript, ...args], environment, directory);
+  return spawnService([...runTypeScript, ...args], environment, directory, standardOutput);
 }
 
 /** Runs what `nest build` made. */
@@ -77,22 +82,23 @@ function spawnService(
   args: readonly string[],
   environment: Record<string, string>,
   directory = ROOT,
+  standardOutputTo?: number,
 ): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, args, {
     cwd: directory,
     env: { PATH, HOME, PORT: '0', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', standardOutputTo ?? 'pipe', 'pipe'],
   });
   living.add(child);
   child.once('close', () => living.delete(child));
   let all = '';
   let standardOutput = '';
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     all += chunk.toString();
     standardOutput += chunk.toString();
   });
-  child.stderr.on('data', (chunk: Buffer) => (all += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (all += chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   return { child, ended, output: () => all, standardOutput: () => standardOutput };
 }

@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { LogDestination } from '../../src/logging/log-destination';
+import { createLogger } from '../../src/logging/logger';
+import { addDroppedLines } from '../../src/metrics/registry';
+import { until } from '../support/until';
+
+const MEBIBYTE = 1024 * 1024;
+const LINE_BYTES = 256;
+/** A line with its number, so that a lost or torn one shows. */
+const lineOf = (at: number) => `${JSON.stringify({ at }).padEnd(LINE_BYTES - 1)}\n`;
+
+describe('the destination of the log', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-log-'));
+  const path = join(folder, 'fifo');
+  beforeEach(() => execFileSync('mkfifo', [path]));
+  afterEach(() => rmSync(path));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Stays open: a destination lives as long as its process, and would write to whatever gets the number next. */
+  function opened(name: string, flags: number): number {
+    return openSync(name, flags | constants.O_NONBLOCK);
+  }
+
+  function destinationOf(fd: number) {
+    const reports: string[] = [];
+    return { destination: new LogDestination(fd, (sentence) => reports.push(sentence)), reports };
+  }
+
+  /** A destination whose reader reads when it is told to. */
+  function pipe() {
+    const reader = opened(path, constants.O_RDONLY);
+    return { reader, ...destinationOf(opened(path, constants.O_WRONLY)) };
+  }
+
+  /** Reads until the text ends with this line. */
+  async function readUntil(last: string, reader: number): Promise<string> {
+    let text = '';
+    while (!text.endsWith(last)) {
+      text += drained(reader);
+      await nextTurn();
+    }
+    return text;
+  }
+
+  it('writes every line of a reader that keeps up, in order, and reports nothing', async () => {
+    const { reader, destination, reports } = pipe();
+    for (let at = 0; at < 2_000; at += 1) destination.write(lineOf(at));
+    const text = await readUntil(lineOf(1_999), reader);
+    expect(text).toBe(Array.from({ length: 2_000 }, (_, at) => lineOf(at)).join(''));
+    expect(destination.droppedLines).toBe(0);
+    expect(reports).toEqual([]);
+  });
+
+  it('keeps 4 MiB for a reader that has stalled, counts what it drops, and reports both ends of it once', async () => {
+    const { reader, destination, reports } = pipe();
+    const kept = Math.floor((4 * MEBIBYTE) / LINE_BYTES);
+    for (let at = 0; at < kept + 1_000; at += 1) destination.write(lineOf(at));
+    expect(destination.droppedLines).toBe(1_000);
+    expect(reports).toEqual([
+      'The log cannot be written (its reader has stalled): lines beyond 4 MiB are dropped. Free space on its disk, or restart its reader.',
+    ]);
+    const text = await readUntil(lineOf(kept - 1), reader);
+    expect(text).toBe(Array.from({ length: kept }, (_, at) => lineOf(at)).join(''));
+    await until(() => reports.length === 2);
+    expect(reports[1]).toBe('The log can be written again. Lines dropped: 1000.');
+    destination.write(lineOf(7));
+    expect(await readUntil(lineOf(7), reader)).toBe(lineOf(7));
+    expect(destination.droppedLines).toBe(1_000);
+  });
+
+  it('writes what it kept when a reader that had gone is replaced', async () => {
+    const { reader, destination } = pipe();
+    closeSync(reader);
+    for (let at = 0; at < 10; at += 1) destination.write(lineOf(at));
+    await destination.flush();
+    expect(await destination.print('banner\n')).toBe(false);
+    const next = opened(path, constants.O_RDONLY);
+    const lines = Array.from({ length: 10 }, (_, at) => lineOf(at)).join('');
+    expect(await readUntil('banner\n', next)).toBe(`${lines}banner\n`);
+  });
+
+  it('reports a failure that costs no line yet when five retries have failed', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+    const { destination, reports } = destinationOf(opened('/dev/full', constants.O_WRONLY));
+    destination.write(lineOf(1));
+    for (let second = 1; second <= 20; second += 1) {
+      await destination.flush();
+      expect(reports).toHaveLength(second > 5 ? 1 : 0);
+      jest.advanceTimersByTime(1_000);
+    }
+    jest.useRealTimers();
+    expect(reports[0]).toMatch(/^The log cannot be written \(ENOSPC: .*Free space on its disk/);
+  });
+
+  it('says in one sentence that a full disk takes no banner', async () => {
+    const { destination } = destinationOf(opened('/dev/full', constants.O_WRONLY));
+    await expect(destination.print('banner\n')).rejects.toThrow(
+      /^Standard output cannot be written \(ENOSPC: no space left on device, write\)\. Free space/,
+    );
+  });
+
+  it('has a metric for the lines that it drops', async () => {
+    const registry = new Registry();
+    const stream = { write: () => undefined, droppedLines: 3 };
+    addDroppedLines(registry, createLogger({ logLevel: 'info' }, stream).droppedLines);
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      expect(await registry.metrics()).toContain('animal_store_log_lines_dropped_total 3\n');
+    }
+  });
+});
+
+function drained(fd: number): string {
+  const buffer = Buffer.alloc(MEBIBYTE);
+  try {
+    return buffer.toString('utf8', 0, readSync(fd, buffer));
+  } catch {
+    // Nothing to read for now.
+    return '';
+  }
+}
