@@ -1,5 +1,6 @@
 import { type Logger as PinoLogger, pino } from 'pino';
 import type { Config } from '../config/config';
+import { escapeControls } from './controls';
 import { openStandardOutput } from './standard-output';
 
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
@@ -41,7 +42,7 @@ export function createLogger(
       base: null,
       redact: ['req.headers.authorization', 'headers.authorization'],
       serializers: { err: describe },
-      hooks: { streamWrite: masked },
+      hooks: { streamWrite: (line) => escapeControls(masked(line)) },
     },
     stream,
   );

@@ -1,5 +1,6 @@
 import { constants, openSync } from 'node:fs';
 import { prettyFactory } from 'pino-pretty';
+import { escapeControls } from './controls';
 import { LogDestination } from './log-destination';
 
 /** Standard output: JSON lines, or readable ones on a terminal. */
@@ -15,9 +16,10 @@ function openTerminal(fd: number): LogDestination {
   return new LogDestination(withoutBlocking(fd), () => undefined, createReadableFormat());
 }
 
-/** Makes text for a person from a line. */
+/** Makes text for a person from a line; what the line escapes is escaped in the text too. */
 export function createReadableFormat(): (line: string) => string {
-  return prettyFactory({});
+  const prettify = prettyFactory({});
+  return (line) => escapeControls(prettify(line));
 }
 
 /** Opens the terminal anew: a write to a stalled one would block a thread, and the exit waits for threads. */

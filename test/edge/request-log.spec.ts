@@ -74,4 +74,12 @@ describe('the request log', () => {
     expect(app.log.join('')).not.toContain(key.slice('ask_test_'.length));
     expect(app.log.join('')).toContain('ask_test_…');
   });
+
+  it('has no control character, however a client sends one', async () => {
+    await app.get('/v1/ask_test_/%1b%5b31m%c2%9b31m%7f%250a', { headers: { 'x-request-id': 'escaped' } });
+    expect(app.log.join('').replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    expect(await lineOf('escaped')).toMatchObject({
+      path: '/v1/ask_test_/\u001b[31m\u00c2\u009b31m\u007f\n',
+    });
+  });
 });

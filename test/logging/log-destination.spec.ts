@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { LogDestination } from '../../src/logging/log-destination';
 import { createLogger } from '../../src/logging/logger';
+import { createReadableFormat } from '../../src/logging/standard-output';
 import { addDroppedLines } from '../../src/metrics/registry';
 import { until } from '../support/until';
 
@@ -102,6 +103,14 @@ describe('the destination of the log', () => {
     await expect(destination.print('banner\n')).rejects.toThrow(
       /^Standard output cannot be written \(ENOSPC: no space left on device, write\)\. Free space/,
     );
+  });
+
+  it('shows no control character of a line on a terminal', () => {
+    const text = createReadableFormat()(
+      '{"level":30,"path":"/\\u009b31m\\u001b[31m\\u007f","msg":"request"}\n',
+    );
+    expect(text).toContain('"/\\u009b31m\\u001b[31m\\u007f"');
+    expect(text).not.toMatch(/[\u007f-\u009f]/);
   });
 
   it('has a metric for the lines that it drops', async () => {
