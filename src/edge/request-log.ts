@@ -8,6 +8,9 @@ const ENCODED_BYTE = /%(?:25)*([0-9a-f]{2})/gi;
 /** Enough for encodings within encodings, and a bound for what was made to be long. */
 const DECODING_PASSES = 4;
 
+/** Characters of a path that are logged; a request line may have 8,192. */
+const MAX_PATH_LENGTH = 256;
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** What a feature adds to the log line of its request. */
@@ -23,7 +26,7 @@ export class RequestLog extends LogController {
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     const line = {
       method: request.method,
-      path: loggablePath(request.originalUrl),
+      ...pathFacts(request.originalUrl),
       route: request.routeOptions.url,
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
@@ -35,12 +38,19 @@ export class RequestLog extends LogController {
   }
 }
 
+/** A long path is cut after its keys have become recognisable, and its length as it was sent stands beside it. */
+function pathFacts(target: string): { path: string; pathLength?: number } {
+  const sent = rawPath(target);
+  const path = loggablePath(sent);
+  if (path.length <= MAX_PATH_LENGTH) return { path };
+  return { path: path.slice(0, MAX_PATH_LENGTH), pathLength: sent.length };
+}
+
 /**
  * The path as it was sent. One that spells an API key, in percent-encoding or not, is written decoded, so that the
  * logger recognises the key and masks all of it.
  */
-function loggablePath(target: string): string {
-  const path = rawPath(target);
+function loggablePath(path: string): string {
   let decoded = path;
   for (let pass = 0; pass < DECODING_PASSES && decoded.includes('%'); pass += 1) {
     decoded = decoded.replaceAll(ENCODED_BYTE, (_, hex: string) =>

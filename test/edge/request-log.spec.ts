@@ -75,6 +75,22 @@ describe('the request log', () => {
     expect(app.log.join('')).toContain('ask_test_…');
   });
 
+  it('has the first 256 characters of a longer path, its length, and no part of a key at the cut', async () => {
+    const request = { key: undefined, headers: { 'x-request-id': 'long' } };
+    await app.get(`/livez/${'%20'.repeat(2_000)}`, request);
+    expect(await lineOf('long')).toMatchObject({
+      path: `/livez/${'%20'.repeat(83)}`,
+      pathLength: '/livez/'.length + 6_000,
+    });
+    await app.get(`/${'x'.repeat(255)}`, { key: undefined, headers: { 'x-request-id': 'short' } });
+    expect(await lineOf('short')).toMatchObject({ path: `/${'x'.repeat(255)}` });
+    expect(await lineOf('short')).not.toHaveProperty('pathLength');
+    for (let length = 235; length < 256; length += 1) {
+      await app.get(`/${'x'.repeat(length)}${app.key.replace('a', '%61')}`, { key: undefined });
+    }
+    expect(app.log.join('')).not.toContain(app.key.slice('ask_test_'.length, 'ask_test_'.length + 2));
+  });
+
   it('has no control character, however a client sends one', async () => {
     await app.get('/v1/ask_test_/%1b%5b31m%c2%9b31m%7f%250a', { headers: { 'x-request-id': 'escaped' } });
     expect(app.log.join('').replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
