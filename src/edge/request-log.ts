@@ -15,15 +15,18 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What a feature adds to the log line of its request. */
     logFacts?: Readonly<Record<string, unknown>>;
+    /** True if the request is counted in a line about many, and has none of its own. */
+    isLoggedInSum?: boolean;
   }
 }
 
-/** One line per answered request: no header, no query and no body, where secrets could be. */
+/** One line per answered request, if no feature counts it instead: no header, no query and no body, where secrets could be. */
 export class RequestLog extends LogController {
   /** The line is written when the answer is known; the filter logs what failed. */
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    if (request.isLoggedInSum) return;
     const line = {
       method: request.method,
       ...pathFacts(request.originalUrl),

@@ -17,6 +17,7 @@ import { anonymousLimits, limitsOfRequest } from './limits';
 import { ownerOfAccount, ownerOfAddress } from './owners';
 import { tooManyRequests } from './rate-limit.errors';
 import { decisionHeaders, windowsHeaders } from './rate-limit.headers';
+import { RejectionLog } from './rejection-log';
 import { type Charge, type Decision, RateLimitStore } from './rate-limit.store';
 
 declare module 'fastify' {
@@ -37,6 +38,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     @InjectThrottlerStorage() storage: ThrottlerStorage,
     reflector: Reflector,
     private readonly store: RateLimitStore,
+    private readonly rejections: RejectionLog,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {
@@ -46,10 +48,11 @@ export class RateLimitGuard extends ThrottlerGuard {
   /** 429 where the account, or the address of a request without a valid key, has no request left. */
   check(request: FastifyRequest, reply: FastifyReply): ApiError | undefined | Promise<ApiError | undefined> {
     if (!isProtected(request)) return undefined;
-    const decision = this.store.take(this.chargeOf(request));
+    const charge = this.chargeOf(request);
+    const decision = this.store.take(charge);
     return decision instanceof Promise
-      ? decision.then((made) => announce(made, request, reply))
-      : announce(decision, request, reply);
+      ? decision.then((made) => this.announce(made, charge, request, reply))
+      : this.announce(decision, charge, request, reply);
   }
 
   /** Headers for a response that is charged to nobody: the address's window as it stands. */
@@ -75,10 +78,17 @@ export class RateLimitGuard extends ThrottlerGuard {
     const key = { id: principal.keyId, unbannedAt: principal.unbannedAt };
     return { owner: ownerOfAccount(principal.accountId), limits, key };
   }
-}
 
-function announce(decision: Decision, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
-  request.rateLimit = decision;
-  reply.headers(decisionHeaders(decision));
-  return decision.verdict === 'admitted' ? undefined : tooManyRequests(decision);
+  private announce(
+    decision: Decision,
+    { key, owner }: Charge,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): ApiError | undefined {
+    request.rateLimit = decision;
+    reply.headers(decisionHeaders(decision));
+    if (decision.verdict === 'admitted') return undefined;
+    request.isLoggedInSum = this.rejections.count(key?.id ?? owner, request, decision);
+    return tooManyRequests(decision);
+  }
 }

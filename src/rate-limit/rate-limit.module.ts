@@ -18,6 +18,7 @@ import { createRedisClient } from './redis.client';
 import { RedisLink } from './redis.link';
 import { rulesOf } from './redis.script';
 import { RedisRateLimitStore } from './redis.store';
+import { RejectionLog } from './rejection-log';
 
 @Module({
   imports: [
@@ -39,6 +40,7 @@ import { RedisRateLimitStore } from './redis.store';
     { provide: RateLimitStore, inject: [CONFIG, MemoryRateLimitStore, Clock], useFactory: createStore },
     CountersRepository,
     CounterKeeper,
+    RejectionLog,
     RateLimitGuard,
   ],
   exports: [RateLimitGuard, RateLimitStore],

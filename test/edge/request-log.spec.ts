@@ -1,4 +1,6 @@
+import { RejectionLog } from '../../src/rate-limit/rejection-log';
 import { startApp, type TestApp } from '../support/app';
+import { until } from '../support/until';
 
 describe('the request log', () => {
   let app: TestApp;
@@ -97,5 +99,81 @@ describe('the request log', () => {
     expect(await lineOf('escaped')).toMatchObject({
       path: '/v1/ask_test_/\u001b[31m\u00c2\u009b31m\u007f\n',
     });
+  });
+});
+
+describe('the log of requests beyond a limit', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ rateLimitAnonymousPerMinute: 1, rateLimitBanAfter: 2, trustProxy: ['127.0.0.1'] });
+  });
+  afterAll(() => app.close());
+
+  /** The lines about 429s that name one of these. */
+  const rejections = (...names: string[]) =>
+    app.log
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.status === 429 && names.some((name) => Object.values(line).includes(name)));
+  const from = (ip: string) => app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': ip } });
+
+  it('keeps counts for 1,000 owners; further ones share a line', async () => {
+    const log = app.nest.get(RejectionLog, { strict: false });
+    const window = { limit: 1, remaining: 0, resetAt: app.clock.now() + 60_000 };
+    const decision = {
+      verdict: 'limited' as const,
+      windows: { minute: window, day: undefined },
+      now: app.clock.now(),
+    };
+    const request = { ip: '192.0.2.3', server: { log: app.nest.getHttpAdapter().getInstance().log } };
+    const count = (at: number) => log.count(`ip:${at}`, request as never, decision);
+    for (let at = 0; at <= 1_000; at += 1) expect(count(at)).toBe(false);
+    for (let at = 1_001; at <= 1_100; at += 1) expect(count(at)).toBe(true);
+    app.clock.advance({ seconds: 60 });
+    await until(() => rejections('others').length === 1);
+    expect(rejections('others')).toMatchObject([{ owners: 'others', rejected: 100 }]);
+  });
+
+  it('has a line for the first 429 of an address and window, and one for the number of the others', async () => {
+    const addresses = ['192.0.2.1', '192.0.2.2'];
+    for (let at = 0; at < 5; at += 1) await from('192.0.2.1');
+    for (let at = 0; at < 3; at += 1) await from('192.0.2.2');
+    expect(rejections(...addresses)).toMatchObject([
+      { msg: 'request', ip: '192.0.2.1' },
+      { msg: 'request', ip: '192.0.2.2' },
+    ]);
+    app.clock.advance({ seconds: 60 });
+    await until(() => rejections(...addresses).length === 4);
+    const sum = { msg: 'requests rejected by the rate limit', status: 429, verdict: 'limited' };
+    expect(rejections(...addresses).slice(2)).toMatchObject([
+      { ...sum, ip: '192.0.2.1', rejected: 3 },
+      { ...sum, ip: '192.0.2.2', rejected: 1 },
+    ]);
+    for (let at = 0; at < 2; at += 1) await from('192.0.2.1');
+    expect(rejections(...addresses).slice(4)).toMatchObject([{ msg: 'request', ip: '192.0.2.1' }]);
+  });
+
+  it('has the same for a key whose day is used up, each minute anew, for its ban, and at a stop', async () => {
+    const { id, key } = await app.createKey({
+      account: 'greedy',
+      choice: { plan: 'enterprise', perMinute: 9, perDay: 1 },
+    });
+    const send = async (count: number) => {
+      for (let at = 0; at < count; at += 1) await app.get('/v1/pets', { key });
+    };
+    const line = { msg: 'request', key: id, account: 'greedy' };
+    const sum = { msg: 'requests rejected by the rate limit', key: id, account: 'greedy' };
+    await send(4);
+    app.clock.advance({ seconds: 60 });
+    await send(1);
+    app.clock.advance({ seconds: 2 });
+    await send(3);
+    await app.nest.close();
+    expect(rejections(id)).toMatchObject([
+      line,
+      { ...sum, verdict: 'limited', rejected: 2 },
+      line,
+      line,
+      { ...sum, verdict: 'banned', rejected: 2 },
+    ]);
   });
 });
