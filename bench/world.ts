@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded';
+import { APP_ROLE } from '../src/database/embedded/roles';
+import { admitAllRoles } from '../test/support/superuser';
 import { interruption } from './interruption';
 
 const execute = promisify(execFile);
@@ -40,7 +42,7 @@ export async function createWorld(): Promise<World> {
 }
 
 async function worldOf(postgres: EmbeddedServer, folder: string, removeFolders: () => void): Promise<World> {
-  const client = new Client({ connectionString: postgres.url() });
+  const client = new Client({ connectionString: await admitAllRoles(postgres) });
   client.on('error', () => undefined);
   await client.connect();
   const query = async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
@@ -51,7 +53,7 @@ async function worldOf(postgres: EmbeddedServer, folder: string, removeFolders: 
     postmaster: Number.parseInt(file?.text ?? '', 10),
     urlOf: (database) => postgres.url(database),
     createDatabase: async (name) => {
-      await query(`CREATE DATABASE ${name}`);
+      await query(`CREATE DATABASE ${name} OWNER ${APP_ROLE}`);
     },
     query,
     stop: async () => {

@@ -48,7 +48,7 @@ describe('while PostgreSQL is frozen', () => {
       await query<{ pid: number }>(
         app.database.url,
         `SELECT pid FROM pg_stat_activity
-         WHERE datname = current_database() AND query NOT LIKE '%pg_stat_activity%' AND query <> ''`,
+         WHERE datname = current_database() AND usename = current_user AND query NOT LIKE '%pg_stat_activity%' AND query <> ''`,
       )
     ).map(({ pid }) => pid);
   const running = () =>

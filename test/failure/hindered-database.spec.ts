@@ -112,7 +112,8 @@ describe('a full disk', () => {
       mkdirSync(space);
       chmodSync(space, 0o777);
       execFileSync('chown', ['--reference', new URL(database.url).searchParams.get('host')!, space]);
-      await query(server.url(), `CREATE TABLESPACE small LOCATION '${space}'`);
+      await query(server.adminUrl(), `CREATE TABLESPACE small LOCATION '${space}'`);
+      await query(server.adminUrl(), 'GRANT CREATE ON TABLESPACE small TO PUBLIC');
       await query(database.url, 'ALTER TABLE pets SET TABLESPACE small');
       await query(database.url, 'CREATE TABLE ballast (bytes text STORAGE PLAIN) TABLESPACE small');
       await expect(fill(database.url)).rejects.toMatchObject({ code: '53100' });
@@ -131,7 +132,7 @@ describe('a full disk', () => {
       expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
       await query(database.url, 'ALTER TABLE pets SET TABLESPACE pg_default');
       await query(database.url, 'DROP TABLE ballast');
-      await query(server.url(), 'DROP TABLESPACE small');
+      await query(server.adminUrl(), 'DROP TABLESPACE small');
     },
   );
 });

@@ -25,12 +25,12 @@ describe('a start with a DATABASE_URL that cannot serve', () => {
 
   it('says in one sentence that the password is wrong, and ends with status 1; or that one is missing', async () => {
     const [{ hba_file: file } = { hba_file: '' }] = await query<{ hba_file: string }>(
-      server.url(),
+      server.adminUrl(),
       'SHOW hba_file',
     );
     writeFileSync(file, `local all guarded scram-sha-256\n${readFileSync(file, 'utf8')}`);
-    await query(server.url(), 'SELECT pg_reload_conf()');
-    await query(server.url(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
+    await query(server.adminUrl(), 'SELECT pg_reload_conf()');
+    await query(server.adminUrl(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
     const url = new URL(server.url());
     url.username = 'guarded';
     expect(await refusal(url.href)).toMatch(/^The database asks for a password: /);

@@ -8,6 +8,9 @@ export const TEMPLATE_DATABASE = 'animal_store_template';
 /** Environment variable through which the global set-up tells the workers where the server is. */
 export const ADMIN_URL_VARIABLE = 'ANIMAL_STORE_TEST_ADMIN_URL';
 
+/** The role that the service connects as, if it is another than the administrator's. */
+export const SERVICE_ROLE_VARIABLE = 'ANIMAL_STORE_TEST_SERVICE_ROLE';
+
 /** The same for the PgBouncer between service and server, of a run that has one. */
 export const POOLER_URL_VARIABLE = 'ANIMAL_STORE_TEST_POOLER_URL';
 
@@ -20,9 +23,9 @@ export function isPooled(): boolean {
 export interface TestDatabase {
   /** For the service. */
   readonly url: string;
-  /** Past the pooler, where there is one. */
+  /** The same, past the pooler if there is one. */
   readonly directUrl: string;
-  /** Runs one statement outside the service. */
+  /** Runs one statement outside the service, as the administrator. */
   query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
@@ -30,8 +33,9 @@ export interface TestDatabase {
 /** Makes the migrated database that the others are cloned from. */
 export async function createTemplate(adminUrl: string): Promise<void> {
   await once(adminUrl, `DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE}`);
-  await once(adminUrl, `CREATE DATABASE ${TEMPLATE_DATABASE}`);
-  await migrate({ ...readConfig({}), databaseUrl: urlOfDatabase(adminUrl, TEMPLATE_DATABASE) });
+  await once(adminUrl, `CREATE DATABASE ${TEMPLATE_DATABASE} ${ownership()}`);
+  const databaseUrl = serviceUrl(urlOfDatabase(adminUrl, TEMPLATE_DATABASE));
+  await migrate({ ...readConfig({}), databaseUrl });
 }
 
 /** @param template undefined for an empty database */
@@ -40,14 +44,15 @@ export async function createDatabase(
 ): Promise<TestDatabase> {
   const adminUrl = process.env[ADMIN_URL_VARIABLE] ?? '';
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await once(adminUrl, `CREATE DATABASE ${name} ${template === undefined ? '' : `TEMPLATE ${template}`}`);
-  const directUrl = urlOfDatabase(adminUrl, name);
-  const client = new Client({ connectionString: directUrl });
+  const origin = template === undefined ? '' : `TEMPLATE ${template}`;
+  await once(adminUrl, `CREATE DATABASE ${name} ${origin} ${ownership()}`);
+  const directUrl = serviceUrl(urlOfDatabase(adminUrl, name));
+  const client = new Client({ connectionString: urlOfDatabase(adminUrl, name) });
   // Specs end sessions on purpose; this one may be among them.
   client.on('error', () => undefined);
   await client.connect();
   return {
-    url: urlOfDatabase(process.env[POOLER_URL_VARIABLE] ?? adminUrl, name),
+    url: urlOfDatabase(process.env[POOLER_URL_VARIABLE] ?? serviceUrl(adminUrl), name),
     directUrl,
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
@@ -56,6 +61,18 @@ export async function createDatabase(
       await once(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** The service's way to a database of the administrator. */
+export function serviceUrl(adminUrl: string): string {
+  const parsed = new URL(adminUrl);
+  parsed.username = process.env[SERVICE_ROLE_VARIABLE] ?? parsed.username;
+  return parsed.href;
+}
+
+function ownership(): string {
+  const role = process.env[SERVICE_ROLE_VARIABLE];
+  return role === undefined ? '' : `OWNER ${role}`;
 }
 
 export function urlOfDatabase(url: string, name: string): string {

@@ -2,8 +2,16 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded';
-import { ADMIN_URL_VARIABLE, createTemplate, POOLER_URL_VARIABLE } from './database';
+import { APP_ROLE } from '../../src/database/embedded/roles';
+import {
+  ADMIN_URL_VARIABLE,
+  createTemplate,
+  POOLER_URL_VARIABLE,
+  SERVICE_ROLE_VARIABLE,
+  serviceUrl,
+} from './database';
 import { type PgBouncer, startPgBouncer } from './pgbouncer';
+import { admitAllRoles } from './superuser';
 
 declare global {
   var embeddedTestServer: { server: EmbeddedServer; directory: string } | undefined;
@@ -19,7 +27,7 @@ export default async function setUp(): Promise<void> {
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
   await createTemplate(adminUrl);
   if (process.env['TEST_POOLER'] !== 'pgbouncer') return;
-  globalThis.testPooler = await startPgBouncer(adminUrl);
+  globalThis.testPooler = await startPgBouncer(serviceUrl(adminUrl));
   process.env[POOLER_URL_VARIABLE] = globalThis.testPooler.url('postgres');
 }
 
@@ -32,5 +40,6 @@ async function startServer(): Promise<string> {
     durable: false,
   });
   globalThis.embeddedTestServer = { server, directory };
-  return server.url();
+  process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
+  return admitAllRoles(server);
 }

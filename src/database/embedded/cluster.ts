@@ -12,12 +12,13 @@ import { join } from 'node:path';
 import { MAJOR, type Binaries } from './binaries';
 import { lastLine, run } from './command';
 import { diskFull, EmbeddedServerError } from './errors';
+import { SUPERUSER } from './roles';
 import type { ServerUser } from './server-user';
 
 const INITDB_LIMIT_SECONDS = 180;
 
 const INITDB_ARGS =
-  '-U app -A trust -E UTF8 --locale-provider=builtin --locale=C.UTF-8 --lc-messages=C --no-instructions'.split(
+  `-U ${SUPERUSER} -A trust -E UTF8 --locale-provider=builtin --locale=C.UTF-8 --lc-messages=C --no-instructions`.split(
     ' ',
   );
 
@@ -98,6 +99,6 @@ function initFailed(directory: string, output: string): EmbeddedServerError {
   if (output.includes('No space left on device')) return new EmbeddedServerError(diskFull(directory));
   const reason = /(?:FATAL|error):\s*(.+)/.exec(output)?.[1] ?? lastLine(output);
   return new EmbeddedServerError(
-    `PostgreSQL could not create its files in ${directory} (${reason}): mend that, or set DATA_DIR to another folder.`,
+    `PostgreSQL could not create its files in ${directory} (${reason}): fix that, or set DATA_DIR to another folder.`,
   );
 }

@@ -1,5 +1,4 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { ServerUser } from './server-user';
 
 export interface Command {
@@ -8,6 +7,8 @@ export interface Command {
   readonly user: ServerUser | undefined;
   readonly environment?: Readonly<Record<string, string>>;
   readonly limitSeconds: number;
+  /** What it reads from its standard input; by default nothing. */
+  readonly input?: string;
 }
 
 export interface Outcome {
@@ -33,16 +34,20 @@ export function run(command: Command): Promise<Outcome> {
   });
 }
 
-function startCommand(command: Command): ChildProcessByStdio<null, Readable, Readable> {
-  return spawn(command.file, command.args, {
+function startCommand(command: Command): ChildProcessWithoutNullStreams {
+  const child = spawn(command.file, command.args, {
     ...spawnAs(command.user),
     env: { ...childEnvironment, ...command.environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   });
+  // A command that ends before it has read its input says so by its status.
+  child.stdin.on('error', () => {});
+  child.stdin.end(command.input ?? '');
+  return child;
 }
 
 function follow(
-  child: ChildProcessByStdio<null, Readable, Readable>,
+  child: ChildProcessWithoutNullStreams,
   limitSeconds: number,
   done: (outcome: Outcome) => void,
 ): void {

@@ -1,4 +1,4 @@
-import { constants, fstatSync, openSync, readSync, renameSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { lookAt } from './folders';
 
 const TAIL_BYTES = 64 * 1024;
@@ -25,4 +25,11 @@ export function readLog({ descriptor, start }: ServerLog): string {
   const from = Math.max(start, end - TAIL_BYTES);
   const buffer = Buffer.alloc(end - from);
   return buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, buffer.length, from));
+}
+
+/** Adds what another program than the server printed. */
+export function appendToLog(file: string, text: string): void {
+  const { descriptor } = openLog(file);
+  writeSync(descriptor, `${text.trim()}\n`);
+  closeSync(descriptor);
 }

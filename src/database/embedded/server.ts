@@ -4,7 +4,9 @@ import type { Binaries } from './binaries';
 import { clusterOf } from './cluster';
 import { diskFull, EmbeddedServerError } from './errors';
 import { settleLeftovers } from './leftovers';
-import { FAST_STOP_LIMIT_SECONDS, launch, type ServerProcess } from './server-process';
+import { separateRoles } from './roles';
+import { appendToLog } from './server-log';
+import { FAST_STOP_LIMIT_SECONDS, launch, type LaunchResult, type ServerProcess } from './server-process';
 import type { ServerUser } from './server-user';
 import { PORT } from './socket-directory';
 
@@ -28,19 +30,29 @@ export async function startServer(plan: ServerPlan): Promise<ServerProcess> {
   const deadline = Date.now() + LEFTOVER_LIMIT_MS;
   for (;;) {
     const stalePid = await settleLeftovers({ cluster, binaries: plan.binaries, user: plan.user });
-    const result = await launch({
-      command: [join(plan.binaries.bin, 'postgres'), ...serverArguments(plan, cluster)],
-      cluster,
-      logFile: logOf(plan.directory),
-      user: plan.user,
-      environment: { ...plan.binaries.environment, ...ignoringPid(stalePid) },
-      limitSeconds: READY_LIMIT_SECONDS,
-    });
+    const environment = { ...plan.binaries.environment, ...ignoringPid(stalePid) };
+    const result = await startOnce(plan, cluster, environment);
     if ('server' in result) return result.server;
     if (!isLeftover(result.failure) || Date.now() > deadline)
       throw startFailed(plan.directory, result.failure);
     await sleep(50);
   }
+}
+
+async function startOnce(
+  plan: ServerPlan,
+  cluster: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<LaunchResult> {
+  const { binaries, user } = plan;
+  const logFile = logOf(plan.directory);
+  const failure = await separateRoles({ cluster, binaries, user, environment });
+  if (failure !== undefined) {
+    appendToLog(logFile, failure);
+    return { failure };
+  }
+  const command = [join(binaries.bin, 'postgres'), ...serverArguments(plan, cluster)];
+  return launch({ command, cluster, logFile, user, environment, limitSeconds: READY_LIMIT_SECONDS });
 }
 
 /** Fast first; immediate, from which the next start recovers, when that hangs. Resolves when no process is left. */

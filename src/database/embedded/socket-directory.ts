@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { EmbeddedServerError } from './errors';
 import { isPrivateFolder, lookAt, makeFolder } from './folders';
+import { APP_ROLE } from './roles';
 import { ownerUid, type ServerUser } from './server-user';
 
 export const PORT = 5432;
@@ -69,5 +70,5 @@ export function answers(socketDirectory: string): Promise<boolean> {
  */
 export function connectionUrl(socketDirectory: string, database: string): string {
   const query = `host=${encodeURIComponent(socketDirectory)}&sslmode=disable`;
-  return `postgresql://app@localhost:${PORT}/${encodeURIComponent(database)}?${query}`;
+  return `postgresql://${APP_ROLE}@localhost:${PORT}/${encodeURIComponent(database)}?${query}`;
 }

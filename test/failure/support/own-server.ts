@@ -3,12 +3,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded';
-import { ADMIN_URL_VARIABLE, createTemplate } from '../../support/database';
+import { APP_ROLE } from '../../../src/database/embedded/roles';
+import { ADMIN_URL_VARIABLE, createTemplate, SERVICE_ROLE_VARIABLE } from '../../support/database';
 import { dataFolder } from '../../support/service';
+import { admitAllRoles, superuserUrl } from '../../support/superuser';
 
 /** A PostgreSQL of its own, which a spec may stop, kill and freeze. */
 export interface OwnServer {
+  /** The service's. */
   url(database?: string): string;
+  /** The superuser's. */
+  adminUrl(database?: string): string;
   start(): Promise<void>;
   /** As an administrator would: it ends every session first. */
   stop(): Promise<void>;
@@ -27,12 +32,14 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
   const start = () =>
     startEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined, durable });
   let server: EmbeddedServer = await start();
+  await admitAllRoles(server);
   let frozen: number[] = [];
   const thaw = () => {
     for (const pid of frozen.splice(0)) signal(pid, 'SIGCONT');
   };
   return {
     url: (database) => server.url(database),
+    adminUrl: (database) => superuserUrl(server.url(database)),
     start: async () => {
       server = await start();
     },
@@ -60,8 +67,9 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
 /** The same, and from here on the databases and applications of this spec file are made on it. */
 export async function useOwnServer(): Promise<OwnServer> {
   const server = await startOwnServer();
-  process.env[ADMIN_URL_VARIABLE] = server.url();
-  await createTemplate(server.url());
+  process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
+  process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
+  await createTemplate(server.adminUrl());
   return server;
 }
 

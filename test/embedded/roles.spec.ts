@@ -1,0 +1,114 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startEmbedded } from '../../src/database/embedded';
+import { findBinaries } from '../../src/database/embedded/binaries';
+import { run } from '../../src/database/embedded/command';
+import { prepareData } from '../../src/database/embedded/data-directory';
+import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { cleanUp, options, query, refusalOf, temporaryFolder } from './support/harness';
+
+/** Every kind of object, as an earlier version's superuser or an administrator made it. */
+const OLD_OBJECTS = `
+  CREATE TABLE pets (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "a name" text);
+  CREATE TABLE "Odd.Name" (id serial, at timestamptz) PARTITION BY RANGE (at);
+  CREATE TABLE part PARTITION OF "Odd.Name" DEFAULT;
+  CREATE SEQUENCE numbers;
+  CREATE VIEW names AS SELECT "a name" FROM pets;
+  CREATE MATERIALIZED VIEW kept AS SELECT 1;
+  CREATE TYPE status AS ENUM ('available');
+  CREATE TYPE pair AS (a int, b int);
+  CREATE DOMAIN small AS int;
+  CREATE FUNCTION half(n int) RETURNS int LANGUAGE sql AS 'SELECT n / 2';
+  CREATE PROCEDURE nothing() LANGUAGE sql AS '';
+  CREATE SCHEMA aside CREATE TABLE rest ();
+  INSERT INTO pets ("a name") VALUES ('Rex'), ('Mimi');
+  ALTER ROLE app IN DATABASE postgres SET statement_timeout = '5000ms';`;
+
+/** A data folder as the versions before made it: its superuser is `app`, which owns everything. */
+async function makeOldFolder(directory: string): Promise<void> {
+  const user = chooseServerUser();
+  prepareData({ directory, moved: false }, user);
+  const { bin, environment } = await findBinaries({ binDir: undefined, directory, user });
+  const common = { user, environment, limitSeconds: 60 };
+  const cluster = join(directory, 'pg18');
+  const init = ['-D', cluster, '-U', 'app', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+  expect((await run({ ...common, file: join(bin, 'initdb'), args: init })).ok).toBe(true);
+  const single = ['--single', '-j', '-D', cluster, '-c', 'exit_on_error=on', 'postgres'];
+  const input = `${OLD_OBJECTS.replaceAll(';\n', ';\n\n')}\n\n`;
+  const { ok, output } = await run({ ...common, file: join(bin, 'postgres'), args: single, input });
+  expect(ok ? '' : output).toBe('');
+}
+
+const NOT_OWNED = `
+  SELECT name, owner::regrole::text FROM (
+    SELECT relname, relowner, relnamespace FROM pg_class
+    UNION ALL SELECT proname, proowner, pronamespace FROM pg_proc
+    UNION ALL SELECT typname, typowner, typnamespace FROM pg_type
+    UNION ALL SELECT nspname, nspowner, oid FROM pg_namespace WHERE nspname <> 'public'
+  ) AS objects (name, owner, namespace)
+  WHERE owner <> 'app'::regrole AND namespace::regnamespace::text !~ '^(pg_|information_schema$)'
+  UNION ALL SELECT datname, datdba::regrole::text FROM pg_database
+  WHERE datname = 'postgres' AND datdba <> 'app'::regrole`;
+
+describe('the role of every connection', () => {
+  const folder = temporaryFolder();
+  const fresh = join(folder, 'fresh');
+  const old = join(folder, 'old');
+  beforeAll(() => makeOldFolder(old));
+  afterAll(cleanUp);
+
+  const onServer = async (dataDir: string, work: (url: string) => Promise<void>) => {
+    const server = await startEmbedded(options(dataDir));
+    await work(server.url()).finally(() => server.stop());
+  };
+  const expectNoSuperuser = async (url: string) => {
+    const [row] = await query(url, `SELECT current_setting('is_superuser') AS super, current_user AS name`);
+    expect(row).toEqual({ super: 'off', name: 'app' });
+    for (const forbidden of [
+      `COPY (SELECT 1) TO PROGRAM 'cat'`,
+      `COPY pg_class TO '/tmp/x'`,
+      'SET ROLE postgres',
+    ])
+      expect(await refusalOf(query(url, forbidden))).toContain('permission denied');
+    for (const role of ['postgres', 'nobody']) {
+      const other = url.replace('app@', `${role}@`);
+      expect(await refusalOf(query(other, 'SELECT 1'))).toContain('no pg_hba.conf entry');
+    }
+  };
+
+  it('is no superuser, runs no program, and is the only one that can connect', () =>
+    onServer(fresh, async (url) => {
+      await expectNoSuperuser(url);
+      await query(url, 'CREATE TABLE mine (); DROP TABLE mine');
+    }));
+
+  it('owns everything in the data folder of an earlier version, with its rows, after one start', () =>
+    onServer(old, async (url) => {
+      await expectNoSuperuser(url);
+      expect(await query(url, NOT_OWNED)).toEqual([]);
+      expect(await query(url, 'SELECT id, "a name" AS name FROM pets ORDER BY id')).toEqual([
+        { id: '1', name: 'Rex' },
+        { id: '2', name: 'Mimi' },
+      ]);
+      expect(await query(url, `INSERT INTO pets ("a name") VALUES ('new') RETURNING id`)).toEqual([
+        { id: '3' },
+      ]);
+      await query(url, 'ALTER TABLE pets ADD more int; DROP SCHEMA aside CASCADE; DROP VIEW names');
+    }));
+
+  it('is separated once more by a start after one that was killed before its last step', async () => {
+    const admissions = join(old, 'pg18', 'pg_hba.conf');
+    const after = readFileSync(admissions, 'utf8');
+    writeFileSync(admissions, 'local all all trust\n');
+    await onServer(old, expectNoSuperuser);
+    expect(readFileSync(admissions, 'utf8')).toBe(after);
+  });
+
+  it('keeps what an administrator adds to pg_hba.conf', async () => {
+    const admissions = join(fresh, 'pg18', 'pg_hba.conf');
+    const edited = `local all guest trust\n${readFileSync(admissions, 'utf8')}`;
+    writeFileSync(admissions, edited);
+    await onServer(fresh, async () => undefined);
+    expect(readFileSync(admissions, 'utf8')).toBe(edited);
+  });
+});

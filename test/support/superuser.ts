@@ -1,0 +1,34 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { EmbeddedServer } from '../../src/database/embedded';
+import { SUPERUSER } from '../../src/database/embedded/roles';
+import { until } from './until';
+
+/** Lets every role of an embedded server connect; by itself it admits only the service's. @returns the superuser's URL */
+export async function admitAllRoles(server: EmbeddedServer): Promise<string> {
+  const cluster = join(server.directory, 'pg18');
+  appendFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n');
+  process.kill(Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP');
+  const url = superuserUrl(server.url());
+  await until(() => accepts(url));
+  return url;
+}
+
+export function superuserUrl(url: string): string {
+  const parsed = new URL(url);
+  parsed.username = SUPERUSER;
+  return parsed.href;
+}
+
+async function accepts(connectionString: string): Promise<boolean> {
+  const client = new Client({ connectionString });
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
