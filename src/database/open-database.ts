@@ -3,7 +3,10 @@ import { settings } from '../config/settings';
 import { CopyError } from './copy.error';
 import { type EmbeddedOptions, joinEmbedded, startEmbedded } from './embedded';
 
-export type DatabaseSettings = Pick<Config, 'databaseUrl' | 'databasePoolSize' | 'dataDir' | 'embeddedPgBin'>;
+export type DatabaseSettings = Pick<
+  Config,
+  'databaseUrl' | 'databasePoolSize' | 'dataDir' | 'deployment' | 'embeddedPgBin'
+>;
 
 /** Of the embedded server's 60 connections, those that one process may hold: the rest is for the command line. */
 const LARGEST_EMBEDDED_POOL = 50;
@@ -83,10 +86,11 @@ function external(url: string): OpenDatabase {
   return { url, directory: undefined, notices: [], ended: never, close: () => Promise.resolve() };
 }
 
-function embeddedOptions({ dataDir, embeddedPgBin }: DatabaseSettings): EmbeddedOptions {
+function embeddedOptions({ dataDir, deployment, embeddedPgBin }: DatabaseSettings): EmbeddedOptions {
   return {
     dataDir,
     dataDirIsExplicit: dataDir !== settings.dataDir.byDefault,
     binDir: embeddedPgBin,
+    allowSharedUser: deployment !== 'production',
   };
 }

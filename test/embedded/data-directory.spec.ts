@@ -1,6 +1,16 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { startEmbedded } from '../../src/database/embedded';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { joinEmbedded, startEmbedded } from '../../src/database/embedded';
+import { COPIES } from '../../src/database/embedded/binary-copy';
 import { locateData, prepareData } from '../../src/database/embedded/data-directory';
 import { chooseServerUser } from '../../src/database/embedded/server-user';
 import { prepareSocketDirectory } from '../../src/database/embedded/socket-directory';
@@ -24,6 +34,14 @@ describe('DATA_DIR', () => {
     expect(await refusalOf(startEmbedded(options(join(file, 'below'))))).toContain(
       'is not a folder: set DATA_DIR',
     );
+  });
+
+  it('is refused when its path has a line break, by a start and by a command', async () => {
+    const broken = options(join(folder, 'two\nlines'));
+    const sentence = `EmbeddedServerError: The path of the data folder "${folder}/two\\nlines" has a line break: set DATA_DIR to another folder.`;
+    expect(await refusalOf(startEmbedded(broken))).toBe(sentence);
+    expect(await refusalOf(joinEmbedded(broken))).toBe(sentence);
+    expect(existsSync(broken.dataDir)).toBe(false);
   });
 
   it("is refused, and left as it is, when it holds somebody's files", async () => {
@@ -104,30 +122,44 @@ describe('DATA_DIR', () => {
   });
 });
 
-describe("the socket's folder in the temp directory", () => {
+describe("the socket's folder of a long DATA_DIR", () => {
   const folder = temporaryFolder();
   const long = join(folder, 'x'.repeat(120));
   afterAll(cleanUp);
 
-  it('is refused when others can write to it', () => {
+  it('is the same at every start, and private', () => {
     const user = chooseServerUser();
-    const own = prepareSocketDirectory(long, user, folder);
-    expect(prepareSocketDirectory(long, user, folder)).toBe(own);
+    const own = prepareSocketDirectory(long, user, [folder]);
+    expect(prepareSocketDirectory(long, user, [folder])).toBe(own);
     expect([statSync(own).mode & 0o777, statSync(own).uid]).toEqual([0o700, user?.uid ?? process.getuid?.()]);
-    chmodSync(own, 0o777);
-    expect(() => prepareSocketDirectory(long, user, folder)).toThrow(
-      'belongs to someone else: remove it, or set a shorter DATA_DIR.',
-    );
   });
 
-  it('is refused when it is a link', () => {
-    const other = `${long}y`;
-    const elsewhere = join(folder, 'elsewhere');
-    mkdirSync(elsewhere);
-    const own = prepareSocketDirectory(other, chooseServerUser(), elsewhere);
-    symlinkSync(own, join(folder, own.slice(elsewhere.length)));
-    expect(() => prepareSocketDirectory(other, chooseServerUser(), folder)).toThrow(
-      'belongs to someone else',
-    );
+  it.each([
+    ['others can write to it', (path: string) => mkdirSync(path), (path: string) => chmodSync(path, 0o777)],
+    ['it is a link', (path: string) => symlinkSync(folder, path), () => undefined],
+    ['it is a file', (path: string) => writeFileSync(path, ''), () => undefined],
+  ])('has another name when %s', (what, take, open) => {
+    const user = chooseServerUser();
+    const other = join(long, what);
+    const taken = prepareSocketDirectory(other, user, [folder]);
+    rmdirSync(taken);
+    take(taken);
+    open(taken);
+    const own = prepareSocketDirectory(other, user, [folder]);
+    expect(own.startsWith(`${taken}-`)).toBe(true);
+    expect([statSync(own).mode & 0o777, statSync(own).uid]).toEqual([0o700, user?.uid ?? process.getuid?.()]);
   });
 });
+
+asRoot(
+  'what root keeps outside DATA_DIR is below folders in which no other user can take a name',
+  async () => {
+    const user = chooseServerUser();
+    const socketFolder = prepareSocketDirectory(join('/', 'x'.repeat(120)), user);
+    rmdirSync(socketFolder);
+    for (const parent of [dirname(socketFolder), COPIES]) {
+      const { uid, mode } = statSync(parent);
+      expect([parent, uid, mode & 0o022]).toEqual([parent, 0, 0]);
+    }
+  },
+);

@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { joinEmbedded, startEmbedded } from '../../src/database/embedded';
 import { readPostmasterFile } from '../../src/database/embedded/postmaster-file';
 import { processFacts } from '../../src/database/embedded/process-facts';
+import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { prepareSocketDirectory } from '../../src/database/embedded/socket-directory';
 import {
   cleanUp,
   isRoot,
@@ -172,6 +174,22 @@ describe('the embedded server', () => {
     expect(rows).toEqual([{ one: 1 }]);
     expect(mode).toBe(0o700);
     expect(existsSync(socketFolder)).toBe(false);
+  });
+
+  it('works beside a socket folder whose name another user has taken, and refuses to join one that others can write', async () => {
+    const long = join(folder, 'y'.repeat(120));
+    const taken = prepareSocketDirectory(long, chooseServerUser());
+    chmodSync(taken, 0o777);
+    const server = await startEmbedded(options(long));
+    const socketFolder = new URL((await joinEmbedded(options(long)))!.url()).searchParams.get('host')!;
+    chmodSync(socketFolder, 0o777);
+    const refusal = await refusalOf(joinEmbedded(options(long)));
+    await server.stop();
+    rmdirSync(taken);
+    expect(socketFolder).not.toBe(taken);
+    expect(refusal).toMatch(
+      /^EmbeddedServerError: The folder .+ belongs to someone else: restart the service\.$/,
+    );
   });
 
   itWhen(isRoot, 'needs root')('runs as another user when we are root', async () => {

@@ -5,8 +5,8 @@ import { EmbeddedServerError, errnoOf } from './errors';
 import { isPrivateFolder, lookAt, makeFolder } from './folders';
 import { linkLibraries } from './libraries';
 
-/** Survives a restart of the machine, and every user can reach it. */
-export const COPIES = '/var/tmp';
+/** Only root, who alone needs a copy there, can take names in it; every user can reach it. */
+export const COPIES = '/var/lib';
 
 /**
  * Copies the package once to a folder in `parent` that everybody may read and only we may write, for a server user

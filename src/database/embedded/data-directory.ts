@@ -22,6 +22,7 @@ export async function locateData(
   systemRoot = SYSTEM_ROOT,
 ): Promise<Place> {
   const directory = realPath(resolve(wanted.dataDir));
+  if (/[\n\r]/.test(directory)) throw hasLineBreak(directory);
   if (user === undefined || (await canReach(user, nearestExisting(dirname(directory))))) {
     return { directory, moved: false };
   }
@@ -74,6 +75,13 @@ async function canReach(user: ServerUser, folder: string): Promise<boolean> {
   if (lookAt(folder)?.isDirectory() !== true) return true; // Not a question of rights: prepareData says what is wrong.
   const args = ['-c', 'test -x "$1"', 'sh', folder];
   return (await run({ file: '/bin/sh', args, user, limitSeconds: 10 })).ok;
+}
+
+/** postmaster.pid and the files of settings hold one value a line. */
+function hasLineBreak(directory: string): EmbeddedServerError {
+  return new EmbeddedServerError(
+    `The path of the data folder ${JSON.stringify(directory)} has a line break: set DATA_DIR to another folder.`,
+  );
 }
 
 function unreachable(directory: string, user: ServerUser): EmbeddedServerError {

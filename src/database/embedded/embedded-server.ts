@@ -1,11 +1,11 @@
 import { findBinaries } from './binaries';
 import { ensureCluster, refuseOtherMajor } from './cluster';
 import { locateData, prepareData, type Place } from './data-directory';
-import { explainFolder } from './errors';
+import { EmbeddedServerError, explainFolder } from './errors';
 import { type Purpose, takeAppLock } from './lock';
 import { startServer, stopServer } from './server';
 import type { ServerProcess } from './server-process';
-import { chooseServerUser, type ServerUser } from './server-user';
+import { chooseServerUser, isShared, type ServerUser } from './server-user';
 import { connectionUrl, prepareSocketDirectory, removeSocketDirectory } from './socket-directory';
 
 export interface EmbeddedOptions {
@@ -18,6 +18,8 @@ export interface EmbeddedOptions {
   readonly dataDirIsExplicit: boolean;
   /** EMBEDDED_PG_BIN: another PostgreSQL 18 bin folder, or undefined. */
   readonly binDir: string | undefined;
+  /** Whether the user nobody, as whom other programs run too, may run the server in place of root. Default true. */
+  readonly allowSharedUser?: boolean;
   /** false only in tests: fsync off. Default true. */
   readonly durable?: boolean;
   /** A command is waited for by others, and its server joined by none. Default service. */
@@ -43,6 +45,7 @@ export interface EmbeddedServer {
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const user = chooseServerUser();
+  if (options.allowSharedUser === false && isShared(user)) throw sharedUser();
   const place = await explaining(options.dataDir, () => locateData(options, user));
   return explaining(place.directory, async () => {
     prepareData(place, user);
@@ -73,15 +76,24 @@ async function startLocked(
     directory,
     url: (database = 'postgres') => connectionUrl(socketDirectory, database),
     ended: server.ended,
-    notices: moved ? [movedNotice(directory, user)] : [],
+    notices: [...(moved ? [movedNotice(directory, user)] : []), ...(isShared(user) ? [SHARED_NOTICE] : [])],
     stop: () => (stopped ??= end(server, () => removeSocketDirectory(socketDirectory, directory), release)),
   };
 }
+
+const SHARED_NOTICE =
+  'PostgreSQL runs as nobody, and so do other programs, which can read its data: create a user postgres, or start the service as an ordinary user.';
 
 /** The lock goes last: whoever gets it finds no server. */
 async function end(server: ServerProcess, ...afterwards: readonly (() => void)[]): Promise<void> {
   await stopServer(server);
   for (const step of afterwards) step();
+}
+
+function sharedUser(): EmbeddedServerError {
+  return new EmbeddedServerError(
+    'In production PostgreSQL does not run as nobody, because other programs run as nobody too: create a user postgres, start the service as an ordinary user, or set DATABASE_URL.',
+  );
 }
 
 async function explaining<T>(folder: string, step: () => Promise<T>): Promise<T> {

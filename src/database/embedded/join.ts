@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterOf } from './cluster';
 import { locateData } from './data-directory';
 import type { EmbeddedOptions, EmbeddedServer } from './embedded-server';
-import { explainFolder } from './errors';
+import { EmbeddedServerError, explainFolder } from './errors';
 import { lockPurpose } from './lock';
 import { readPostmasterFile } from './postmaster-file';
 import { processFacts } from './process-facts';
 import { chooseServerUser } from './server-user';
-import { answers, connectionUrl } from './socket-directory';
+import { answers, connectionUrl, isSocketTrusted } from './socket-directory';
 
 const START_LIMIT_MS = 10_000;
 
@@ -35,14 +35,17 @@ async function findSocket(directory: string): Promise<string | undefined> {
     // The server of a command ends with it: whoever joined it would be cut off.
     if (purpose !== 'service') return undefined;
     const file = readPostmasterFile(clusterOf(directory));
-    if (
-      file?.ready === true &&
-      processFacts(file.pid) !== undefined &&
-      (await answers(file.socketDirectory))
-    ) {
-      return file.socketDirectory;
+    if (file?.ready === true && processFacts(file.pid) !== undefined) {
+      if (!isSocketTrusted(file.socketDirectory, directory)) throw foreignSocket(file.socketDirectory);
+      if (await answers(file.socketDirectory)) return file.socketDirectory;
     }
     if (Date.now() > deadline) return undefined;
     await sleep(50);
   }
+}
+
+function foreignSocket(folder: string): EmbeddedServerError {
+  return new EmbeddedServerError(
+    `The folder ${folder}, where the running server has its socket, belongs to someone else: restart the service.`,
+  );
 }

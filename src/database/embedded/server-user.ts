@@ -26,6 +26,11 @@ export function chooseServerUser(): ServerUser | undefined {
   );
 }
 
+/** Whether other programs run as this user too, as they do as nobody: no file of the server is safe from them. */
+export function isShared(user: ServerUser | undefined): boolean {
+  return user?.name === 'nobody';
+}
+
 /** The uid that owns what the server writes. */
 export function ownerUid(user: ServerUser | undefined): number | undefined {
   return user?.uid ?? process.getuid?.();

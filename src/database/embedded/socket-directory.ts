@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chownSync, rmdirSync } from 'node:fs';
+import { accessSync, chownSync, constants, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { EmbeddedServerError } from './errors';
+import { clusterOf } from './cluster';
 import { isPrivateFolder, lookAt, makeFolder } from './folders';
 import { APP_ROLE } from './roles';
 import { ownerUid, type ServerUser } from './server-user';
@@ -12,37 +12,51 @@ export const PORT = 5432;
 /** A socket's address holds 104 bytes on macOS and 108 on Linux. */
 const PATH_LIMIT_BYTES = 100;
 
-/** Not os.tmpdir(): that can be a private folder of root, and long. */
-const TEMPORARY = '/tmp';
+/** Root's folder first: nobody else can take names in it. Not os.tmpdir(), which can be private and long. */
+const SHORT_FOLDERS = process.getuid?.() === 0 ? ['/run', '/tmp'] : ['/tmp'];
 
-/** The folder of the server's socket: the data folder, or one in /tmp made for it when its path is too long. */
+/** The folder of the server's socket: the data folder, or a private one with a shorter path if that is too long. */
 export function prepareSocketDirectory(
   directory: string,
   user: ServerUser | undefined,
-  temporary = TEMPORARY,
+  shortFolders: readonly string[] = SHORT_FOLDERS,
 ): string {
   if (Buffer.byteLength(socketPath(directory)) <= PATH_LIMIT_BYTES) return directory;
   const owner = ownerUid(user) ?? 0;
   const name = createHash('sha256').update(`${owner}:${directory}`).digest('hex').slice(0, 16);
-  const folder = join(temporary, `animal-store-${name}`);
-  makeFolder(folder, 0o700);
-  // Root's own is one that an earlier start created and did not come to give away.
-  if (!isPrivateFolder(folder, user === undefined ? [owner] : [owner, 0])) {
-    throw new EmbeddedServerError(
-      `The folder ${folder}, needed because DATA_DIR is a long path, belongs to someone else: remove it, or set a shorter DATA_DIR.`,
-    );
-  }
+  const path = join(shortFolders.find(isWritable) ?? '/tmp', `animal-store-${name}`);
+  makeFolder(path, 0o700);
+  // Root's own is one that an earlier start created and was killed before it gave it away. The name is the same at
+  // every start, so that a start after a crash leaves no second folder; another user may have taken it.
+  const isOurs = isPrivateFolder(path, user === undefined ? [owner] : [owner, 0]);
+  const folder = isOurs ? path : mkdtempSync(`${path}-`);
   if (user !== undefined && lookAt(folder)?.uid !== user.uid) chownSync(folder, user.uid, user.gid);
   return folder;
 }
 
-/** Removes the folder in /tmp once the server has ended; the data folder stays. */
+/** Whether a running server's socket is in the data folder or in a private folder of the data's owner. */
+export function isSocketTrusted(socketDirectory: string, directory: string): boolean {
+  return (
+    socketDirectory === directory || isPrivateFolder(socketDirectory, [statSync(clusterOf(directory)).uid])
+  );
+}
+
+/** Removes the folder with the short path once the server has ended; the data folder stays. */
 export function removeSocketDirectory(socketDirectory: string, directory: string): void {
   if (socketDirectory === directory) return;
   try {
     rmdirSync(socketDirectory);
   } catch {
     // Somebody put something into it, or removed it already: an empty folder is not worth a failed stop.
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 
