@@ -1,7 +1,19 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, readConfig } from '../src/config/config';
+import { loadEnvFile } from '../src/config/env-file';
 import { fitConnections, readOpenFileLimit } from '../src/config/open-files';
 import { settings } from '../src/config/settings';
 import { itWhen } from './support/it-when';
@@ -161,6 +173,81 @@ describe('settings', () => {
   ])('REDIS_URL=%s names a database or none', (url) =>
     expect(readConfig({ REDIS_URL: url }).redisUrl?.[0]).toBe(url.split(',')[0]),
   );
+
+  describe('.env', () => {
+    const before = process.cwd();
+    const directory = realpathSync(mkdtempSync(join(tmpdir(), 'animal-store-env-')));
+    const file = join(directory, '.env');
+    const other = join(directory, 'other.env');
+    beforeAll(() => process.chdir(directory));
+    beforeEach(() => {
+      rmSync(file, { force: true });
+      delete process.env['FROM_FILE'];
+    });
+    afterAll(() => {
+      process.chdir(before);
+      rmSync(directory, { recursive: true });
+    });
+
+    const write = (path: string, mode: number) => {
+      rmSync(path, { force: true });
+      writeFileSync(path, 'FROM_FILE=yes\n');
+      chmodSync(path, mode);
+    };
+
+    it.each([0o600, 0o644, 0o400])('is read with mode %o', (mode) => {
+      write(file, mode);
+      loadEnvFile();
+      expect(process.env['FROM_FILE']).toBe('yes');
+    });
+
+    it('leaves variables that are set as they are, empty ones too', () => {
+      write(file, 0o600);
+      process.env['FROM_FILE'] = '';
+      loadEnvFile();
+      expect(process.env['FROM_FILE']).toBe('');
+    });
+
+    it.each([0o664, 0o646, 0o666])('is refused with mode %o, in a sentence that names it', (mode) => {
+      write(file, mode);
+      expect(loadEnvFile).toThrow(
+        new ConfigError(
+          `The file ${file} can be changed by other users: run chmod go-w on it, or remove it.`,
+        ),
+      );
+      expect(process.env['FROM_FILE']).toBeUndefined();
+    });
+
+    it('may be a link; then the file that it names is checked and named', () => {
+      symlinkSync(other, file);
+      write(other, 0o600);
+      loadEnvFile();
+      expect(process.env['FROM_FILE']).toBe('yes');
+      chmodSync(other, 0o660);
+      expect(loadEnvFile).toThrow(`The file ${other} can be changed`);
+    });
+
+    itWhen(process.getuid?.() === 0, 'needs root')(
+      'is refused if it, or the link, is of another user',
+      async () => {
+        write(file, 0o600);
+        chownSync(file, 12_345, 0);
+        expect(loadEnvFile).toThrow(
+          `The file ${file} belongs to another user: give it to this user or to root`,
+        );
+        rmSync(file);
+        write(other, 0o600);
+        symlinkSync(other, file);
+        lchownSync(file, 12_345, 0);
+        expect(loadEnvFile).toThrow(`The file ${other} belongs to another user`);
+      },
+    );
+
+    it('is refused if it is a named pipe', () => {
+      execFileSync('mkfifo', ['-m', '600', file]);
+      expect(loadEnvFile).toThrow('The file .env cannot be read');
+    });
+  });
 
   it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node.js %s is refused in one sentence', (version) => {
     const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' });`;

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { loadEnvFile } from '../config/config';
+import { loadEnvFile } from '../config/env-file';
 import { explain } from '../explain';
 import { addAccountsCommands } from './accounts.commands';
 import { addDbCommands } from './db.commands';

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { type Setting, settings } from './settings';
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
@@ -8,22 +7,6 @@ export type Config = { readonly [K in keyof typeof settings]: ValueOf<(typeof se
 
 /** Bad settings: the message names every one of them. */
 export class ConfigError extends Error {}
-
-/**
- * Adds the variables of `.env` in the working directory, if there is one; those already set win.
- *
- * @throws ConfigError where it cannot be read
- */
-export function loadEnvFile(): void {
-  if (!existsSync('.env')) return;
-  try {
-    process.loadEnvFile('.env');
-  } catch {
-    throw new ConfigError(
-      'The file .env cannot be read: make it a file that this user may read, or remove it.',
-    );
-  }
-}
 
 /**
  * Reads every setting; an unset or empty variable has its default.
