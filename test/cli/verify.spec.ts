@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { verify } from '../../src/cli/verify/verify';
 import { startBreakingProxy } from './support/breaking-proxy';
 import { startVerified, type Verified } from './support/verified';
@@ -51,6 +52,33 @@ describe('cli verify', () => {
       requests: requests(),
       created: expect.arrayContaining([{ id: expect.any(Number), name: expect.any(String) }]),
     });
+  });
+
+  it('takes the key from ANIMAL_STORE_KEY or from standard input, where no other user can see it', async () => {
+    const key = await verified.createKey();
+    process.env['ANIMAL_STORE_KEY'] = key;
+    const fromVariable = await verified.run(['--base-url', url]);
+    process.env['ANIMAL_STORE_KEY'] = 'ask_test_not_this_one';
+    const input = Readable.from([`${key}\n`]) as typeof process.stdin;
+    const stdin = jest.spyOn(process, 'stdin', 'get').mockReturnValue(input);
+    const fromInput = await verified.run(['--base-url', url, '--key', '-']);
+    stdin.mockRestore();
+    delete process.env['ANIMAL_STORE_KEY'];
+    expect([fromVariable, fromInput]).toMatchObject([
+      { status: 0, broken: [] },
+      { status: 0, broken: [] },
+    ]);
+  });
+
+  it('says in one sentence how to give a key, and repeats none that it rejects', async () => {
+    const none = await verified.run(['--base-url', url]);
+    expect(none.status).toBe(2);
+    expect(none.all).toContain(
+      'error: verify needs an API key: set ANIMAL_STORE_KEY, or give --key - and the key on standard input.',
+    );
+    const rejected = await verified.run(['--base-url', url, '--key', 'ask_test_secret with a space']);
+    expect(rejected.status).toBe(2);
+    expect(rejected.all).not.toContain('secret');
   });
 
   it('the address of a server alone means its /v1', async () => {

@@ -5,12 +5,13 @@ import { SystemClock } from '../../clock';
 import { printLine } from '../output';
 import type { Outside } from './api-client';
 import { oneLine } from './faults';
+import { keyOption, readKey } from './read-key';
 import { type Verdict, type Verification, verify } from './verify';
 import { VerifyError } from './verify.error';
 
 interface VerifyOptions {
   readonly baseUrl: string;
-  readonly key: string;
+  readonly key?: string;
   readonly exhaust?: true;
   readonly json?: true;
 }
@@ -24,13 +25,15 @@ export function addVerifyCommand(program: Command): void {
       'base address of the API, such as https://api.example.com/v1',
       baseUrl,
     )
-    .requiredOption('--key <key>', 'an API key with all scopes; the Free plan suffices', bearerKey)
+    .addOption(keyOption())
     .option('--exhaust', "also spend the key's minute, to see the 429")
     .option('--json', 'print one JSON document')
     .action(run);
 }
 
-async function run({ baseUrl: url, key, exhaust, json }: VerifyOptions): Promise<void> {
+async function run(options: VerifyOptions, command: Command): Promise<void> {
+  const { baseUrl: url, exhaust, json } = options;
+  const key = await readKey(options.key, command, process.stdin);
   const request = { baseUrl: url, key, exhaust: exhaust === true };
   const verification = await verify(request, outside(), json ? () => undefined : printVerdict);
   if (json) printLine(stringify(verification) ?? '');
@@ -79,11 +82,4 @@ function baseUrl(text: string): string {
   }
   const path = url.pathname.replace(/\/+$/, '');
   return `${url.origin}${path === '' ? '/v1' : path}`;
-}
-
-function bearerKey(text: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text) || text.startsWith('-')) {
-    throw new InvalidArgumentError('Give the key as it was shown when it was made.');
-  }
-  return text;
 }

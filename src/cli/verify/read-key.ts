@@ -1,0 +1,37 @@
+import type { Readable } from 'node:stream';
+import { type Command, Option } from 'commander';
+
+const FROM_INPUT = '-';
+/** Far more than a key has: a wrong file on standard input is not read whole. */
+const MAX_INPUT_CHARACTERS = 10_000;
+
+/** `--key`. Its text is read later, by `readKey`: Commander would print a key that its parser rejects. */
+export function keyOption(): Option {
+  return new Option(
+    '--key <key>',
+    'API key with all scopes; the Free plan suffices. With - it is read from standard input: other users can see arguments',
+  ).env('ANIMAL_STORE_KEY');
+}
+
+/** @param given value of `--key` or ANIMAL_STORE_KEY */
+export async function readKey(given: string | undefined, command: Command, input: Readable): Promise<string> {
+  const key = given === FROM_INPUT ? (await readText(input)).trim() : (given ?? '');
+  if (key === '') {
+    command.error(
+      'error: verify needs an API key: set ANIMAL_STORE_KEY, or give --key - and the key on standard input.',
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(key) || key.startsWith('-')) {
+    command.error('error: this is no API key: give it as it was shown when it was made.');
+  }
+  return key;
+}
+
+async function readText(input: Readable): Promise<string> {
+  let text = '';
+  for await (const chunk of input) {
+    text += String(chunk);
+    if (text.length > MAX_INPUT_CHARACTERS) break;
+  }
+  return text;
+}
