@@ -4,6 +4,7 @@ import { type EntityManager, IsNull, Repository } from 'typeorm';
 import { type Statement, Sql } from '../database/sql';
 import { ApiKeyEntity } from './api-key.entity';
 import type { PlanChoice } from './plans';
+import type { Scope } from './scopes';
 
 /** A key with what a request needs of its account. */
 export interface KnownKey extends PlanChoice {
@@ -135,6 +136,10 @@ export class ApiKeysRepository {
   /** A key that was revoked before keeps the time of that. */
   async revoke(id: string, at: Date): Promise<void> {
     await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
+  }
+
+  async setScopes(id: string, scopes: readonly Scope[]): Promise<void> {
+    await this.keys.update({ id }, { scopes: [...scopes] });
   }
 
   async liftBan(id: string, at: Date): Promise<void> {

@@ -32,6 +32,11 @@ interface ListOptions {
   readonly json?: true;
 }
 
+interface ScopesOptions {
+  readonly scopes: readonly Scope[];
+  readonly json?: true;
+}
+
 interface RotateOptions {
   /** In milliseconds. */
   readonly grace: number;
@@ -56,6 +61,12 @@ export function addKeysCommands(keys: Command): void {
     )
     .option('--json', 'print one JSON document')
     .action(rotate);
+  keys
+    .command('set-scopes <id>')
+    .description('replace the scopes of a key; in force everywhere within 5 s')
+    .requiredOption('--scopes <list>', 'comma list of what the key may do', scopes)
+    .option('--json', 'print one JSON document')
+    .action(setScopes);
   keys.command('revoke <id>').description('end a key; in force everywhere within 5 s').action(revoke);
   keys.command('unban <id>').description('lift the ban of a key; in force within 5 s').action(unban);
 }
@@ -127,6 +138,12 @@ async function rotate(id: string, { grace: graceMs, json }: RotateOptions): Prom
   );
   if (json) printJson(rotated);
   else printRotated(rotated);
+}
+
+async function setScopes(id: string, { scopes: allowed, json }: ScopesOptions): Promise<void> {
+  await withServices((services) => services.get(ApiKeysService, { strict: false }).setScopes(id, allowed));
+  if (json) printJson({ id, scopes: allowed });
+  else printLine(`The key ${id} has the scopes ${allowed.join(', ')}; in force everywhere within 5 s.`);
 }
 
 async function revoke(id: string): Promise<void> {

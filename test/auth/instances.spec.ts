@@ -34,6 +34,17 @@ describe('two instances on one database', () => {
     expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REFUSE, BOTH_REFUSE]);
   });
 
+  it('a change of scopes is in force on both within 5 s', async () => {
+    const { id, key } = await app.createKey();
+    expect(await verdicts(key)).toEqual(BOTH_ADMIT);
+    await app.nest.get(ApiKeysService, { strict: false }).setScopes(id, ['orders:read']);
+    app.clock.advance({ seconds: 5 });
+    expect(await verdicts(key)).toEqual(['insufficient_scope', 'insufficient_scope']);
+    await app.nest.get(ApiKeysService, { strict: false }).setScopes(id, ['pets:read', 'orders:read']);
+    app.clock.advance({ seconds: 5 });
+    expect(await verdicts(key)).toEqual(BOTH_ADMIT);
+  });
+
   it('a rotation gives a secret that works on both at once; the old one works until its grace ends, then on neither', async () => {
     const { id, key } = await app.createKey();
     expect(await verdicts(key)).toEqual(BOTH_ADMIT);

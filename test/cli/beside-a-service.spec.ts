@@ -127,6 +127,30 @@ describe('the command line', () => {
     expect((await cli('keys', 'revoke', "1' or true")).status).toBe(1);
   });
 
+  it('keys set-scopes replaces the scopes of a key; an unknown key is status 1', async () => {
+    const { id, key } = (await cli('keys', 'create', '--account', 'scoped', '--json')).json();
+    const { status, all } = await cli(
+      'keys',
+      'set-scopes',
+      id,
+      '--scopes',
+      'pets:read,orders:read',
+      '--json',
+    );
+    expect({ status, json: JSON.parse(all) }).toEqual({
+      status: 0,
+      json: { id, scopes: ['pets:read', 'orders:read'] },
+    });
+    const adding = { key, body: { name: 'Rex', categoryId: 1 } };
+    expect((await send(service.url, 'POST', '/v1/pets', adding)).status).toBe(403);
+    expect((await send(service.url, 'GET', '/v1/pets', { key })).status).toBe(200);
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    expect(await cli('keys', 'set-scopes', unknown, '--scopes', 'pets:read')).toMatchObject({
+      status: 1,
+      all: `There is no key with the id ${unknown}.\n`,
+    });
+  });
+
   it('keys rotate prints a new secret of the same key, which works at once; the old one works until the grace ends', async () => {
     // Asked again and again below: a smaller plan would ban it.
     const business = ['--account', 'turns', '--plan', 'business'];
