@@ -5,7 +5,7 @@ import { CopyError, TargetError } from './database/copy.error';
 import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
 import { ListenError } from './listen';
-import { OldServerError, SchemaError } from './database/migrate';
+import { OLDEST_SERVER, OldServerError, SchemaError } from './database/migrate';
 import { OutputError } from './logging/log-destination';
 import { MetricsPortError } from './metrics/metrics.errors';
 import { DeclarationError } from './start-checks/declaration.error';
@@ -43,7 +43,6 @@ const SENTENCE_ERRORS = [
   EmbeddedServerError,
   ListenError,
   MetricsPortError,
-  OldServerError,
   OutputError,
   SchemaError,
   VerifyError,
@@ -54,6 +53,9 @@ export function explain(error: unknown, place: UrlPlace = 'DATABASE_URL'): strin
   if (error instanceof TargetError) return explain(error.cause, '--to');
   if (!(error instanceof Error)) return String(error);
   if (SENTENCE_ERRORS.some((type) => error instanceof type)) return error.message;
+  if (error instanceof OldServerError) {
+    return `The server in ${place} is PostgreSQL ${error.major}, and Animal Store needs ${OLDEST_SERVER} or later: upgrade it, or name another.`;
+  }
   const sentence = SENTENCES[codeOf(error)];
   if (sentence) return sentence(place);
   if ('path' in error && 'syscall' in error && error.syscall === 'open') {

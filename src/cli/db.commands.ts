@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { copyDatabase } from '../database/copy-database';
-import { migrate, migrationStates, revertLast } from '../database/migrate';
+import { migrate, migrationStates, OLDEST_SERVER, revertLast } from '../database/migrate';
 import { databaseUrl } from './arguments';
 import { withDatabase, withEmbeddedDatabase } from './context';
 import { printLine } from './output';
@@ -27,7 +27,7 @@ export function addDbCommands(db: Command): void {
     });
   db.command('copy')
     .description('copy everything from the embedded database to an empty one; the service must not run')
-    .requiredOption('--to <url>', 'URL of an empty database, PostgreSQL 15 or newer')
+    .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${OLDEST_SERVER} or newer`)
     .action(copy);
 }
 

@@ -1,13 +1,8 @@
 import type { Client } from 'pg';
 import { CopyError } from './copy.error';
 
-const OLDEST_VERSION = 15;
-const VERSION_UNIT = 10_000;
-
 /** What decides whether a database may be copied to. */
-export interface TargetFacts {
-  /** Major version of the server. */
-  readonly version: number;
+interface TargetFacts {
   readonly encoding: string;
   /** Tables, views, sequences and types, in any schema, but those that came with an extension. */
   readonly objects: number;
@@ -23,8 +18,7 @@ const ownOnes = (catalog: string, namespace: string, kinds: string): string => `
      ))`;
 
 const FACTS = `
-  SELECT current_setting('server_version_num')::integer / ${VERSION_UNIT} AS version,
-         current_setting('server_encoding') AS encoding,
+  SELECT current_setting('server_encoding') AS encoding,
          ${ownOnes('pg_class', 'relnamespace', "relkind IN ('r', 'p', 'f', 'v', 'm', 'S', 'c')")}
          + ${ownOnes('pg_type', 'typnamespace', "typtype IN ('d', 'e', 'r')")} AS objects`;
 
@@ -36,10 +30,7 @@ export async function refuseUnfitTarget(target: Client): Promise<void> {
 }
 
 /** Why a database cannot be copied to, in a sentence. */
-export function problemOf({ version, encoding, objects }: TargetFacts): string | undefined {
-  if (version < OLDEST_VERSION) {
-    return `The server in --to is PostgreSQL ${version}: Animal Store needs version ${OLDEST_VERSION} or newer.`;
-  }
+function problemOf({ encoding, objects }: TargetFacts): string | undefined {
   if (encoding !== 'UTF8') {
     return `The database in --to has the encoding ${encoding}: create one with ENCODING 'UTF8' TEMPLATE template0.`;
   }

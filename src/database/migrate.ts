@@ -21,10 +21,14 @@ export const WITHOUT_TIMEOUTS = `
 export class SchemaError extends Error {}
 
 /** The oldest PostgreSQL that the service is tested with. */
-const OLDEST_SERVER = 15;
+export const OLDEST_SERVER = 15;
 
-/** A server that is too old; the message is one sentence for a person. */
-export class OldServerError extends Error {}
+/** A server that is too old. The sentence for a person depends on the place where its URL was given. */
+export class OldServerError extends Error {
+  constructor(readonly major: number) {
+    super(`PostgreSQL ${major} is older than ${OLDEST_SERVER}`);
+  }
+}
 
 /** What `db status` tells of one migration. */
 export interface MigrationState {
@@ -93,10 +97,7 @@ export async function inMigrationTransaction<T>(
 
 async function refuseOldServer(runner: QueryRunner): Promise<void> {
   const major = Math.floor((await serverVersion(runner)) / 10_000);
-  if (major >= OLDEST_SERVER) return;
-  throw new OldServerError(
-    `The database server is PostgreSQL ${major}, and Animal Store needs ${OLDEST_SERVER} or later: upgrade it, or name another in DATABASE_URL.`,
-  );
+  if (major < OLDEST_SERVER) throw new OldServerError(major);
 }
 
 /** Such as 180004 for PostgreSQL 18.4. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { problemOf } from '../../src/database/copy-target';
 import { migrations } from '../../src/database/migrations';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin, createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/until';
@@ -59,11 +59,30 @@ describe('a copy that is refused or fails', () => {
     expect(await refusalOf(copy(app.database, target))).toBe('copied');
   });
 
-  it('refuses a server below 15 and another encoding than UTF-8', () => {
-    const fit = { version: 15, encoding: 'UTF8', objects: 0 };
-    expect(problemOf(fit)).toBeUndefined();
-    expect(problemOf({ ...fit, version: 14 })).toMatch(/PostgreSQL 14.*15 or newer/);
-    expect(problemOf({ ...fit, encoding: 'LATIN1' })).toMatch(/LATIN1/);
+  it('refuses a server below 15, and names --to as the place to correct', async () => {
+    const proxy = await startCuttingProxy(target.url);
+    const [row] = await target.query<{ server_version_num: string }>('SHOW server_version_num');
+    proxy.replaced = [row!.server_version_num, '140012'];
+    const refusal = await refusalOf(copy(app.database, { url: proxy.through(target.url) }));
+    await proxy.close();
+    expect(refusal).toBe(
+      'The server in --to is PostgreSQL 14, and Animal Store needs 15 or later: upgrade it, or name another.',
+    );
+    expect(await relationsOf(target)).toEqual([]);
+  });
+
+  it('refuses another encoding than UTF-8', async () => {
+    const admin = await connectAdmin();
+    const name = new URL(target.url).pathname.slice(1);
+    await admin.query(
+      `CREATE DATABASE ${name}_latin ENCODING LATIN1 LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
+    );
+    const url = target.url.replace(name, `${name}_latin`);
+    expect(await refusalOf(copy(app.database, { url }))).toMatch(
+      /^The database in --to has the encoding LATIN1: /,
+    );
+    await admin.query(`DROP DATABASE ${name}_latin WITH (FORCE)`);
+    await admin.end();
   });
 
   it.each([

@@ -48,7 +48,7 @@ describe('a start with a DATABASE_URL that cannot serve', () => {
     const [row] = await query<{ server_version_num: string }>(server.url(), 'SHOW server_version_num');
     proxy.replaced = [row!.server_version_num, '140012'];
     expect(await refusal(proxy.through(server.url()))).toMatch(
-      /^The database server is PostgreSQL 14, and Animal Store needs 15 or later: /,
+      /^The server in DATABASE_URL is PostgreSQL 14, and Animal Store needs 15 or later: /,
     );
     await proxy.close();
   });
