@@ -59,7 +59,11 @@ describe('the role of every connection', () => {
 
   const onServer = async (dataDir: string, work: (url: string) => Promise<void>) => {
     const server = await startEmbedded(options(dataDir));
-    await work(server.url()).finally(() => server.stop());
+    try {
+      await work(server.url());
+    } finally {
+      await server.stop();
+    }
   };
   const expectNoSuperuser = async (url: string) => {
     const [row] = await query(url, `SELECT current_setting('is_superuser') AS super, current_user AS name`);
