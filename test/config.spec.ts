@@ -195,8 +195,8 @@ describe('settings', () => {
       chmodSync(path, mode);
     };
 
-    it.each([0o600, 0o644, 0o400])('is read with mode %o', (mode) => {
-      write(file, mode);
+    it.each(['600', '644', '400'])('is read with mode %s', (mode) => {
+      write(file, Number.parseInt(mode, 8));
       loadEnvFile();
       expect(process.env['FROM_FILE']).toBe('yes');
     });
@@ -208,8 +208,8 @@ describe('settings', () => {
       expect(process.env['FROM_FILE']).toBe('');
     });
 
-    it.each([0o664, 0o646, 0o666])('is refused with mode %o, in a sentence that names it', (mode) => {
-      write(file, mode);
+    it.each(['664', '646', '666'])('is refused with mode %s, in a sentence that names it', (mode) => {
+      write(file, Number.parseInt(mode, 8));
       expect(loadEnvFile).toThrow(
         new ConfigError(
           `The file ${file} can be changed by other users: run chmod go-w on it, or remove it.`,
