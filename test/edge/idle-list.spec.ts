@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, boolean, nat, property, record } from 'fast-check';
 import { type Idle, IdleList } from '../../src/edge/idle-list';
 
 interface Member extends Idle {
@@ -7,9 +7,9 @@ interface Member extends Idle {
 
 describe('the list of idle connections', () => {
   it('holds its members in the order of their last addition, whatever was added and removed before', () => {
-    const step = fc.record({ isAdded: fc.boolean(), name: fc.nat({ max: 7 }) });
-    fc.assert(
-      fc.property(fc.array(step), (steps) => {
+    const step = record({ isAdded: boolean(), name: nat({ max: 7 }) });
+    assert(
+      property(array(step), (steps) => {
         const list = new IdleList<Member>();
         const members = Array.from({ length: 8 }, (_, name): Member => ({
           name,
