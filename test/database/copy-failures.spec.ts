@@ -51,7 +51,7 @@ describe('a copy that is refused or fails', () => {
 
   it('takes a target whose only relations came with an extension', async () => {
     // No extension with a table is at hand everywhere: the catalog is told that one has it.
-    await target.query(`
+    await target.administer(`
       CREATE TABLE of_an_extension ();
       INSERT INTO pg_depend (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype)
       SELECT 'pg_class'::regclass, 'of_an_extension'::regclass, 0, 'pg_extension'::regclass, oid, 0, 'e'
@@ -122,7 +122,7 @@ describe('a copy that is refused or fails', () => {
   });
 
   it('compares the rows at the end: where some are missing, nothing stays', async () => {
-    await target.query(`
+    await target.administer(`
       CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN IF NEW.name = ''Mimi'' THEN RETURN NULL; END IF; RETURN NEW; END';
       CREATE FUNCTION spoil() RETURNS event_trigger LANGUAGE plpgsql AS $$

@@ -25,8 +25,10 @@ export interface TestDatabase {
   readonly url: string;
   /** The same, past the pooler if there is one. */
   readonly directUrl: string;
-  /** Runs one statement outside the service, as the administrator. */
+  /** Runs one statement outside the service, with its role: what it creates is the service's. */
   query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
+  /** Runs statements as the administrator, who is a superuser. */
+  administer(text: string): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -47,7 +49,7 @@ export async function createDatabase(
   const origin = template === undefined ? '' : `TEMPLATE ${template}`;
   await once(adminUrl, `CREATE DATABASE ${name} ${origin} ${ownership()}`);
   const directUrl = serviceUrl(urlOfDatabase(adminUrl, name));
-  const client = new Client({ connectionString: urlOfDatabase(adminUrl, name) });
+  const client = new Client({ connectionString: directUrl });
   // Specs end sessions on purpose; this one may be among them.
   client.on('error', () => undefined);
   await client.connect();
@@ -56,6 +58,7 @@ export async function createDatabase(
     directUrl,
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
+    administer: (text) => once(urlOfDatabase(adminUrl, name), text),
     drop: async () => {
       await client.end().catch(() => undefined);
       await once(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
