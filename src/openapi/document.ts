@@ -34,7 +34,7 @@ export function createDocument(app: INestApplication, config: Config): OpenAPIOb
       ...components,
       responses,
       headers: headerComponents(),
-      examples: errorExamples(),
+      examples: errorExamples(operations, responses),
     },
   };
   // The examples of lists are made from those of their items.

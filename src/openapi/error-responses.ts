@@ -3,14 +3,21 @@ import type { ComponentsObject, ReferenceObject, ResponseObject } from '@nestjs/
 import { errorCodes } from '../errors/error-codes';
 import { headersOf, type OwnHeader } from './headers';
 
+const EXAMPLES = '#/components/examples/';
+
 /** The codes that an operation can be refused with, in the order of the table. */
 export type Codes = typeof errorCodes;
 
-/** An example Error body for each code, for the responses to refer to. */
-export function errorExamples(): NonNullable<ComponentsObject['examples']> {
+/**
+ * Makes an example Error body for each code that a response refers to.
+ *
+ * @param referring the parts of the document that hold responses
+ */
+export function errorExamples(...referring: readonly object[]): NonNullable<ComponentsObject['examples']> {
+  const text = JSON.stringify(referring);
   return Object.fromEntries(
     errorCodes
-      .filter(({ code }) => code !== 'route_not_found' && code !== 'method_not_allowed')
+      .filter(({ code }) => text.includes(`"${EXAMPLES}${code}"`))
       .map(({ code, when, message, status }) => [
         code,
         { summary: plain(when), value: { code, message, status } },
@@ -29,9 +36,7 @@ export function errorResponse(codes: Codes, also: readonly OwnHeader[]): Respons
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(
-          codes.map(({ code }) => [code, { $ref: `#/components/examples/${code}` }]),
-        ),
+        examples: Object.fromEntries(codes.map(({ code }) => [code, { $ref: `${EXAMPLES}${code}` }])),
       },
     },
   };
