@@ -47,7 +47,7 @@ export async function createApp(
   clock: Clock = new SystemClock(),
   modules: readonly Type[] = [],
 ): Promise<NestFastifyApplication> {
-  const connections = new Connections(config.maxConnections, logger);
+  const connections = new Connections(config, logger);
   // The adapter comes before the modules, and no request before both.
   const hooks: RefusalHooks = { limitHeaders: () => ({}), count: () => undefined };
   const app = await NestFactory.create<NestFastifyApplication>(

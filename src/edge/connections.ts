@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
-import { type Idle, IdleList } from './idle-list';
 import { lingeringClose } from './lingering-close';
+import { type Linked, LinkedList } from './linked-list';
 import { Overload } from './overload';
+import { SendProgress } from './send-progress';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,13 +21,13 @@ const PIPELINE_LIMIT = 64;
 const SWEEP_INTERVAL_MS = 1_000;
 
 /** The state of one connection. Node tells only which connections are idle. */
-interface Connection extends Idle {
+interface Connection extends Linked {
   readonly socket: Socket;
   /** The requests that have begun to arrive and have no complete response yet, with their responses. */
   readonly open: Map<IncomingMessage, ServerResponse>;
-  /** Bytes of the responses that the client has taken, and when that number last changed. */
-  taken: number;
-  takenAt: number;
+  readonly progress: SendProgress;
+  /** When it last had nothing to send, or a response was complete. */
+  busySince: number;
   /** The request that began last. */
   latest?: IncomingMessage;
   /** True once no further request on it is served. */
@@ -42,12 +43,18 @@ export class Connections {
   readonly overload: Overload;
   private readonly all = new Map<Socket, Connection>();
   /** The connections on which no request waits for its response; the longest idle comes first. */
-  readonly idle = new IdleList<Connection>();
+  readonly idle = new LinkedList<Connection>();
+  /** The others; the one comes first on which no response was completed for longest. */
+  private readonly busy = new LinkedList<Connection>();
+  private readonly maxConnections: number;
+  private readonly requestTimeoutMs: number;
 
   constructor(
-    private readonly maxConnections: number,
+    { maxConnections, requestTimeoutMs }: { maxConnections: number; requestTimeoutMs: number },
     log: FastifyBaseLogger,
   ) {
+    this.maxConnections = maxConnections;
+    this.requestTimeoutMs = requestTimeoutMs;
     this.overload = new Overload(maxConnections, log);
   }
 
@@ -56,11 +63,10 @@ export class Connections {
     return this.all.size;
   }
 
-  /** @param readTimeoutMs longest time for which a client may take nothing of what is sent to it */
-  follow(server: Server, readTimeoutMs: number): void {
+  follow(server: Server): void {
     server.on('connection', (socket: Socket) => this.add(socket));
     const sweep = setInterval(() => {
-      this.destroyStalled(readTimeoutMs);
+      this.destroyStalled(this.requestTimeoutMs);
       this.overload.update(this.size);
     }, SWEEP_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(sweep));
@@ -74,16 +80,15 @@ export class Connections {
     if (connection.isEnding) return false;
     connection.latest = request;
     connection.open.set(request, response);
-    this.idle.remove(connection);
+    if (connection.open.size === 1) this.moveToBusy(connection);
     if (connection.open.size === PIPELINE_LIMIT) {
       connection.isEnding = true;
       response.shouldKeepAlive = false;
     }
     response.once('close', () => {
       connection.open.delete(request);
-      if (connection.open.size > 0) return;
-      if (this.all.has(socket)) this.idle.add(connection);
-      connection.whenAnswered?.();
+      if (connection.open.size > 0) this.moveToBusy(connection);
+      else this.moveToIdle(connection);
     });
     return true;
   }
@@ -135,15 +140,10 @@ export class Connections {
     }
   }
 
-  /** Ends every connection on which bytes of a response have waited to be sent for longer than the limit. */
+  /** Ends every connection on which bytes of a response wait and none has been sent for longer than the limit. */
   destroyStalled(limitMs: number): void {
-    const now = performance.now();
-    for (const [socket, connection] of this.all) {
-      const taken = socket.bytesWritten - socket.writableLength;
-      if (taken !== connection.taken || !hasUnsentBytes(socket, connection)) {
-        connection.taken = taken;
-        connection.takenAt = now;
-      } else if (now - connection.takenAt > limitMs) socket.destroy();
+    for (const [socket, { open, progress }] of this.all) {
+      if (progress.stalledMs(open.values()) > limitMs) socket.destroy();
     }
   }
 
@@ -157,9 +157,10 @@ export class Connections {
       socket,
       previous: undefined,
       next: undefined,
+      list: undefined,
       open: new Map(),
-      taken: 0,
-      takenAt: performance.now(),
+      progress: new SendProgress(socket),
+      busySince: 0,
       isEnding: false,
       isSlow: false,
     };
@@ -173,18 +174,39 @@ export class Connections {
     if (this.size > this.maxConnections) this.makeRoom(connection);
   }
 
-  /** Ends the connection that has been idle longest: the newcomer itself if no other one is idle. */
+  /** Ends the connection that has been idle longest; if none is idle, one that is too slow; else the newcomer. */
   private makeRoom(newcomer: Connection): void {
-    const longestIdle = this.idle.first ?? newcomer;
-    this.overload.count(longestIdle === newcomer ? 'refused' : 'closed');
+    const given = this.idle.first === newcomer ? this.tooSlow() : this.idle.first;
+    const ended = given ?? newcomer;
+    this.overload.count(ended === newcomer ? 'refused' : 'closed');
     // Counted out immediately: `close` comes only at the end of the turn, and more newcomers may come before it.
-    this.forget(longestIdle);
-    longestIdle.socket.destroy();
+    this.forget(ended);
+    ended.socket.destroy();
+  }
+
+  /** A connection that has completed no response for longer than any request may take: its client reads slowly. */
+  private tooSlow(): Connection | undefined {
+    const { first } = this.busy;
+    return first && performance.now() - first.busySince > this.requestTimeoutMs ? first : undefined;
+  }
+
+  private moveToBusy(connection: Connection): void {
+    this.idle.remove(connection);
+    if (!this.all.has(connection.socket)) return;
+    connection.busySince = performance.now();
+    this.busy.add(connection);
+  }
+
+  private moveToIdle(connection: Connection): void {
+    this.busy.remove(connection);
+    if (this.all.has(connection.socket)) this.idle.add(connection);
+    connection.whenAnswered?.();
   }
 
   private forget(connection: Connection): void {
     this.all.delete(connection.socket);
     this.idle.remove(connection);
+    this.busy.remove(connection);
   }
 
   /** Node ends a connection after its last response by `destroySoon`; a client that is still sending needs more. */
@@ -196,12 +218,6 @@ export class Connections {
       else destroySoon();
     };
   }
-}
-
-/** Whether bytes wait in the socket, or in a response that waits for the socket to drain. */
-function hasUnsentBytes(socket: Socket, { open }: Pick<Connection, 'open'>): boolean {
-  if (socket.writableLength > 0) return true;
-  return open.size > 0 && [...open.values()].some((each) => each.socket === socket && each.writableNeedDrain);
 }
 
 /** Node tells only the response that is being written that its connection is gone; the others hold files and timers. */

@@ -45,7 +45,7 @@ export function createHttpServer(
   server.maxHeadersCount = 0;
   // A client that has ended its side after the request still gets the answer; not in Node's documentation.
   Object.assign(server, { httpAllowHalfOpen: true });
-  connections.follow(server, limits.requestTimeoutMs);
+  connections.follow(server);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     protocolErrors.answer(error, socket),
   );

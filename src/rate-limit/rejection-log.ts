@@ -51,7 +51,8 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
     const isKnown = this.counts.has(owner) || this.counts.size < MAX_OWNERS;
     const name = isKnown ? owner : OTHERS;
     const count = this.counts.get(name);
-    if (count?.verdict === decision.verdict && this.isRunning(count)) {
+    // The verdicts of different owners alternate.
+    if (count && (!isKnown || count.verdict === decision.verdict) && this.isRunning(count)) {
       count.rejected += 1;
       return true;
     }

@@ -17,10 +17,10 @@ export interface Handler {
   readonly inputs: readonly Input[];
 }
 
-/** A class that a handler takes from the request; built-in types and interfaces are left out. */
+/** A class, or a whole body as an array, that a handler takes; other built-in types and interfaces are left out. */
 export interface Input {
-  readonly kind: 'body' | 'query';
-  readonly type: Type;
+  readonly kind: 'body' | 'query' | 'path';
+  readonly type: Type<object>;
   /** The handler names a pipe for it. */
   readonly hasPipe: boolean;
 }
@@ -28,12 +28,15 @@ export interface Input {
 /** What Nest keeps of a parameter, by `paramtype:index`. */
 interface RouteArgument {
   readonly index: number;
+  /** The property that it is taken from; undefined for the whole. */
+  readonly data?: string;
   readonly pipes: readonly unknown[];
 }
 
 const KINDS: Readonly<Record<string, Input['kind']>> = {
   [RouteParamtypes.BODY]: 'body',
   [RouteParamtypes.QUERY]: 'query',
+  [RouteParamtypes.PARAM]: 'path',
 };
 
 /** Lists the handlers of all modules. */
@@ -66,9 +69,16 @@ function inputsOf(controller: Type<object>, name: string): Input[] {
     Reflect.getMetadata(PARAMTYPES_METADATA, controller.prototype, name) ?? [];
   const known: Readonly<Record<string, RouteArgument>> =
     Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {};
-  return Object.entries(known).flatMap(([key, { index, pipes }]) => {
+  return Object.entries(known).flatMap(([key, { index, data, pipes }]) => {
     const kind = KINDS[key.split(':', 1).join()];
     const type = types[index];
-    return kind !== undefined && isClass(type) ? [{ kind, type, hasPipe: pipes.length > 0 }] : [];
+    const isWholeBody = kind === 'body' && data === undefined;
+    if (kind === undefined || !(isClass(type) || (isWholeBody && isArray(type)))) return [];
+    return [{ kind, type, hasPipe: pipes.length > 0 }];
   });
+}
+
+/** True for the class of arrays, as the type of a parameter. */
+export function isArray(type: unknown): type is typeof Array {
+  return type === Array;
 }

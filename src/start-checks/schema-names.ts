@@ -24,8 +24,8 @@ export function requireSchemaNames(
   walk.visit(known, 'the service itself');
   for (const { place, controller, method, inputs } of handlers) {
     for (const { kind, type } of inputs) {
-      // The properties of a query become parameters; the class itself has no schema.
-      walk.visit(kind === 'query' ? notesWithin(type) : type, place);
+      // The properties of a query or path become parameters; the class itself has no schema.
+      walk.visit(kind === 'body' ? type : notesWithin(type), place);
     }
     walk.visit([notesOn(controller), notesOn(method)], place);
   }
@@ -40,11 +40,11 @@ class SchemaWalk {
   visit(note: unknown, place: string): void {
     if (this.visited.has(note)) return;
     this.visited.add(note);
-    if (isClass(note)) {
+    if (isLazy(note)) {
+      this.visit(note(), place);
+    } else if (isClass(note)) {
       this.add(note, place);
       this.visit(notesWithin(note), place);
-    } else if (isLazy(note)) {
-      this.visit(note(), place);
     } else if (typeof note === 'object' && note !== null) {
       for (const each of Object.values(note)) this.visit(each, place);
     }

@@ -3,7 +3,18 @@ import type { Type } from '@nestjs/common';
 /** What the decorators of @nestjs/swagger have noted; it exports none of these names. */
 const PREFIX = 'swagger/';
 const PROPERTIES = `${PREFIX}apiModelPropertiesArray`;
+const OPTIONS = `${PREFIX}apiModelProperties`;
 const SCHEMA = `${PREFIX}apiSchema`;
+
+/** True if a property stands in responses only. */
+export function isReadOnly({ prototype }: Type<object>, property: string): boolean {
+  const options: { readonly readOnly?: boolean } | undefined = Reflect.getMetadata(
+    OPTIONS,
+    prototype,
+    property,
+  );
+  return options?.readOnly === true;
+}
 
 /** Names the properties of a class that stand in the document. */
 export function propertiesOf({ prototype }: Type<object>): string[] {

@@ -20,11 +20,14 @@ const STREAMED_BYTES = CHUNK.length * CHUNKS;
 /** The streams that responses of `/stream` were made from. */
 const streams: Readable[] = [];
 
+/** More than the buffers of the kernel hold, as one write. */
+const LARGE = Buffer.alloc(32_000_000);
+
 /** A route that streams more than a socket's buffers hold, as one of a team's module might. */
 function addStream(nest: NestFastifyApplication): void {
-  nest
-    .getHttpAdapter()
-    .getInstance()
+  const fastify = nest.getHttpAdapter().getInstance();
+  fastify
+    .get('/large', { config: { public: true } }, (_request, reply) => reply.send(LARGE))
     .get('/stream', { config: { public: true } }, (_request, reply) => {
       const stream = Readable.from(Array<Buffer>(CHUNKS).fill(CHUNK));
       streams.push(stream);
@@ -99,6 +102,28 @@ describe('a client that asks for more than it reads', () => {
     await until(() => streams.every((stream) => stream.destroyed));
     expect(streams.map((stream) => stream.destroyed)).toEqual([true, true, true, true]);
     socket.destroy();
+  });
+
+  it('gets all of a large response while it reads steadily, however long that takes', async () => {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    let bytes = 0;
+    let allowed = 0;
+    const keepPace = () => (bytes < allowed ? socket.resume() : socket.pause());
+    socket
+      .on('error', () => undefined)
+      .on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        keepPace();
+      });
+    socket.write('GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    const pace = setInterval(() => {
+      allowed += LARGE.length / 32;
+      keepPace();
+    }, 100);
+    await once(socket, 'close');
+    clearInterval(pace);
+    expect(bytes).toBeGreaterThan(LARGE.length);
   });
 
   it('does not keep the service from stopping', async () => {

@@ -86,6 +86,32 @@ describe('limits of time and number', () => {
       further.destroy();
     });
 
+    it('replaces a connection that has completed no response for REQUEST_TIMEOUT_MS, if none is idle', async () => {
+      const other = await startApp({ maxConnections: 1, requestTimeoutMs: 200 }, (nest) => {
+        const config = { public: true };
+        nest
+          .getHttpAdapter()
+          .getInstance()
+          .get('/never', { config }, () => new Promise(() => undefined));
+      });
+      const slow = await RawConnection.open(other.url);
+      slow.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n');
+      const { connections } = other.nest.getHttpAdapter().getInstance();
+      await until(() => connections.size === 1 && connections.idle.size === 0);
+      expect(await isEnded(await RawConnection.open(other.url))).toBe(true);
+      expect(connections.size).toBe(1);
+      await until(async () => {
+        const next = await RawConnection.open(other.url);
+        next.write(LIVEZ);
+        const answer = await next.answer().catch(() => undefined);
+        next.destroy();
+        return answer?.status === 200;
+      });
+      expect(await isEnded(slow)).toBe(true);
+      slow.destroy();
+      await other.close();
+    });
+
     it('shows in the metrics how many are open, were closed and were refused', async () => {
       const { text } = await scrape(app);
       expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);

@@ -119,13 +119,13 @@ describe('the log of requests beyond a limit', () => {
   it('keeps counts for 1,000 owners; further ones share a line', async () => {
     const log = app.nest.get(RejectionLog, { strict: false });
     const window = { limit: 1, remaining: 0, resetAt: app.clock.now() + 60_000 };
-    const decision = {
-      verdict: 'limited' as const,
+    const decisionOf = (at: number) => ({
+      verdict: at % 2 === 0 ? ('limited' as const) : ('banned' as const),
       windows: { minute: window, day: undefined },
       now: app.clock.now(),
-    };
+    });
     const request = { ip: '192.0.2.3', server: { log: app.nest.getHttpAdapter().getInstance().log } };
-    const count = (at: number) => log.count(`ip:${at}`, request as never, decision);
+    const count = (at: number) => log.count(`ip:${at}`, request as never, decisionOf(at));
     for (let at = 0; at <= 1_000; at += 1) expect(count(at)).toBe(false);
     for (let at = 1_001; at <= 1_100; at += 1) expect(count(at)).toBe(true);
     app.clock.advance({ seconds: 60 });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbedded } from '../../src/database/embedded';
 import { findBinaries } from '../../src/database/embedded/binaries';
@@ -25,7 +25,7 @@ const OLD_OBJECTS = `
   ALTER ROLE app IN DATABASE postgres SET statement_timeout = '5000ms';`;
 
 /** A data folder as the versions before made it: its superuser is `app`, which owns everything. */
-async function makeOldFolder(directory: string): Promise<void> {
+async function makeOldFolder(directory: string, more = ''): Promise<void> {
   const user = chooseServerUser();
   prepareData({ directory, moved: false }, user);
   const { bin, environment } = await findBinaries({ binDir: undefined, directory, user });
@@ -34,7 +34,7 @@ async function makeOldFolder(directory: string): Promise<void> {
   const init = ['-D', cluster, '-U', 'app', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
   expect((await run({ ...common, file: join(bin, 'initdb'), args: init })).ok).toBe(true);
   const single = ['--single', '-j', '-D', cluster, '-c', 'exit_on_error=on', 'postgres'];
-  const input = `${OLD_OBJECTS.replaceAll(';\n', ';\n\n')}\n\n`;
+  const input = `${OLD_OBJECTS.replaceAll(';\n', ';\n\n')}\n\n${more}`;
   const { ok, output } = await run({ ...common, file: join(bin, 'postgres'), args: single, input });
   expect(ok ? '' : output).toBe('');
 }
@@ -99,6 +99,20 @@ describe('the role of every connection', () => {
       ]);
       await query(url, 'ALTER TABLE pets ADD more int; DROP SCHEMA aside CASCADE; DROP VIEW names');
     }));
+
+  it('is separated in a folder in which an administrator has a role postgres and a database', async () => {
+    const used = join(folder, 'used');
+    await makeOldFolder(used, 'CREATE ROLE postgres SUPERUSER LOGIN;\n\nCREATE DATABASE reports;\n\n');
+    const { uid = process.getuid!(), gid = process.getgid!() } = chooseServerUser() ?? {};
+    writeFileSync(join(used, 'pg18', 'postmaster.opts'), '');
+    chownSync(join(used, 'pg18', 'postmaster.opts'), uid, gid);
+    const before = readFileSync(join(used, 'pg18', 'pg_hba.conf'), 'utf8');
+    await onServer(used, async (url) => {
+      await expectNoSuperuser(url);
+      await query(url, 'DROP DATABASE reports');
+    });
+    expect(readFileSync(join(used, 'pg18', 'pg_hba.conf.before'), 'utf8')).toBe(before);
+  });
 
   it('is separated once more by a start after one that was killed before its last step', async () => {
     const admissions = join(old, 'pg18', 'pg_hba.conf');

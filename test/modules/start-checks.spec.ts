@@ -11,11 +11,14 @@ import {
   OnlyOptional,
   RenamedSchema,
   Sound,
+  UncheckedPath,
   UncheckedQuery,
   UndeclaredRoute,
   Unvalidated,
   WithNested,
+  WithObject,
   WithoutValidators,
+  WithReadOnly,
 } from './support/mistaken.modules';
 import { NewOrder, Pet } from './support/same-names.dto';
 
@@ -86,7 +89,22 @@ describe('a mistake of a module ends the start in one sentence', () => {
     [
       '@ValidateNested',
       moduleWithBody(WithNested),
-      'WithNested.inner, in the body of BodyController.create, has @ValidateNested(), which is not supported yet: declare its properties in WithNested itself.',
+      'WithNested.inner, in the body of BodyController.create, is an object with properties of its own, which is not supported yet: declare them in WithNested itself.',
+    ],
+    [
+      'an object whose properties nothing validates',
+      moduleWithBody(WithObject),
+      'WithObject.inner, in the body of BodyController.create, is an object with properties of its own, which is not supported yet: declare them in WithObject itself.',
+    ],
+    [
+      'a body that is an array',
+      moduleWithBody(Array),
+      "Nothing validates the items of the body of BodyController.create: take the array by Nest's ParseArrayPipe.",
+    ],
+    [
+      'a path parameter class without any validator',
+      UncheckedPath,
+      `WithoutValidators, the path of PathController.get, validates nothing: ${FIX}`,
     ],
   ])('%s', async (_what, module, sentence) => {
     const error = await failureOf(module);
@@ -101,7 +119,13 @@ describe('a mistake of a module ends the start in one sentence', () => {
       page: 2,
     });
     await sound.close();
-    await (await start(moduleWithBody(WithoutValidators, [PIPE]))).close();
+    for (const module of [
+      moduleWithBody(WithoutValidators, [PIPE]),
+      moduleWithBody(Array, [PIPE]),
+      moduleWithBody(WithReadOnly),
+    ]) {
+      await (await start(module)).close();
+    }
   });
 
   it('knows the class of every object in the document', async () => {

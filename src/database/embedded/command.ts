@@ -67,7 +67,10 @@ function follow(
     output += error.message;
     end(false);
   });
-  child.once('close', (code) => end(code === 0));
+  child.once('close', (code, signal) => {
+    if (signal !== null) output += `\nended by ${signal}`;
+    end(code === 0);
+  });
 }
 
 /** The identity and the place that a child starts in: as root another user, and a folder that everybody can enter. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { chownSync, constants, copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Binaries } from './binaries';
 import { run } from './command';
@@ -10,6 +10,8 @@ export const SUPERUSER = 'postgres';
 export const APP_ROLE = 'app';
 
 const ADMISSION = `local all ${APP_ROLE} trust`;
+/** However an administrator spaces it. */
+const IS_ADMISSION = new RegExp(`^\\s*${ADMISSION.replaceAll(' ', '\\s+')}\\s*$`, 'm');
 /** The server first recovers the files when the last one was killed. */
 const LIMIT_SECONDS = 180;
 
@@ -21,19 +23,29 @@ const SEPARATE = `
 DO $$
 DECLARE
   change text;
+  -- An administrator may have created a role of that name.
+  superuser text := '${SUPERUSER}' || CASE
+    WHEN EXISTS (SELECT FROM pg_roles WHERE oid <> 10 AND rolname = '${SUPERUSER}')
+    THEN '_' || gen_random_uuid() ELSE '' END;
+  helper text := 'renaming_' || gen_random_uuid();
 BEGIN
   IF EXISTS (SELECT FROM pg_roles WHERE oid = 10 AND rolname = '${APP_ROLE}') THEN
-    CREATE ROLE renaming SUPERUSER;
-    SET LOCAL SESSION AUTHORIZATION renaming;
-    ALTER ROLE ${APP_ROLE} RENAME TO ${SUPERUSER};
-    SET LOCAL SESSION AUTHORIZATION ${SUPERUSER};
-    DROP ROLE renaming;
-    ALTER ROLE ${SUPERUSER} IN DATABASE postgres RESET ALL;
+    EXECUTE format('CREATE ROLE %I SUPERUSER', helper);
+    EXECUTE format('SET LOCAL SESSION AUTHORIZATION %I', helper);
+    EXECUTE format('ALTER ROLE ${APP_ROLE} RENAME TO %I', superuser);
+    EXECUTE format('SET LOCAL SESSION AUTHORIZATION %I', superuser);
+    EXECUTE format('DROP ROLE %I', helper);
+    EXECUTE format('ALTER ROLE %I IN DATABASE postgres RESET ALL', superuser);
   END IF;
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${APP_ROLE}') THEN
     CREATE ROLE ${APP_ROLE} LOGIN;
   END IF;
-  ALTER DATABASE postgres OWNER TO ${APP_ROLE};
+  FOR change IN
+    SELECT format('ALTER DATABASE %I OWNER TO ${APP_ROLE}', datname)
+    FROM pg_database WHERE datdba = 10 AND NOT datistemplate
+  LOOP
+    EXECUTE change;
+  END LOOP;
   FOR change IN
     SELECT format('ALTER %s %s OWNER TO ${APP_ROLE}', kind, name)
     FROM (
@@ -83,7 +95,9 @@ export interface RolesRequest {
  */
 export async function separateRoles(request: RolesRequest): Promise<string | undefined> {
   const { cluster, binaries, user, environment } = request;
-  if (areSeparate(join(cluster, 'pg_hba.conf'))) return undefined;
+  const admissions = join(cluster, 'pg_hba.conf');
+  if (areSeparate(admissions)) return undefined;
+  keepOld(admissions, request);
   const { ok, output } = await run({
     file: join(binaries.bin, 'postgres'),
     // -j: a statement ends at an empty line.
@@ -97,5 +111,15 @@ export async function separateRoles(request: RolesRequest): Promise<string | und
 }
 
 function areSeparate(admissions: string): boolean {
-  return existsSync(admissions) && readFileSync(admissions, 'utf8').split('\n').includes(ADMISSION);
+  return existsSync(admissions) && IS_ADMISSION.test(readFileSync(admissions, 'utf8'));
+}
+
+/** Keeps the file of a folder that was in use, because an administrator may have changed it. */
+function keepOld(admissions: string, { cluster, user }: RolesRequest): void {
+  const copy = `${admissions}.before`;
+  // A server writes this file at its first start.
+  const wasUsed = existsSync(join(cluster, 'postmaster.opts'));
+  if (!wasUsed || existsSync(copy)) return;
+  copyFileSync(admissions, copy, constants.COPYFILE_EXCL);
+  if (user !== undefined) chownSync(copy, user.uid, user.gid);
 }

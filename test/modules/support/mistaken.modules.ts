@@ -3,6 +3,7 @@ import {
   Controller,
   Get,
   Module,
+  Param,
   ParseIntPipe,
   type PipeTransform,
   Post,
@@ -10,7 +11,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { Public, RequireScope } from '../../../src/auth';
 import { PageQuery } from '../../../src/http/page';
 import { Basket, ListPetsQuery } from './same-names.dto';
@@ -69,6 +70,21 @@ export class WithNested {
   readonly inner!: Unvalidated;
 }
 
+export class WithObject {
+  @ApiProperty({ type: () => Unvalidated })
+  @IsObject()
+  readonly inner!: Unvalidated;
+}
+
+export class WithReadOnly {
+  @ApiProperty({ readOnly: true })
+  readonly id!: string;
+
+  @ApiProperty()
+  @IsString()
+  readonly name!: string;
+}
+
 class UnvalidatedQuery extends PageQuery {
   @ApiPropertyOptional()
   readonly colour?: string;
@@ -98,11 +114,23 @@ class QueryController {
   }
 }
 
+class PathController {
+  @Get(':name')
+  @RequireScope('pets:read')
+  get(@Param() parameters: WithoutValidators) {
+    return parameters;
+  }
+}
+
 /** Everything that is a module's own business. */
 class SoundController {
   @Get()
   @RequireScope('pets:read')
-  list(@Query() query: ListPetsQuery, @Query('page', ParseIntPipe) page: number) {
+  list(
+    @Query() query: ListPetsQuery,
+    @Query('page', ParseIntPipe) page: number,
+    @Query('tags') _tags: string[],
+  ) {
     return { query, page };
   }
 
@@ -115,5 +143,6 @@ class SoundController {
 
 export const UndeclaredRoute = moduleOf(UndeclaredController);
 export const RenamedSchema = moduleOf(ResponseController);
+export const UncheckedPath = moduleOf(PathController);
 export const UncheckedQuery = moduleOf(QueryController);
 export const Sound = moduleOf(SoundController);

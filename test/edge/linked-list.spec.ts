@@ -1,20 +1,21 @@
 import { array, assert, boolean, nat, property, record } from 'fast-check';
-import { type Idle, IdleList } from '../../src/edge/idle-list';
+import { type Linked, LinkedList } from '../../src/edge/linked-list';
 
-interface Member extends Idle {
+interface Member extends Linked {
   readonly name: number;
 }
 
-describe('the list of idle connections', () => {
+describe('a linked list', () => {
   it('holds its members in the order of their last addition, whatever was added and removed before', () => {
     const step = record({ isAdded: boolean(), name: nat({ max: 7 }) });
     assert(
       property(array(step), (steps) => {
-        const list = new IdleList<Member>();
+        const list = new LinkedList<Member>();
         const members = Array.from({ length: 8 }, (_, name): Member => ({
           name,
           previous: undefined,
           next: undefined,
+          list: undefined,
         }));
         let expected: number[] = [];
         for (const { isAdded, name } of steps) {
