@@ -20,9 +20,3 @@ export function codeOfStatus(status: number): StatusCode {
   const message = STATUS_CODES[status] ?? 'Client Error';
   return { code: message.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase(), status, message };
 }
-
-/** The codes of all assigned client errors. */
-export const statusCodes: readonly StatusCode[] = Object.keys(STATUS_CODES)
-  .map(Number)
-  .filter(isClientError)
-  .map(codeOfStatus);

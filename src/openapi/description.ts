@@ -1,6 +1,6 @@
 import { limitsOf, PLANS } from '../auth';
 import { errorCodes } from '../errors/error-codes';
-import { statusCodes } from '../errors/status-codes';
+import { codeOfStatus } from '../errors/status-codes';
 import { MOST_ITEMS } from '../http/page';
 
 const number = new Intl.NumberFormat('en');
@@ -63,8 +63,8 @@ function strayCodes(): string {
 
 /** Codes that no operation of ours responds with; the README has the same sentence. */
 export function codesByStatus(): string {
-  const codes = statusCodes.map(({ status, code }) => `${status} \`${code}\``).join(', ');
-  return `An operation that a deployment adds may have no code for an error. The code is then named after the status: ${codes}; \`client_error\` for any other 4xx.`;
+  const examples = [400, 403, 409].map((status) => `${status} \`${codeOfStatus(status).code}\``).join(', ');
+  return `An operation that a deployment adds may have no code for an error. The code is then the reason phrase of its status in snake case, such as ${examples}; \`client_error\` if the status has none.`;
 }
 
 function titled(word: string): string {
