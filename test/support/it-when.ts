@@ -1,13 +1,21 @@
 type Spec = (name: string, spec: () => Promise<void>) => void;
 
-/** `it` where the condition holds; else the spec is left out, and a line of the output says which and why. */
+/** `it` if the condition holds; otherwise the spec counts as skipped, and a line of the output gives the reason. */
 export function itWhen(condition: boolean, reason: string): Spec {
-  if (condition) return (name, spec) => it(name, spec);
-  return (name) => process.stderr.write(`left out: "${name}" (${reason})\n`);
+  return (name, spec) => {
+    if (!condition) printSkipped(name, reason);
+    (condition ? it : it.skip)(name, spec);
+  };
 }
 
-/** `describe` where the condition holds; else all of its specs are left out, and one line of the output says so. */
+/** `describe` if the condition holds; otherwise its specs count as skipped, and one line of the output gives the reason. */
 export function describeWhen(condition: boolean, reason: string): (name: string, specs: () => void) => void {
-  if (condition) return (name, specs) => describe(name, specs);
-  return (name) => process.stderr.write(`left out: "${name}" (${reason})\n`);
+  return (name, specs) => {
+    if (!condition) printSkipped(name, reason);
+    (condition ? describe : describe.skip)(name, specs);
+  };
+}
+
+function printSkipped(name: string, reason: string): void {
+  process.stderr.write(`skipped: "${name}" (${reason})\n`);
 }

@@ -68,7 +68,8 @@ function follow(
     end(false);
   });
   child.once('close', (code, signal) => {
-    if (signal !== null) output += `\nended by ${signal}`;
+    // Nothing else says why.
+    if (signal !== null && output === '') output = `ended by ${signal}`;
     end(code === 0);
   });
 }
