@@ -88,9 +88,12 @@ describe('the request log', () => {
     expect(await lineOf('short')).toMatchObject({ path: `/${'x'.repeat(255)}` });
     expect(await lineOf('short')).not.toHaveProperty('pathLength');
     for (let length = 235; length < 256; length += 1) {
-      await app.get(`/${'x'.repeat(length)}${app.key.replace('a', '%61')}`, { key: undefined });
+      const id = `cut-${length}`;
+      const path = `/${'x'.repeat(length)}${app.key.replace('a', '%61')}`;
+      await app.get(path, { key: undefined, headers: { 'x-request-id': id } });
+      const logged = String((await lineOf(id))['path']);
+      expect(`/${'x'.repeat(length)}ask_test_…`).toContain(logged);
     }
-    expect(app.log.join('')).not.toContain(app.key.slice('ask_test_'.length, 'ask_test_'.length + 2));
   });
 
   it('has no control character, however a client sends one', async () => {
