@@ -26,7 +26,7 @@ interface Connection extends Linked {
   /** The requests that have begun to arrive and have no complete response yet, with their responses. */
   readonly open: Map<IncomingMessage, ServerResponse>;
   readonly progress: SendProgress;
-  /** When it last had nothing to send, or a response was complete. */
+  /** When it became busy, or last completed a response; by the monotonic clock, in milliseconds. */
   busySince: number;
   /** The request that began last. */
   latest?: IncomingMessage;
@@ -44,7 +44,7 @@ export class Connections {
   private readonly all = new Map<Socket, Connection>();
   /** The connections on which no request waits for its response; the longest idle comes first. */
   readonly idle = new LinkedList<Connection>();
-  /** The others; the one comes first on which no response was completed for longest. */
+  /** The others; the one that has completed no response for longest comes first. */
   private readonly busy = new LinkedList<Connection>();
   private readonly maxConnections: number;
   private readonly requestTimeoutMs: number;

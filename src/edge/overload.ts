@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 
-/** What became of a connection at the limit: an idle one was closed for a newcomer, or the newcomer was refused. */
+/** What became of a connection at the limit: an idle or slow one was closed for a new one, or the new one was refused. */
 export type Outcome = 'closed' | 'refused';
 
-/** An episode ends when this share of the limit is no longer reached, so that a change of one does not begin another. */
+/** An episode ends below this share of the limit, so that one connection more or less does not begin another. */
 const EPISODE_END = 0.9;
 
 /** Counts the connections that MAX_CONNECTIONS cost, and logs one line for each episode at the limit. */
