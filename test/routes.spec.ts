@@ -29,16 +29,21 @@ describe('routes', () => {
 
   beforeAll(async () => {
     subscribe('fastify.initialization', collectRoutes);
-    app = await startApp({}, (nest) => {
-      const fastify = nest.getHttpAdapter().getInstance();
-      for (const path of ['/v1/forgotten', '/forgotten']) {
-        try {
-          fastify.get(path, () => 'open');
-        } catch (error) {
-          refusals.push(error);
-        }
-      }
-    });
+    app = await startApp(
+      {},
+      {
+        beforeListen: (nest) => {
+          const fastify = nest.getHttpAdapter().getInstance();
+          for (const path of ['/v1/forgotten', '/forgotten']) {
+            try {
+              fastify.get(path, () => 'open');
+            } catch (error) {
+              refusals.push(error);
+            }
+          }
+        },
+      },
+    );
     unsubscribe('fastify.initialization', collectRoutes);
   });
   afterAll(() => app.close());

@@ -8,7 +8,7 @@ describe('two instances on one database', () => {
   let second: TestApp;
   beforeAll(async () => {
     app = await startApp();
-    second = await startApp({}, undefined, app);
+    second = await startApp({}, { beside: app });
   });
   afterAll(async () => {
     await second.close();

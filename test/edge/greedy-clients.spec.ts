@@ -40,7 +40,7 @@ const openFiles = () => readdirSync('/proc/self/fd').length;
 describe('a client that asks for more than it reads', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ requestTimeoutMs: 500, corsOrigins: [ORIGIN] }, addStream);
+    app = await startApp({ requestTimeoutMs: 500, corsOrigins: [ORIGIN] }, { beforeListen: addStream });
   });
   afterAll(() => app.close());
 
@@ -128,16 +128,21 @@ describe('a client that asks for more than it reads', () => {
 
   it('does not keep the service from stopping', async () => {
     let stop: () => Promise<void> = () => Promise.resolve();
-    const other = await startApp({ requestTimeoutMs: 600_000 }, (nest) => {
-      addStream(nest);
-      stop = prepareGracefulStop(nest, {
-        noticeMs: 0,
-        quietMs: 10,
-        arrivalMs: 10,
-        stallMs: 600_000,
-        drainMs: 100,
-      });
-    });
+    const other = await startApp(
+      { requestTimeoutMs: 600_000 },
+      {
+        beforeListen: (nest) => {
+          addStream(nest);
+          stop = prepareGracefulStop(nest, {
+            noticeMs: 0,
+            quietMs: 10,
+            arrivalMs: 10,
+            stallMs: 600_000,
+            drainMs: 100,
+          });
+        },
+      },
+    );
     const sockets = [
       await askWithoutReading('/stream', 1, CONNECT, other.url),
       await askWithoutReading(ASSET, 60, '', other.url),

@@ -87,13 +87,18 @@ describe('limits of time and number', () => {
     });
 
     it('replaces a connection that has completed no response for REQUEST_TIMEOUT_MS, if none is idle', async () => {
-      const other = await startApp({ maxConnections: 1, requestTimeoutMs: 200 }, (nest) => {
-        const config = { public: true };
-        nest
-          .getHttpAdapter()
-          .getInstance()
-          .get('/never', { config }, () => new Promise(() => undefined));
-      });
+      const other = await startApp(
+        { maxConnections: 1, requestTimeoutMs: 200 },
+        {
+          beforeListen: (nest) => {
+            const config = { public: true };
+            nest
+              .getHttpAdapter()
+              .getInstance()
+              .get('/never', { config }, () => new Promise(() => undefined));
+          },
+        },
+      );
       const slow = await RawConnection.open(other.url);
       slow.write('GET /never HTTP/1.1\r\nHost: x\r\n\r\n');
       const { connections } = other.nest.getHttpAdapter().getInstance();

@@ -14,15 +14,20 @@ describe('what the HTTP parser refuses', () => {
   let app: TestApp;
   let finishStream: () => void;
   beforeAll(async () => {
-    app = await startApp({ metricsPort: 0, headersTimeoutMs: 300, requestTimeoutMs: 400 }, (nest) => {
-      const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
-      fastify.get('/stream', { config: { public: true } }, (_request, reply) => {
-        reply.hijack();
-        reply.raw.writeHead(200, { 'Content-Length': '10' });
-        reply.raw.write('first');
-        finishStream = () => reply.raw.end('-last');
-      });
-    });
+    app = await startApp(
+      { metricsPort: 0, headersTimeoutMs: 300, requestTimeoutMs: 400 },
+      {
+        beforeListen: (nest) => {
+          const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
+          fastify.get('/stream', { config: { public: true } }, (_request, reply) => {
+            reply.hijack();
+            reply.raw.writeHead(200, { 'Content-Length': '10' });
+            reply.raw.write('first');
+            finishStream = () => reply.raw.end('-last');
+          });
+        },
+      },
+    );
   });
   afterAll(() => app.close());
 

@@ -63,7 +63,7 @@ function throwInFastify(nest: NestFastifyApplication): void {
 describe("Nest's own exceptions, thrown by a module", () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({}, throwInFastify, undefined, [LabModule]);
+    app = await startApp({}, { beforeListen: throwInFastify, modules: [LabModule] });
   });
   afterAll(() => app.close());
 

@@ -33,7 +33,7 @@ describe('a mistake of a module ends the start in one sentence', () => {
   });
   afterAll(() => app.close());
 
-  const start = (...modules: Type[]) => startApp({}, undefined, app, modules);
+  const start = (...modules: Type[]) => startApp({}, { beside: app, modules });
   const failureOf = (module: Type): Promise<unknown> =>
     start(module).then(
       () => 'it started',

@@ -8,15 +8,20 @@ describe('an answer that openapi.json does not document fails the spec that aske
   let created: Answer;
   let listed: Answer;
   beforeAll(async () => {
-    app = await startApp({}, (nest) => {
-      nest
-        .getHttpAdapter()
-        .getInstance()
-        .addHook('onSend', (request, reply, _payload, done) => {
-          if (request.headers['x-surprise'] !== undefined) reply.header('X-Surprise', 'yes');
-          done();
-        });
-    });
+    app = await startApp(
+      {},
+      {
+        beforeListen: (nest) => {
+          nest
+            .getHttpAdapter()
+            .getInstance()
+            .addHook('onSend', (request, reply, _payload, done) => {
+              if (request.headers['x-surprise'] !== undefined) reply.header('X-Surprise', 'yes');
+              done();
+            });
+        },
+      },
+    );
     created = await app.post('/v1/pets', aNewPet());
     listed = await app.get('/v1/pets');
   });

@@ -173,7 +173,7 @@ describeWithRedis('a start without Redis', () => {
     const app = await startApp({ redisUrl: [url('wrong-secret')] });
     expect((await app.get('/v1/pets')).status).toBe(200);
     expect(app.log.some((line) => line.includes('Redis is away (WRONGPASS'))).toBe(true);
-    const other = await startApp({ redisUrl: [url('right-secret')] }, undefined, app);
+    const other = await startApp({ redisUrl: [url('right-secret')] }, { beside: app });
     await other.get('/v1/pets');
     expect(other.log.filter((line) => line.includes('Redis is away'))).toEqual([]);
     expect([...app.log, ...other.log].join()).not.toMatch(/(right|wrong)-secret/);

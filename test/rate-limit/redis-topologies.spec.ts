@@ -48,7 +48,7 @@ describeWithRedis('more than one Redis', () => {
   /** Two instances admit exactly the limit of each account, and share. */
   async function expectSharing(redisUrl: readonly string[]): Promise<void> {
     const first = await startApp({ redisUrl, redisTimeoutMs: 10_000 });
-    const apps: TestApp[] = [first, await startApp({ redisUrl, redisTimeoutMs: 10_000 }, undefined, first)];
+    const apps: TestApp[] = [first, await startApp({ redisUrl, redisTimeoutMs: 10_000 }, { beside: first })];
     for (let account = 0; account < 5; account += 1) {
       const { key } = await first.createKey({ choice: FREE });
       const asked = Array.from({ length: 2 * LIMIT }, (_, at) =>

@@ -178,10 +178,15 @@ describe('GET /v1/store/orders (listOrders)', () => {
   });
 
   it('500 rather than orders of anyone, should a request ever arrive without its principal', async () => {
-    const broken = await startApp({}, (nest) => {
-      const fastify = nest.getHttpAdapter().getInstance();
-      fastify.addHook('preHandler', async (request) => void delete request.principal);
-    });
+    const broken = await startApp(
+      {},
+      {
+        beforeListen: (nest) => {
+          const fastify = nest.getHttpAdapter().getInstance();
+          fastify.addHook('preHandler', async (request) => void delete request.principal);
+        },
+      },
+    );
     expectError(await broken.get(PATH), 500, 'internal_error');
     expect(broken.log.join('')).toContain('asks for the principal of a request that has none');
     await broken.close();

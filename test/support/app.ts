@@ -36,18 +36,22 @@ afterAll(async () => {
   for (const app of open) await app.close();
 });
 
-/**
- * @param beforeListen adds routes to the running application's Fastify, as an extension would
- * @param beside an application whose database and clock this one shares: a further instance, to be closed before it
- * @param modules a team's own, beside those of the store
- */
+export interface AppOptions {
+  /** Adds routes to the application's Fastify, as an extension would. */
+  readonly beforeListen?: (nest: NestFastifyApplication) => void;
+  /** An application whose database and clock this one shares: a further instance, to be closed before it. */
+  readonly beside?: TestApp;
+  /** A team's own modules, beside those of the store. */
+  readonly modules?: readonly Type[];
+  /** Used and dropped instead of one of its own. */
+  readonly database?: TestDatabase;
+}
+
 export async function startApp(
   settings: Partial<Config> = {},
-  beforeListen: (nest: NestFastifyApplication) => void = () => undefined,
-  beside?: TestApp,
-  modules: readonly Type[] = [],
+  { beforeListen, beside, modules = [], ...given }: AppOptions = {},
 ): Promise<TestApp> {
-  const database = beside?.database ?? (await createDatabase());
+  const database = given.database ?? beside?.database ?? (await createDatabase());
   const log: string[] = [];
   const clock = beside?.clock ?? new TestClock();
   const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(!isPooled()) };
@@ -56,7 +60,7 @@ export async function startApp(
   const start = async () => {
     const logger = createLogger(config, { write: (line) => log.push(line) });
     const nest = await createApp(config, logger, clock, modules);
-    beforeListen(nest);
+    beforeListen?.(nest);
     await nest.listen(0, '127.0.0.1');
     return { nest, url: await nest.getUrl() };
   };

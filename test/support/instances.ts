@@ -22,7 +22,7 @@ export async function startInstances(
   const redisUrl = [redis.url()];
   const apps: TestApp[] = [];
   for (let at = 0; at < count; at += 1) {
-    apps.push(await startApp({ redisUrl, ...settings }, undefined, apps[0]));
+    apps.push(await startApp({ redisUrl, ...settings }, apps[0] && { beside: apps[0] }));
   }
   let turn = 0;
   return {

@@ -1,5 +1,5 @@
 import { startApp, type TestApp } from '../../support/app';
-import { ADMIN_URL_VARIABLE } from '../../support/database';
+import { ADMIN_URL_VARIABLE, createDatabase } from '../../support/database';
 import type { Answer, RequestOptions } from '../../support/http';
 import { until } from '../../support/until';
 import { type CuttingProxy, type Direction, startCuttingProxy } from './cutting-proxy';
@@ -22,20 +22,17 @@ export interface CutApp {
 }
 
 export async function startCutApp(): Promise<CutApp> {
-  const adminUrl = process.env[ADMIN_URL_VARIABLE] ?? '';
-  const proxy = await startCuttingProxy(adminUrl);
-  process.env[ADMIN_URL_VARIABLE] = proxy.through(adminUrl);
-  const app = await startApp({ databasePoolSize: 1 });
-  process.env[ADMIN_URL_VARIABLE] = adminUrl;
-  const direct = new URL(adminUrl);
-  direct.pathname = new URL(app.database.url).pathname;
+  const proxy = await startCuttingProxy(process.env[ADMIN_URL_VARIABLE] ?? '');
+  const database = await createDatabase();
+  const behindProxy = { ...database, url: proxy.through(database.url) };
+  const app = await startApp({ databasePoolSize: 1 }, { database: behindProxy });
   const { key } = await app.createKey({
     choice: { plan: 'enterprise', perMinute: 1_000_000, perDay: 1_000_000 },
   });
   return {
     app,
     proxy,
-    directUrl: direct.href,
+    directUrl: database.directUrl,
     key,
     close: async () => {
       await app.close();
