@@ -55,6 +55,24 @@ export async function createApp(
     createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
+  try {
+    await assemble(app, config, connections, hooks, logger);
+  } catch (error) {
+    // It would count on.
+    await app.close();
+    throw error;
+  }
+  return app;
+}
+
+/** Adds what surrounds the modules, in the order in which a request meets it. */
+async function assemble(
+  app: NestFastifyApplication,
+  config: ServiceConfig,
+  connections: Connections,
+  hooks: RefusalHooks,
+  logger: Logger,
+): Promise<void> {
   const limit = app.get(RateLimitGuard);
   hooks.limitHeaders = (address) => limit.headersOf(address, address);
   const fastify = app.getHttpAdapter().getInstance();
@@ -79,8 +97,8 @@ export async function createApp(
     serveSwaggerUi(fastify, document);
   }
   refuseOtherMethods();
-  await checkModules(app, requireDeclaredRoutes);
-  return app;
+  requireDeclaredRoutes();
+  checkModules(app);
 }
 
 /** The order of checks that the API promises. */

@@ -2,15 +2,26 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, SCOPES } from './auth';
 import type { Config } from './config/config';
 import type { OpenDatabase } from './database/open-database';
+import type { StartedService } from './start';
 
 const DEMO_KEY_DAYS = 365;
 const MS_PER_DAY = 86_400_000;
 
+/** Prints text for a person, outside the log. */
+export interface Printer {
+  /** Resolves when it is written: true if there is a reader. */
+  print(text: string): Promise<boolean>;
+}
+
+/** Prints the banner. The first key is created only if its reader is there: it cannot be shown again. */
+export async function greet(service: StartedService, output: Printer): Promise<void> {
+  const { app, url, database, config } = service;
+  const isRead = await output.print(addressLines(url, database, config));
+  if (isRead) await output.print(keyLines(url, await firstKey(app, config)));
+}
+
 /** Makes the account `demo` and a key for it on the first start of a development deployment; else undefined. */
-export async function firstKey(
-  app: NestFastifyApplication,
-  { deployment }: Config,
-): Promise<string | undefined> {
+async function firstKey(app: NestFastifyApplication, { deployment }: Config): Promise<string | undefined> {
   if (deployment !== 'development') return undefined;
   const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
     account: 'demo',
@@ -23,7 +34,7 @@ export async function firstKey(
 }
 
 /** Says what runs at which address. */
-export function addressLines(url: string, database: OpenDatabase, config: Config): string {
+function addressLines(url: string, database: OpenDatabase, config: Config): string {
   const where = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
   return text([
     '',
@@ -38,7 +49,7 @@ export function addressLines(url: string, database: OpenDatabase, config: Config
 }
 
 /** Says how to use it; printed and never logged, because it may hold a key. */
-export function keyLines(url: string, key: string | undefined): string {
+function keyLines(url: string, key: string | undefined): string {
   return text([...(key === undefined ? createKeyLines() : firstKeyLines(url, key)), '']);
 }
 

@@ -1,9 +1,11 @@
+import { types } from 'node:util';
 import { AccountsError } from './auth';
 import { VerifyError } from './cli/verify/verify.error';
 import { ConfigError } from './config/config';
 import { CopyError, TargetError } from './database/copy.error';
 import { isDatabaseUnavailable } from './database/database-errors';
 import { EmbeddedServerError } from './database/embedded';
+import { codeOf } from './errors/code-of';
 import { ListenError } from './listen';
 import { OLDEST_SERVER, OldServerError, SchemaError } from './database/migrate';
 import { OutputError } from './logging/log-destination';
@@ -51,7 +53,7 @@ const SENTENCE_ERRORS = [
 /** One sentence that says what to do, or for an error that nobody foresaw all that is known of it. */
 export function explain(error: unknown, place: UrlPlace = 'DATABASE_URL'): string {
   if (error instanceof TargetError) return explain(error.cause, '--to');
-  if (!(error instanceof Error)) return String(error);
+  if (!types.isNativeError(error)) return String(error);
   if (SENTENCE_ERRORS.some((type) => error instanceof type)) return error.message;
   if (error instanceof OldServerError) {
     return `The server in ${place} is PostgreSQL ${error.major}, and Animal Store needs ${OLDEST_SERVER} or later: upgrade it, or name another.`;
@@ -72,8 +74,4 @@ export function explain(error: unknown, place: UrlPlace = 'DATABASE_URL'): strin
 /** A prepared statement was there that should not, or was not that should: another session than the one meant. */
 function unpooled(): string {
   return 'The pooler in front of the database has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false.';
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error ? String(error.code) : '';
 }

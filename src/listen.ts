@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Config } from './config/config';
+import { codeOf } from './errors/code-of';
 
 /** The service cannot listen; the message is one sentence for a person. */
 export class ListenError extends Error {}
@@ -22,7 +23,7 @@ export async function listen(app: NestFastifyApplication, { host, port }: Addres
   try {
     return await app.getHttpAdapter().getInstance().listen({ host, port });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOf(error);
     const sentence = SENTENCES[code];
     throw new ListenError(
       sentence?.({ host, port }) ??

@@ -1,18 +1,11 @@
 import './config/node-version';
 import './config/v8-flags';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp } from './app';
-import { addressLines, firstKey, keyLines } from './banner';
-import { type Config, readConfig } from './config/config';
+import { greet } from './banner';
+import { readConfig } from './config/config';
 import { loadEnvFile } from './config/env-file';
-import { fitConnections, readOpenFileLimit } from './config/open-files';
-import { migrate } from './database/migrate';
-import { type OpenDatabase, openDatabase } from './database/open-database';
-import { prepareGracefulStop } from './edge/graceful-stop';
 import { explain } from './explain';
-import { listen } from './listen';
-import { createLogger } from './logging/logger';
 import { openStandardOutput } from './logging/standard-output';
+import { startService, type StartedService } from './start';
 
 const output = openStandardOutput();
 // Where standard error cannot be written either, there is no place left to say so.
@@ -22,51 +15,19 @@ type StopWith = (status: number, reason?: string) => Promise<void>;
 
 async function main(): Promise<void> {
   loadEnvFile();
-  const settings = readConfig();
-  const { maxConnections, notices } = fitConnections(settings, readOpenFileLimit());
-  const config = { ...settings, maxConnections };
-  const database = await openDatabase(config);
-  let app: NestFastifyApplication | undefined;
-  try {
-    const serviceConfig = { ...config, databaseUrl: database.url };
-    await migrate(serviceConfig);
-    app = await createApp(serviceConfig, createLogger(config, output));
-    const stop = prepareGracefulStop(app);
-    const url = await listen(app, config);
-    const stopWith = stopInTime(stop, database);
-    await greet(app, url, { ...database, notices: [...notices, ...database.notices] }, config).catch(
-      (error) => stopWith(1, explain(error)),
-    );
-  } catch (error) {
-    await app?.close();
-    await database.close();
-    throw error;
-  }
-}
-
-/** Prints the banner. The first key is created only if its reader is there: it cannot be shown again. */
-async function greet(
-  app: NestFastifyApplication,
-  url: string,
-  database: OpenDatabase,
-  config: Config,
-): Promise<void> {
-  const isRead = await output.print(addressLines(url, database, config));
-  if (isRead) await output.print(keyLines(url, await firstKey(app, config)));
+  const service = await startService(readConfig(), output);
+  const stopWith = prepareStop(service);
+  await greet(service, output).catch((error) => stopWith(1, explain(error)));
 }
 
 /** Stops once: for a signal with status 0, for a database that has ended with status 1. */
-function stopInTime(stop: () => Promise<void>, database: OpenDatabase): StopWith {
+function prepareStop({ database, stop }: StartedService): StopWith {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     if (reason !== undefined) process.stderr.write(`${reason}\n`);
-    try {
-      await stop();
-    } finally {
-      await database.close();
-    }
+    await stop();
     await output.flush();
     process.exit(status);
   };

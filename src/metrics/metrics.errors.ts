@@ -1,3 +1,5 @@
+import { codeOf } from '../errors/code-of';
+
 /** Why the listener of the metrics cannot be opened; the message is one sentence for a person. */
 export class MetricsPortError extends Error {}
 
@@ -8,7 +10,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 /** @param error what listening failed with */
 export function metricsPortRefused(host: string, port: number, error: unknown): MetricsPortError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   const sentence = SENTENCES[code];
   return new MetricsPortError(
     sentence === undefined

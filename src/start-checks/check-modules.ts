@@ -9,17 +9,8 @@ import { requireValidators } from './validated-inputs';
  *
  * @throws DeclarationError
  */
-export async function checkModules(
-  app: NestFastifyApplication,
-  requireDeclaredRoutes: () => void,
-): Promise<void> {
-  try {
-    requireDeclaredRoutes();
-    const handlers = handlersOf(app);
-    requireValidators(handlers);
-    requireSchemaNames(handlers, [ErrorDto]);
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
+export function checkModules(app: NestFastifyApplication): void {
+  const handlers = handlersOf(app);
+  requireValidators(handlers);
+  requireSchemaNames(handlers, [ErrorDto]);
 }

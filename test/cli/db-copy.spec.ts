@@ -1,7 +1,9 @@
 import { lockPurpose } from '../../src/database/embedded/lock';
+import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { dataFolder, run, running } from '../support/service';
+import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 /** That of migrations, on which a copy waits while another process migrates the target. */
@@ -20,8 +22,8 @@ describe('db copy', () => {
   });
 
   async function copy(url: string, settings: Record<string, string> = {}) {
-    const command = run('cli/main', ['db', 'copy', '--to', url], { ...environment, ...settings });
-    return { status: await command.ended, out: command.standardOutput(), all: command.output().trim() };
+    const { status, out, all } = await runCli(['db', 'copy', '--to', url], { ...environment, ...settings });
+    return { status, out, all: all.trim() };
   }
 
   it('is refused beside the running service and with DATABASE_URL; then carries all to a server where a service goes on', async () => {
@@ -49,18 +51,18 @@ describe('db copy', () => {
     expect(copied.all.split('\n')).toEqual(
       expect.arrayContaining(['pets: 1', 'accounts: 1', expect.stringMatching(/^Copied \d+ tables/)]),
     );
-    const moved = await running(run('main', [], { DATABASE_URL: target.url }));
+    const moved = await startHere({ DATABASE_URL: target.url });
     const mimi = await send(moved.url, 'POST', '/v1/pets', { key, body: { name: 'Mimi', categoryId: 3 } });
     expect([rex.json.id, mimi.json.id]).toEqual([1, 2]);
     expect(mimi.headers['ratelimit']).toMatch(/"day";r=99998;/);
-    moved.child.kill('SIGTERM');
-    expect(await moved.ended).toBe(0);
+    await moved.stop();
   });
 
   it('has the embedded server for itself until it is done: a service that starts meanwhile comes after it', async () => {
     const next = await createDatabase('template0');
     await next.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const command = run('cli/main', ['db', 'copy', '--to', next.url], environment);
+    let isDone = false;
+    const command = copy(next.url).finally(() => (isDone = true));
     await until(async () => {
       const waiting = await next.query(
         `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
@@ -70,12 +72,10 @@ describe('db copy', () => {
     });
     expect(lockPurpose(folder.path)).toBe('command');
     const starting = run('main', [], environment);
-    let isDone = false;
-    void command.ended.then(() => (isDone = true));
     await next.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     const service = await running(starting);
     expect(isDone).toBe(true);
-    expect(await command.ended).toBe(0);
+    expect(await command).toMatchObject({ status: 0 });
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
     await next.drop();

@@ -1,3 +1,4 @@
+import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { dataFolder, run, running } from '../support/service';
@@ -17,14 +18,7 @@ describe('seed', () => {
   });
   afterEach(() => database.drop());
 
-  function start(args: readonly string[]) {
-    return run('cli/main', ['seed', ...args], { DATABASE_URL: database.url });
-  }
-
-  async function seed(...args: string[]) {
-    const command = start(args);
-    return { status: await command.ended, out: command.standardOutput(), all: command.output() };
-  }
+  const seed = (...args: string[]) => runCli(['seed', ...args], { DATABASE_URL: database.url });
 
   const animals = () => database.query<Row & Record<string, unknown>>('SELECT * FROM pets ORDER BY id');
   const withoutId = ({ name, category_id, status }: Row) => ({ name, category_id, status });
@@ -64,15 +58,14 @@ describe('seed', () => {
     expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
     await database.query('BEGIN');
     await database.query('LOCK TABLE pets IN SHARE MODE');
-    const command = start(['--pets', '5000']);
+    const command = seed('--pets', '5000');
     await until(async () => {
       const cut = await database.query(
         `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
       );
       return cut.length > 0;
     });
-    expect(await command.ended).toBe(1);
-    expect(command.output()).toMatch(/^.*\n$/);
+    expect(await command).toMatchObject({ status: 1, all: expect.stringMatching(/^.*\n$/) });
     await database.query('COMMIT');
     expect(await animals()).toHaveLength(1);
   });
@@ -99,9 +92,9 @@ describe('seed with the embedded server', () => {
 
   it('starts it where no service runs, and joins that of a running service, which shows the animals at once', async () => {
     const environment = { DATA_DIR: folder.path };
-    expect(await run('cli/main', ['seed', '--pets', '10'], environment).ended).toBe(0);
+    expect(await runCli(['seed', '--pets', '10'], environment)).toMatchObject({ status: 0 });
     const service = await running(run('main', [], environment));
-    expect(await run('cli/main', ['seed', '--pets', '20'], environment).ended).toBe(0);
+    expect(await runCli(['seed', '--pets', '20'], environment)).toMatchObject({ status: 0 });
     const { json } = await send(service.url, 'GET', '/v1/pets?limit=100', { key: service.key });
     expect(json).toHaveLength(30);
     service.child.kill('SIGTERM');

@@ -1,24 +1,7 @@
 import { grace } from '../../src/cli/arguments';
-import { runCommand } from '../../src/cli/program';
+import { runCli } from '../support/cli';
 
 describe('usage of the command line', () => {
-  async function inProcess(args: readonly string[]) {
-    const written = { out: '', all: '' };
-    const out = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-      written.out += String(text);
-      written.all += String(text);
-      return true;
-    });
-    const error = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
-      written.all += String(text);
-      return true;
-    });
-    const status = await runCommand(args);
-    out.mockRestore();
-    error.mockRestore();
-    return { status, ...written };
-  }
-
   it.each([
     [[]],
     [['keys']],
@@ -79,18 +62,13 @@ describe('usage of the command line', () => {
     [['keys', 'rotate', 'x', '--grace', '169h']],
     [['keys', 'rotate', 'x', '--grace', '10081m']],
   ])('wrong usage is status 2, says why and changes nothing: %j', async (args) => {
-    const { status, out, all } = await inProcess(args);
+    const { status, out, all } = await runCli(args);
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(all).not.toBe('');
   });
 
   it('a --to that is no URL is not repeated: it may hold a password', async () => {
-    const { status, all } = await inProcess([
-      'db',
-      'copy',
-      '--to',
-      'postgresql://svc:secret@127.0.0.1:99999/x',
-    ]);
+    const { status, all } = await runCli(['db', 'copy', '--to', 'postgresql://svc:secret@127.0.0.1:99999/x']);
     expect(status).toBe(2);
     expect(all).toContain('--to takes a URL');
     expect(all).not.toContain('secret');
@@ -115,7 +93,7 @@ describe('usage of the command line', () => {
       ['seed', '--help'],
       ['help'],
     ]) {
-      expect(await inProcess(args)).toMatchObject({
+      expect(await runCli(args)).toMatchObject({
         status: 0,
         out: expect.stringContaining('Usage: animal-store'),
       });

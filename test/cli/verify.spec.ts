@@ -117,11 +117,15 @@ describe('cli verify', () => {
   });
 
   it('stops with status 1 and one sentence where the key may not come back soon, and says what was added', async () => {
+    // Shortly before midnight UTC it would come back soon.
+    const toNoon = 43_200 - ((verified.app.clock.now() / 1_000) % 86_400);
+    verified.app.clock.advance({ seconds: toNoon });
     const key = await verified.createKey({ plan: 'enterprise', perMinute: 100, perDay: 20 });
     const { status, all } = await verified.run(['--base-url', url, '--key', key]);
     expect(status).toBe(1);
     expect(all).toContain('daily_quota_exceeded');
     expect(all).toMatch(/Added, and left there: \d+ "/);
+    verified.app.clock.advance({ seconds: -toNoon });
   });
 
   it('never takes the key to another host, wherever Link or a redirect points', async () => {

@@ -1,34 +1,39 @@
 import { migrations } from '../../src/database/migrations';
+import { runCli } from '../support/cli';
+import { createDatabase } from '../support/database';
 import { send } from '../support/http';
 import { dataFolder, run, running } from '../support/service';
 
 describe('the command line without a running service', () => {
-  const folder = dataFolder();
-  afterAll(folder.remove);
-
-  async function cli(...args: string[]) {
-    const command = run('cli/main', args, { DATA_DIR: folder.path, DEPLOYMENT: 'production' });
-    return { status: await command.ended, out: command.standardOutput() };
-  }
-
-  it('sets an empty directory up, makes a live key that a later start knows, and takes migrations back and forth', async () => {
-    const { out } = await cli('keys', 'create', '--account', 'acme', '--json');
-    const { key } = JSON.parse(out) as { key: string };
+  it('sets an empty directory up, and makes a live key that a later start knows', async () => {
+    const folder = dataFolder();
+    const environment = { DATA_DIR: folder.path, DEPLOYMENT: 'production' };
+    const created = run('cli/main', ['keys', 'create', '--account', 'acme', '--json'], environment);
+    expect(await created.ended).toBe(0);
+    const { key } = JSON.parse(created.standardOutput()) as { key: string };
     expect(key).toMatch(/^ask_live_/);
-    const service = await running(run('main', [], { DATA_DIR: folder.path, DEPLOYMENT: 'production' }));
+    const service = await running(run('main', [], environment));
     expect((await send(service.url, 'GET', '/v1/pets', { key })).status).toBe(200);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
+    folder.remove();
+  });
+
+  it('takes migrations back and forth', async () => {
+    const database = await createDatabase('template0');
+    const cli = (...args: string[]) => runCli(args, { DATABASE_URL: database.directUrl });
     const names = migrations.map(({ name }) => name);
     const last = names.at(-1);
+    expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
     expect((await cli('db', 'revert')).out).toBe(`Took back ${last}.\n`);
     expect((await cli('db', 'status')).out).toMatch(new RegExp(`^(applied  .*\n)+pending  ${last}\n$`));
-    expect(await cli('keys', 'list')).toEqual({ status: 1, out: '' });
+    expect(await cli('keys', 'list')).toMatchObject({ status: 1, out: '' });
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${last}.\n`);
     for (const name of names.toReversed())
       expect((await cli('db', 'revert')).out).toBe(`Took back ${name}.\n`);
     expect((await cli('db', 'revert')).out).toBe('There is no migration to take back.\n');
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
+    await database.drop();
   });
 });
 

@@ -1,13 +1,10 @@
-import { createServer } from 'node:net';
 import { MetricsServer } from '../../src/metrics/metrics-server';
 import { RequestMetrics } from '../../src/metrics/request-metrics';
 import { startApp } from '../support/app';
-import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { send } from '../support/http';
 import { itWhen } from '../support/it-when';
 import { metricsUrl } from '../support/metrics';
-import { run } from '../support/service';
 
 describe('the port of the metrics', () => {
   it('answers nothing but /metrics: 404 for another path, 405 with Allow for another method', async () => {
@@ -52,25 +49,4 @@ describe('the port of the metrics', () => {
     expectError(await app.get('/metrics'), 404, 'route_not_found');
     await app.close();
   });
-
-  it('in use keeps the service from starting, with one sentence that names METRICS_PORT', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as { port: number };
-    expect(await refusal({ METRICS_PORT: String(port) })).toBe(
-      `127.0.0.1:${port}, meant for the metrics, is already in use: stop the program that uses it, or set METRICS_PORT.\n`,
-    );
-    expect(await refusal({ METRICS_PORT: '3123', PORT: '3123' })).toBe(
-      'METRICS_PORT and PORT are both 3123: set METRICS_PORT to another port.\n',
-    );
-    taken.close();
-  }, 30_000);
-
-  async function refusal(environment: Record<string, string>): Promise<string> {
-    const database = await createDatabase();
-    const service = run('main', [], { DATABASE_URL: database.url, ...environment });
-    expect(await service.ended).toBe(1);
-    await database.drop();
-    return service.output();
-  }
 });

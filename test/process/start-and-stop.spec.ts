@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { tmpdir } from 'node:os';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/database/embedded';
 import { send, sendRaw } from '../support/http';
@@ -47,27 +46,6 @@ describe('npm start', () => {
     expect(second.output().trim().split('\n')).toHaveLength(1);
     expect(second.output()).toContain(String(first.child.pid));
     expect(second.output()).toContain('DATA_DIR');
-  });
-
-  it('one on a port in use is refused with one sentence, and leaves no database behind', async () => {
-    const other = dataFolder();
-    const taken = createServer().listen(0, '127.0.0.1').unref();
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as { port: number };
-    const refused = run('main', [], { DATA_DIR: other.path, PORT: String(port) });
-    expect(await refused.ended).toBe(1);
-    expect(refused.standardOutput()).toBe('');
-    expect(refused.output().trim()).toBe(
-      `127.0.0.1:${port} is already in use: stop the program that uses it, or set PORT.`,
-    );
-    expect(existsSync(join(other.path, 'app.lock'))).toBe(false);
-    taken.close();
-    // The first start that succeeds is the one that prints a key.
-    const served = await running(run('main', [], { DATA_DIR: other.path }));
-    expect(served.key).toMatch(/^ask_test_/);
-    served.child.kill('SIGTERM');
-    expect(await served.ended).toBe(0);
-    other.remove();
   });
 
   it('SIGTERM answers what is in flight, closes the database and exits 0; a second signal is safe', async () => {
@@ -144,78 +122,6 @@ describe('a stop', () => {
     expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
     again.child.kill('SIGTERM');
     expect(await again.ended).toBe(0);
-  });
-});
-
-describe('a start that cannot succeed ends with status 1 and one sentence', () => {
-  async function refusal(environment: Record<string, string>): Promise<string> {
-    const refused = run('main', [], environment);
-    expect(await refused.ended).toBe(1);
-    expect(refused.standardOutput()).toBe('');
-    expect(refused.output().trim().split('\n')).toHaveLength(1);
-    return refused.output();
-  }
-
-  it('names every bad setting at once', async () => {
-    const output = await refusal({
-      PORT: 'abc',
-      DEPLOYMENT: 'prod',
-      TRUST_PROXY: '1',
-      DATABASE_URL: 'mysql://x',
-      LOG_LEVEL: 'loud',
-    });
-    for (const name of ['PORT', 'DEPLOYMENT', 'TRUST_PROXY', 'DATABASE_URL', 'LOG_LEVEL'])
-      expect(output).toContain(name);
-  });
-
-  it('says that the database cannot be reached', async () => {
-    expect(await refusal({ DATABASE_URL: 'postgres://127.0.0.1:1/none' })).toMatch(
-      /^The database cannot be reached/,
-    );
-  });
-
-  it('says that the database does not exist', async () => {
-    const url = new URL(process.env['ANIMAL_STORE_TEST_ADMIN_URL'] ?? '');
-    url.pathname = '/no_such_database';
-    expect(await refusal({ DATABASE_URL: url.href })).toMatch(/does not exist/);
-  });
-
-  it('says that the host is no address of this machine', async () => {
-    const data = dataFolder();
-    expect(await refusal({ HOST: '192.0.2.1', DATA_DIR: data.path })).toMatch(
-      /^192\.0\.2\.1 is no address of this machine/,
-    );
-    data.remove();
-  });
-
-  it('says that the pool is larger than the embedded server allows', async () => {
-    expect(await refusal({ DATABASE_POOL_SIZE: '51' })).toContain('DATABASE_POOL_SIZE must be at most 50');
-  });
-
-  it('says that a certificate of DATABASE_URL cannot be read', async () => {
-    const url = 'postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/nowhere';
-    expect(await refusal({ DATABASE_URL: url })).toMatch(/^The file \/nowhere cannot be read/);
-  });
-
-  it('says that .env cannot be read', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'animal-store-env-'));
-    mkdirSync(join(directory, '.env'));
-    const refused = run('main', [], {}, directory);
-    expect(await refused.ended).toBe(1);
-    expect(refused.output()).toMatch(/^The file \.env cannot be read: .*\n$/);
-    const command = run('cli/main', ['keys', 'list'], {}, directory);
-    expect(await command.ended).toBe(1);
-    expect(command.output()).toBe(refused.output());
-  });
-
-  it('says that the database offers no TLS', async () => {
-    const url = new URL(process.env['ANIMAL_STORE_TEST_ADMIN_URL'] ?? '');
-    url.searchParams.set('sslmode', 'verify-full');
-    expect(await refusal({ DATABASE_URL: url.href })).toMatch(/^The database offers no TLS: /);
-  });
-
-  it('says that a file stands where the directory should be', async () => {
-    expect(await refusal({ DATA_DIR: __filename })).toContain(__filename);
   });
 });
 

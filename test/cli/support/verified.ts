@@ -1,12 +1,13 @@
-import { runCommand } from '../../../src/cli/program';
+import type { PlanChoice } from '../../../src/auth';
 import { startApp, type TestApp } from '../../support/app';
+import { runCli } from '../../support/cli';
 import { type Breakage, type BreakingProxy, startBreakingProxy } from './breaking-proxy';
 
 /** The service behind a proxy that can break it, and the command that looks at it. */
 export interface Verified {
   readonly app: TestApp;
   readonly proxy: BreakingProxy;
-  createKey(plan?: { plan: string; perMinute: number | null; perDay: number | null }): Promise<string>;
+  createKey(choice?: PlanChoice): Promise<string>;
   /** The command with these arguments, while the service is broken in this way. */
   run(args: readonly string[], breakage?: Breakage): Promise<Run>;
   close(): Promise<void>;
@@ -30,8 +31,7 @@ export async function startVerified(): Promise<Verified> {
   return {
     app,
     proxy,
-    createKey: async (choice = { plan: 'business', perMinute: null, perDay: null }) =>
-      (await app.createKey({ choice: choice as never })).key,
+    createKey: async (choice) => (await app.createKey(choice && { choice })).key,
     run: (args, breakage = {}) => {
       Object.assign(proxy, { breakage, requests: 0 });
       return runVerify(args);
@@ -44,18 +44,8 @@ export async function startVerified(): Promise<Verified> {
 }
 
 async function runVerify(args: readonly string[]): Promise<Run> {
-  const out: string[] = [];
-  const all: string[] = [];
-  const spies = [
-    jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-      out.push(String(text));
-      return all.push(String(text)) > 0;
-    }),
-    jest.spyOn(process.stderr, 'write').mockImplementation((text) => all.push(String(text)) > 0),
-  ];
-  const status = await runCommand(['verify', ...args]);
-  for (const spy of spies) spy.mockRestore();
-  const lines = out.join('').split('\n');
+  const { status, out, all } = await runCli(['verify', ...args]);
+  const lines = out.split('\n');
   const broken = lines.filter((line) => line.startsWith('FAIL ')).map((line) => line.slice('FAIL '.length));
-  return { status, out: out.join(''), all: all.join(''), lines, broken };
+  return { status, out, all, lines, broken };
 }

@@ -1,0 +1,42 @@
+import { runCommand } from '../../src/cli/program';
+
+/** A command that has ended. */
+export interface CommandRun {
+  /** The exit status. */
+  readonly status: number;
+  /** Standard output; `all` has standard error too. */
+  readonly out: string;
+  readonly all: string;
+  /** Standard output as JSON. */
+  readonly json: () => any;
+}
+
+/** Runs one command in this process, with these variables in its environment: a process of its own takes a second. */
+export async function runCli(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandRun> {
+  let out = '';
+  let all = '';
+  const before = { ...process.env };
+  const spies = [
+    jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      out += String(text);
+      all += String(text);
+      return true;
+    }),
+    jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      all += String(text);
+      return true;
+    }),
+  ];
+  Object.assign(process.env, environment);
+  try {
+    const status = await runCommand(args);
+    return { status, out, all, json: () => JSON.parse(out) };
+  } finally {
+    for (const name of Object.keys(environment)) delete process.env[name];
+    Object.assign(process.env, before);
+    for (const spy of spies) spy.mockRestore();
+  }
+}
