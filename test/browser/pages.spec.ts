@@ -33,7 +33,7 @@ describe('the pages for people', () => {
     });
     afterAll(() => browser.close());
 
-    it('from / to the docs with a real key: listPets 200, createPet 201, getPet 200, the headers of the limit, and 401 after logging out', async () => {
+    it('from / to the docs with a real key: listPets 200, createPet 201 twice, getPet 200, the headers of the limit, and 401 after logging out', async () => {
       const { page, origin, complaints, screenshot, close } = await visit(browser, app.url, 'wide');
       await page.goto(origin);
       await screenshot('front-page', true);
@@ -46,11 +46,14 @@ describe('the pages for people', () => {
       const created = await ui.tryOut('pets', 'createPet', {}, '{"name":"Žofie","categoryId":3}');
       await screenshot('docs-createPet');
       const listed = await ui.tryOut('pets', 'listPets', { limit: '2' });
+      const second = await ui.tryOut('pets', 'createPet', {}, '{"name":"Rex","categoryId":3}');
       const { id } = JSON.parse(created.body) as { id: number };
       const fetched = await ui.tryOut('pets', 'getPet', { petId: String(id) });
       await screenshot('docs-getPet');
       expect([listed.status, created.status, fetched.status]).toEqual(['200', '201', '200']);
       expect(fetched.body).toContain('Žofie');
+      // Nothing that "Try it out" fills in makes the second creation a repetition of the first.
+      expect(second).toMatchObject({ status: '201', body: expect.stringContaining('Rex') });
       for (const { headers } of [listed, created, fetched]) {
         expect(headers).toMatch(/x-ratelimit-limit: ?1000/);
         expect(headers).toMatch(/x-ratelimit-remaining: ?\d+/);
@@ -72,27 +75,13 @@ describe('the pages for people', () => {
       await close();
     });
 
-    it('"Try it out" adds one animal after the other: nothing that it fills in makes the second a repetition', async () => {
-      const { page, origin, complaints, close } = await visit(browser, app.url, 'wide');
-      await page.goto(`${origin}/docs`);
-      const ui = new SwaggerUi(page);
-      await ui.authorize(app.key);
-      for (const name of ['Rex', 'Mimi']) {
-        const sent = `{"name":"${name}","categoryId":3}`;
-        const { status, body } = await ui.tryOut('pets', 'createPet', {}, sent);
-        expect({ status, body }).toEqual({ status: '201', body: expect.stringContaining(name) });
-      }
-      expect(complaints).toEqual([]);
-      await close();
-    });
-
     it('Swagger UI shows the operations at every address of its page', async () => {
       const { page, origin, complaints, close } = await visit(browser, app.url, 'wide');
-      for (const path of ['/docs/', '/docs/index.html', '/docs?x=1', '/docs/?x=1']) {
+      for (const path of ['/docs/', '/docs/index.html', '/docs?x=1']) {
         await page.goto(`${origin}${path}`);
         await page.locator('.opblock').first().waitFor();
-        await page.waitForLoadState('networkidle');
       }
+      await page.waitForLoadState('networkidle');
       expect(complaints).toEqual([]);
       await close();
     });
@@ -105,13 +94,15 @@ describe('the pages for people', () => {
         ['/docs#/pets/createPet', 'docs-createPet'],
       ] as const) {
         await page.goto(`${origin}${path}`);
-        await page.waitForLoadState('networkidle');
+        if (path.startsWith('/docs')) await page.locator('.opblock').first().waitFor();
+        if (path.includes('#')) await page.locator('.opblock.is-open').waitFor();
         // A deep link opens its operation.
         expect(await page.locator('.opblock.is-open').count()).toBe(path.includes('#') ? 1 : 0);
         await screenshot(name, true);
         const width = await page.evaluate('document.documentElement.scrollWidth');
         expect({ path, width }).toEqual({ path, width: WINDOWS.narrow.width });
       }
+      await page.waitForLoadState('networkidle');
       expect(complaints).toEqual([]);
       await close();
     });

@@ -16,7 +16,7 @@ export interface Visit {
   readonly origin: string;
   /** Console errors, uncaught exceptions, failed requests, answers from 400 up, requests to another host. */
   readonly complaints: string[];
-  /** Writes what the window shows, or the whole page, to test-results/ for people to look at. */
+  /** With SCREENSHOTS=true: writes what the window shows, or the whole page, to test-results/ for people to look at. */
   readonly screenshot: (name: string, fullPage?: boolean) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -43,12 +43,13 @@ export async function visit(browser: Browser, url: string, window: keyof typeof 
     const isOurs = request.url().startsWith(`${origin}/`) || request.url().startsWith('data:');
     if (!isOurs) complaints.push(`another host: ${request.url()}`);
   });
-  mkdirSync(SCREENSHOTS, { recursive: true });
   return {
     page,
     origin,
     complaints,
     screenshot: async (name, fullPage = false) => {
+      if (process.env['SCREENSHOTS'] !== 'true') return;
+      mkdirSync(SCREENSHOTS, { recursive: true });
       await page.screenshot({ path: join(SCREENSHOTS, `${name}-${window}.png`), fullPage });
     },
     close: () => context.close(),
