@@ -5,11 +5,13 @@ import { jsonText, yamlText } from './document-text';
 
 /** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */
 export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject): void {
-  const [json, yaml] = [jsonText(document), yamlText(document)];
+  const json = jsonText(document);
+  // Made on the first request for it: it takes 40 ms, and a start should not wait for that.
+  let yaml: string | undefined;
   const config = { public: true };
   fastify.get('/openapi.json', { config }, (_request, reply) => reply.type(JSON_TYPE).send(json));
   // RFC 9512.
   fastify.get('/openapi.yaml', { config }, (_request, reply) =>
-    reply.type('application/yaml; charset=utf-8').send(yaml),
+    reply.type('application/yaml; charset=utf-8').send((yaml ??= yamlText(document))),
   );
 }

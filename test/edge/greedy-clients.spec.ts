@@ -118,7 +118,7 @@ describe('a client that asks for more than it reads', () => {
       });
     socket.write('GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     const pace = setInterval(() => {
-      allowed += LARGE.length / 32;
+      allowed += LARGE.length / 16;
       keepPace();
     }, 100);
     await once(socket, 'close');

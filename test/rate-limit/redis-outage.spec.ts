@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { startApp } from '../support/app';
 import { type Instances, startInstances } from '../support/instances';
 import { scrape, valueOf } from '../support/metrics';
@@ -42,12 +42,16 @@ describeWithRedis('Redis away', () => {
   let redis: RedisServer;
   let instances: Instances;
   let statuses: number[];
-  beforeEach(async () => {
+  let linesBefore: number;
+  beforeAll(async () => {
     redis = await startRedis();
     instances = await startInstances(INSTANCES, redis, { redisTimeoutMs: TIMEOUT_MS, metricsPort: 0 });
-    statuses = [];
   });
-  afterEach(async () => {
+  beforeEach(() => {
+    statuses = [];
+    linesBefore = log().length;
+  });
+  afterAll(async () => {
     await instances.close();
     await redis.stop();
   });
@@ -72,7 +76,11 @@ describeWithRedis('Redis away', () => {
       instances.apps.map(async (app) => valueOf(await scrape(app), 'animal_store_rate_limit_shared')),
     );
   // Nest's Logger is one for the whole process: the lines of all stand where the latest logs.
-  const lines = (text: string) => instances.apps.at(-1)!.log.filter((line) => line.includes(text));
+  const log = () => instances.apps.at(-1)!.log;
+  const lines = (text: string) =>
+    log()
+      .slice(linesBefore)
+      .filter((line) => line.includes(text));
   const admitted = () => statuses.filter((status) => status === 200).length;
   const expectNoFailure = () => expect(new Set(statuses)).toEqual(new Set([200, 429]));
   async function expectSharing(): Promise<void> {
@@ -94,8 +102,10 @@ describeWithRedis('Redis away', () => {
       await underLoad(key, async () => {
         await allShared(false);
         await answers(200);
-        // Long enough for several attempts to join a Redis that is no better.
-        await sleep(500);
+        // Attempts to join a Redis that is no better.
+        const attempts = jest.spyOn(Redis.prototype, 'connect');
+        await until(() => attempts.mock.calls.length >= 2 * INSTANCES);
+        attempts.mockRestore();
         expect(await metric()).toEqual([0, 0]);
         await end(redis);
         await allShared(true);
