@@ -3,13 +3,18 @@ import { IdempotencyService } from '../../src/idempotency/idempotency.service';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
+import type { Answer } from '../support/http';
 import { until } from '../support/until';
 import { expectReplay, keyedPost, newKey } from './support/keyed';
+
+const FAILS_AT_INSERT = 'CHECK (false) NOT VALID';
+const FAILS_AT_COMMIT = 'FOREIGN KEY (id) REFERENCES nothing DEFERRABLE INITIALLY DEFERRED NOT VALID';
 
 describe('an Idempotency-Key', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({ databasePoolWaitMs: 30_000 });
+    await app.database.query('CREATE TABLE nothing (id bigint PRIMARY KEY)');
   });
   afterAll(() => app.close());
 
@@ -22,6 +27,20 @@ describe('an Idempotency-Key', () => {
       (await app.database.query<{ n: string }>('SELECT count(*) AS n FROM pets WHERE name = $1', [name]))[0]!
         .n,
     );
+  const everything = () =>
+    app.database.query(
+      `SELECT 'animal', id::text, status FROM pets UNION ALL
+       SELECT 'order', id::text, status FROM store_orders UNION ALL
+       SELECT 'key', id::text, status::text FROM idempotency_keys ORDER BY 1, 2`,
+    );
+  const withConstraint = async (table: string, constraint: string, ask: () => Promise<Answer>) => {
+    await app.database.query(`ALTER TABLE ${table} ADD CONSTRAINT failing ${constraint}`);
+    try {
+      return await ask();
+    } finally {
+      await app.database.query(`ALTER TABLE ${table} DROP CONSTRAINT failing`);
+    }
+  };
   const countKeys = async () =>
     Number((await app.database.query<{ n: string }>('SELECT count(*) AS n FROM idempotency_keys'))[0]!.n);
 
@@ -154,15 +173,27 @@ describe('an Idempotency-Key', () => {
     expect(await service.answer(request, refuse)).toMatchObject({ status: 404, isReplay: false });
   });
 
-  it('of work that failed leaves nothing: neither the row, nor the key, nor a Location', async () => {
+  it.each([
+    ['the response of an order cannot be stored', '/v1/store/orders', 'idempotency_keys', FAILS_AT_INSERT],
+    ['the response of an animal cannot be stored', '/v1/pets', 'idempotency_keys', FAILS_AT_INSERT],
+    ['an order cannot be committed', '/v1/store/orders', 'store_orders', FAILS_AT_COMMIT],
+    ['an animal cannot be committed', '/v1/pets', 'pets', FAILS_AT_COMMIT],
+  ])('keeps neither work nor response if %s, and can be used again', async (...row) => {
+    const [, path, table, constraint] = row;
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const { id: otherId } = (await app.post('/v1/pets', aNewPet())).json;
+    const { id } = (await app.post(path, { ...aNewPet(), petId: otherId })).json;
+    const before = await everything();
     const key = newKey();
-    await app.database.query('ALTER TABLE idempotency_keys RENAME COLUMN answer TO lost');
-    const failed = await addPet(key, 'unkept');
-    await app.database.query('ALTER TABLE idempotency_keys RENAME COLUMN lost TO answer');
+    const body = { ...aNewPet(), petId };
+    const failed = await withConstraint(table, constraint, () => post(path, key, body));
     expectError(failed, 500, 'internal_error');
     expect(failed.headers['location']).toBeUndefined();
-    expect(await countOf('unkept')).toBe(0);
-    expect((await addPet(key, 'unkept')).status).toBe(201);
+    expect(await everything()).toEqual(before);
+    const first = await post(path, key, body);
+    // The work that failed had taken the id between the two: it did run.
+    expect(first).toMatchObject({ status: 201, json: { id: id + 2 } });
+    expectReplay(await post(path, key, body), first);
   });
 
   it('is kept for 24 h, then forgotten and deleted', async () => {
