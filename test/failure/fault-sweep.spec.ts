@@ -1,4 +1,7 @@
+import { aNewPet } from '../support/factories';
+import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
 import { type CutApp, startCutApp, sweepOrders, sweepPets } from './support/fault-sweep';
+import { query } from './support/own-server';
 
 /** No divisor of anything: each run of a message is hit somewhere. `test:long` takes every byte. */
 const STRIDE = 53;
@@ -17,4 +20,76 @@ describe('a connection to PostgreSQL that is cut in the middle of a request', ()
   it('POST /v1/store/orders with an Idempotency-Key is 201 or 503, and sent again 201 with the only order', async () => {
     expect((await sweepOrders(cutApp, STRIDE)).length).toBeGreaterThan(15);
   });
+
+  describe('at a statement', () => {
+    let petId: number;
+    let orderId: number;
+    beforeEach(async () => {
+      petId = (await send('POST', '/v1/pets', aNewPet())).json.id;
+      const ordered = (await send('POST', '/v1/pets', aNewPet())).json;
+      orderId = (await send('POST', '/v1/store/orders', { petId: ordered.id })).json.id;
+    });
+
+    const send = (method: string, path: string, body?: object, headers = {}) =>
+      cutApp.app.send(method, path, { key: cutApp.key, body, headers });
+    const getPet = () => send('GET', `/v1/pets/${petId}`);
+    const getOrder = () => send('GET', `/v1/store/orders/${orderId}`);
+    const createPet = (headers = {}) => send('POST', '/v1/pets', aNewPet(), headers);
+    const order = (headers = {}) => send('POST', '/v1/store/orders', { petId }, headers);
+    const approve = () => send('PATCH', `/v1/store/orders/${orderId}`, { status: 'approved' });
+    const stored = () => query(cutApp.directUrl, STORED);
+
+    it.each([
+      ['createPet', 'pets_insert', createPet],
+      ['placeOrder', 'COMMIT', order],
+      ['updateOrder', 'COMMIT', approve],
+    ])(
+      '%s is 503 of unknown outcome if the response to %s is lost, and it is done',
+      async (_operation, statement, ask) => {
+        const before = await stored();
+        cutApp.proxy.loseResponseTo(statement);
+        const answer = await ask();
+        expectUnavailable(answer);
+        expect(isOutcomeUnknown(answer)).toBe(true);
+        expect(await stored()).not.toEqual(before);
+      },
+    );
+
+    it.each([
+      ['placeOrder', 'store_orders_insert', order],
+      ['updateOrder', 'store_orders_move', approve],
+      [
+        'createPet with an Idempotency-Key',
+        'idempotency_store',
+        () => createPet({ 'idempotency-key': 'undone' }),
+      ],
+      ['listPets', 'pets_list', () => send('GET', '/v1/pets')],
+      ['getPet', 'pets_find', getPet],
+      ['listOrders', 'store_orders_list', () => send('GET', '/v1/store/orders')],
+      ['getOrder', 'store_orders_find', getOrder],
+    ])(
+      '%s is 503 as not done if the response to %s is lost, and nothing is done',
+      async (_operation, statement, ask) => {
+        const before = await stored();
+        cutApp.proxy.loseResponseTo(statement);
+        const answer = await ask();
+        expectUnavailable(answer);
+        expect(isOutcomeUnknown(answer)).toBe(false);
+        expect(await stored()).toEqual(before);
+      },
+    );
+
+    it('a retry with the same Idempotency-Key after a lost commit gets the response that was stored', async () => {
+      const headers = { 'idempotency-key': 'committed' };
+      cutApp.proxy.loseResponseTo('COMMIT');
+      expect(isOutcomeUnknown(await order(headers))).toBe(true);
+      const again = await order(headers);
+      expect(again).toMatchObject({ status: 201, headers: { 'idempotent-replayed': 'true' } });
+      expect((await send('GET', again.headers['location']!)).text).toBe(again.text);
+    });
+  });
 });
+
+const STORED = `
+  SELECT 'animal', status, count(*) FROM pets GROUP BY status UNION ALL
+  SELECT 'order', status, count(*) FROM store_orders GROUP BY status ORDER BY 1, 2`;

@@ -12,6 +12,8 @@ export interface CuttingProxy {
    * orderly way, or by a reset.
    */
   cutAfter(bytes: number, direction: Direction, isReset: boolean): void;
+  /** Ends every connection instead of passing on the server's response to the next message that contains the text. */
+  loseResponseTo(text: string): void;
   /** Takes the order back, if it was not carried out. @returns whether it was */
   heal(): boolean;
   /** Ends every connection, now. */
@@ -28,6 +30,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   const open = new Set<Socket>();
   let wasCut = false;
   let order: { left: number; direction: Direction; isReset: boolean } | undefined;
+  let doomed: { text: string; isSent: boolean } | undefined;
 
   const cut = (isReset: boolean) => {
     for (const socket of open) {
@@ -36,8 +39,19 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       else socket.destroy();
     }
   };
+  const isLost = (chunk: Buffer, direction: Direction): boolean => {
+    if (!doomed) return false;
+    if (direction === 'from the server') return doomed.isSent;
+    doomed.isSent ||= chunk.includes(doomed.text);
+    return false;
+  };
   const pass = (chunk: Buffer, to: Socket, direction: Direction) => {
     if (proxy.isSilent) return;
+    if (isLost(chunk, direction)) {
+      doomed = undefined;
+      cut(false);
+      return;
+    }
     if (order?.direction !== direction || chunk.length <= order.left) {
       if (order?.direction === direction) order.left -= chunk.length;
       to.write(chunk);
@@ -77,6 +91,9 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     cutAfter: (left, direction, isReset) => {
       wasCut = false;
       order = { left, direction, isReset };
+    },
+    loseResponseTo: (text) => {
+      doomed = { text, isSent: false };
     },
     heal: () => {
       order = undefined;
