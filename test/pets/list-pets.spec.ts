@@ -1,7 +1,9 @@
+import { SharedRead } from '../../src/database/shared-read';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { fillPets, moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
+import { until } from '../support/until';
 
 describe('GET /v1/pets (listPets)', () => {
   let app: TestApp;
@@ -83,6 +85,28 @@ describe('GET /v1/pets (listPets)', () => {
       expect(answer.json.message).toContain('status');
     },
   );
+
+  it('200 is the same if lists of other statuses, limits and positions are asked for concurrently', async () => {
+    const addresses = ['', '&status=available', '&status=pending', '&status=sold'].map(
+      (filter) => `/v1/pets?limit=3${filter}`,
+    );
+    addresses.push('/v1/pets?limit=4', linksOf(await app.get(addresses[0]!))['next']!);
+    const alone: number[][] = [];
+    for (const address of addresses) alone.push(ids((await app.get(address)).json));
+    const read = jest.spyOn(SharedRead.prototype, 'read');
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE pets');
+    // Twice, so that each also waits for the query after the one that runs.
+    const asked = [...addresses, ...addresses].map((address) => app.get(address));
+    try {
+      await until(() => read.mock.calls.length === asked.length);
+    } finally {
+      await app.database.query('COMMIT');
+      read.mockRestore();
+    }
+    expect((await Promise.all(asked)).map(({ json }) => ids(json))).toEqual([...alone, ...alone]);
+    expect(new Set(alone.map(String)).size).toBe(addresses.length);
+  });
 
   it('ignores parameters that it does not know, whatever their name', async () => {
     const answer = await app.get(
