@@ -11,6 +11,7 @@ describe('bearer authentication', () => {
   beforeAll(async () => {
     app = await startApp();
   });
+  afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
 
   const withHeader = (authorization: string | string[]) =>
@@ -84,21 +85,27 @@ describe('bearer authentication', () => {
     }
   });
 
-  it('401 invalid_api_key for a wrong checksum, a wrong length or a foreign character, and for a made-up key', async () => {
+  it('401 invalid_api_key without a query for a wrong checksum, length or character; with one for a made-up key', async () => {
     const random = app.key.slice('ask_test_'.length, -6);
     const last = app.key.at(-1) === 'a' ? 'b' : 'a';
-    const madeUp = 'A'.repeat(30);
+    const first = random.startsWith('a') ? 'b' : 'a';
+    const withChecksum = (text: string) => `ask_test_${text}${base62(crc32(text))}`;
+    const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHashes');
     for (const key of [
       `${app.key.slice(0, -1)}${last}`,
+      app.key.replace(random, random.replace(/^./, first)),
       app.key.slice(0, -1),
       `${app.key}0`,
       app.key.toLowerCase(),
       app.key.toUpperCase(),
-      app.key.replace(random, random.replace(/^./, '-')),
-      `ask_test_${madeUp}${base62(crc32(madeUp))}`,
+      withChecksum('-'.repeat(30)),
     ]) {
       expectError(await app.get('/v1/pets', { key }), 401, 'invalid_api_key');
     }
+    expect(find).not.toHaveBeenCalled();
+    const madeUp = withChecksum('A'.repeat(30));
+    expectError(await app.get('/v1/pets', { key: madeUp }), 401, 'invalid_api_key');
+    expect(find).toHaveBeenCalledTimes(1);
   });
 
   it('401 expired_api_key from the moment of expiry on', async () => {
@@ -129,10 +136,6 @@ describe('bearer authentication', () => {
     app.clock.advance({ seconds: 5 });
     await Promise.all(Array.from({ length: 50 }, () => app.get('/v1/pets', { key })));
     expect(find).toHaveBeenCalledTimes(2);
-    find.mockClear();
-    await app.get('/v1/pets', { key: `${key.slice(0, -1)}_` });
-    expect(find).not.toHaveBeenCalled();
-    find.mockRestore();
   });
 
   it('the database holds no secret, only its SHA-256', async () => {
