@@ -126,6 +126,19 @@ describe('bearer authentication', () => {
     expectError(await app.get('/v1/pets', { key }), 401, 'revoked_api_key');
   });
 
+  it.each([1, 3_600])(
+    '401 revoked_api_key if the clock was set back by %i s since the key was seen',
+    async (seconds) => {
+      const { id, key } = await app.createKey();
+      expect((await app.get('/v1/pets', { key })).status).toBe(200);
+      await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+      app.clock.advance({ seconds: -seconds });
+      const answer = await app.get('/v1/pets', { key });
+      app.clock.advance({ seconds });
+      expectError(answer, 401, 'revoked_api_key');
+    },
+  );
+
   it('a key seen lately costs no query; many requests with one that was not cost one', async () => {
     const { key } = await app.createKey();
     const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHashes');
