@@ -164,6 +164,18 @@ describeOverStores('bans', (start) => {
     expect((await ask()).retryAfter).toBe(BAN_SECONDS);
   });
 
+  it('keys unban on a machine whose clock is an hour behind lifts a ban', async () => {
+    await hammer(BAN_AFTER);
+    // The ban is saved.
+    await app.restart();
+    app.clock.advance({ seconds: -3_600 });
+    await app.nest.get(ApiKeysService, { strict: false }).unban(id);
+    app.clock.advance({ seconds: 3_600 });
+    expect((await ask()).code).toBe('rate_limit_exceeded');
+    app.clock.advance({ seconds: 60 });
+    expect((await ask()).code).toBe('200');
+  });
+
   it('a ban survives a restart, and counts as the earlier one afterwards; keys list shows it while it runs', async () => {
     await hammer(BAN_AFTER);
     await app.restart();
