@@ -18,6 +18,12 @@ const PATIENCE_MS = 5_000;
 const RUNS = 60;
 const FLEET_SECONDS = 600;
 const KEY = { id: 'key', unbannedAt: 0 };
+const WITHOUT_EXPIRY = `
+  local found = {}
+  for _, key in ipairs(redis.call('KEYS', '*')) do
+    if redis.call('PTTL', key) == -1 then table.insert(found, key) end
+  end
+  return found`;
 
 describeWithRedis('the Redis store', () => {
   let redis: RedisServer;
@@ -51,9 +57,12 @@ describeWithRedis('the Redis store', () => {
     return { clock, store };
   }
 
-  storeContract('the Redis store', create, RUNS);
-  bansContract('the Redis store', create);
-  fleetContract('the Redis store', create, FLEET_SECONDS);
+  describe('whose keys all expire', () => {
+    afterEach(async () => expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]));
+    storeContract('the Redis store', create, RUNS);
+    bansContract('the Redis store', create);
+    fleetContract('the Redis store', create, FLEET_SECONDS);
+  });
 
   it('decides as the memory store does, whatever is asked, waited, set back, changed and lifted', async () => {
     const settings = { RATE_LIMIT_BAN_AFTER: '2', RATE_LIMIT_BAN_SECONDS: '200' };
@@ -85,6 +94,7 @@ describeWithRedis('the Redis store', () => {
             expect(await store.take(charge)).toEqual(memory.take(charge));
           }
         }
+        expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]);
       }),
       { numRuns: 4 * RUNS },
     );
