@@ -5,10 +5,16 @@ import { type Lookup, oneAtATime, systemLookup } from './redis.lookup';
 
 export type RedisClient = Redis | Cluster;
 
-/** How long Redis is left alone after a connection that failed. Sharing is to resume within a second of its return. */
-const RETRY_DELAY_MS = 200;
-/** A network that swallows packets must not hold one attempt for longer than that second. */
-const CONNECT_LIMIT_MS = 750;
+/** How a client tries to connect. */
+export interface ConnectionPace {
+  /** The pause after an attempt that failed. */
+  readonly retryDelayMs: number;
+  /** The longest that one attempt takes. */
+  readonly connectLimitMs: number;
+}
+
+/** Sharing resumes within a second of the return of Redis, even if the network loses the packets of an attempt. */
+const PACE: ConnectionPace = { retryDelayMs: 200, connectLimitMs: 750 };
 const SENTINEL_PORT = 26_379;
 /** A frozen Redis does not close a connection that we end. */
 const DISCONNECT_LIMIT_MS = 50;
@@ -24,9 +30,7 @@ const OPTIONS = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   disableClientInfo: true,
-  connectTimeout: CONNECT_LIMIT_MS,
   disconnectTimeout: DISCONNECT_LIMIT_MS,
-  retryStrategy: () => RETRY_DELAY_MS,
 } satisfies RedisOptions;
 
 /**
@@ -36,17 +40,23 @@ const OPTIONS = {
  * that know the master of that name
  * @param ask looks up a host
  */
-export function createRedisClient(urls: readonly string[], ask = systemLookup): RedisClient {
+export function createRedisClient(
+  urls: readonly string[],
+  ask = systemLookup,
+  { retryDelayMs, connectLimitMs } = PACE,
+): RedisClient {
   const lookup = oneAtATime(ask);
   const { server, sentinels } = connectorsWith(lookup);
-  const options = { ...OPTIONS, Connector: server };
+  const retry = () => retryDelayMs;
+  const paced = { ...OPTIONS, connectTimeout: connectLimitMs, retryStrategy: retry };
+  const options = { ...paced, Connector: server };
   const [url = ''] = urls;
   const first = new URL(url);
   const master = first.searchParams.get('sentinel');
   if (master !== null) {
     const db = Number(first.pathname.slice(1));
     const known = { ...accessOf(first), db, ...sentinelOptions(urls, master) };
-    return new Redis({ ...OPTIONS, ...known, Connector: sentinels });
+    return new Redis({ ...paced, ...known, sentinelRetryStrategy: retry, Connector: sentinels });
   }
   if (urls.length === 1) return new Redis(url, options);
   // The nodes tell each other's addresses, but not how to log in.
@@ -54,8 +64,8 @@ export function createRedisClient(urls: readonly string[], ask = systemLookup): 
     lazyConnect: true,
     enableOfflineQueue: false,
     enableReadyCheck: false,
-    slotsRefreshTimeout: CONNECT_LIMIT_MS,
-    clusterRetryStrategy: () => RETRY_DELAY_MS,
+    slotsRefreshTimeout: connectLimitMs,
+    clusterRetryStrategy: retry,
     redisOptions: { ...options, ...accessOf(first) },
     dnsLookup: clusterLookup(lookup),
   });
@@ -71,7 +81,7 @@ function sentinelOptions(urls: readonly string[], name: string): RedisOptions {
     const { hostname, port } = new URL(each);
     return { host: hostname, port: Number(port || SENTINEL_PORT) };
   });
-  return { sentinels, name, sentinelRetryStrategy: () => RETRY_DELAY_MS };
+  return { sentinels, name };
 }
 
 function accessOf({ protocol, username, password }: URL): RedisOptions {

@@ -45,7 +45,7 @@ export function connectorsWith(lookup: Lookup): {
     constructor(given: unknown) {
       const options: SentinelConnectionOptions = Object.assign({}, given);
       super(options);
-      const { sentinelTLS: tls, connectTimeout } = options;
+      const { sentinelTLS: tls, connectTimeout, disconnectTimeout } = options;
       // Methods that the client keeps to itself: how a sentinel is connected to, and the master that it names.
       Object.assign(this, {
         connectToSentinel: ({ host, port }: SentinelAddress): Redis =>
@@ -54,6 +54,7 @@ export function connectorsWith(lookup: Lookup): {
             port,
             tls,
             connectTimeout,
+            disconnectTimeout,
             enableReadyCheck: false,
             disableClientInfo: true,
             retryStrategy: () => null,
