@@ -25,7 +25,8 @@ const HEADERS_OF_THE_CONNECTION = new Set([
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats(ajv);
 ajv.addSchema(closed(document), 'openapi.json');
-const validators = new Map<string, ValidateFunction>();
+/** By the schema's place in the document. */
+const validators = new WeakMap<object, ValidateFunction>();
 
 const operations = Object.entries<any>(document.paths).map(([path, item]) => ({
   pattern: new RegExp(`^/v1${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
@@ -111,11 +112,15 @@ function exactNumber(digits: string): number {
 }
 
 function schemaProblems(what: string, schema: any, value: unknown): string[] {
-  const local = JSON.stringify(schema).replaceAll('"#/components', '"openapi.json#/components');
-  const validate = validators.get(local) ?? ajv.compile(JSON.parse(local));
-  validators.set(local, validate);
+  const validate = validators.get(schema) ?? compile(schema);
+  validators.set(schema, validate);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(({ instancePath, message }) => `${what} ${instancePath}: ${message}`);
+}
+
+function compile(schema: object): ValidateFunction {
+  const local = JSON.stringify(schema).replaceAll('"#/components', '"openapi.json#/components');
+  return ajv.compile(JSON.parse(local));
 }
 
 /** Clients must expect members that a later version adds; here one that is not documented is a mistake. */
