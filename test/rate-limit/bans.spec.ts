@@ -5,18 +5,25 @@ import { expectError } from '../support/expect-error';
 
 const BAN_AFTER = 5;
 const BAN_SECONDS = 300;
+/** Were each 429 a strike, the key would be banned many times over. */
+const BURST = 20 * BAN_AFTER;
 
 describeOverStores('bans', (start) => {
   let app: TestApp;
+  let account: string;
   let key: string;
   let id: string;
   const choice = { plan: 'enterprise', perMinute: 2, perDay: 1_000_000 } as const;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     app = await start({ rateLimitBanAfter: BAN_AFTER, rateLimitBanSeconds: BAN_SECONDS });
-    ({ key, id } = await app.createKey({ account: 'banned', choice }));
   });
-  afterEach(() => app.close());
+  let specs = 0;
+  beforeEach(async () => {
+    account = `banned ${(specs += 1)}`;
+    ({ key, id } = await app.createKey({ account, choice }));
+  });
+  afterAll(() => app.close());
 
   const ask = async (with_: string = key) => {
     const { status, headers, text } = await app.get('/v1/pets', { key: with_ });
@@ -90,37 +97,8 @@ describeOverStores('bans', (start) => {
     }
   });
 
-  it('a 429 within a second of the first is no strike, one after it is', async () => {
-    const strict = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
-    const { key: own } = await strict.createKey({ choice });
-    const code = async () => {
-      const { status, json } = await strict.get('/v1/pets', { key: own });
-      return status === 429 ? json.code : status;
-    };
-    expect([await code(), await code(), await code()]).toEqual([200, 200, 'rate_limit_exceeded']);
-    strict.clock.advance({ seconds: 1 });
-    expect(await code()).toBe('rate_limit_exceeded');
-    strict.clock.advance({ seconds: 0.001 });
-    expect(await code()).toBe('api_key_banned');
-    await strict.close();
-  });
-
-  it('a client that waits for the end of its ban gets no strike for that, even where the day is used up', async () => {
-    const strict = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
-    const { key: own } = await strict.createKey({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } });
-    const again = () => strict.get('/v1/pets', { key: own });
-    for (let at = 0; at < 2; at += 1) await again();
-    strict.clock.advance({ seconds: 2 });
-    const banned = await again();
-    expectError(banned, 429, 'api_key_banned');
-    expect(banned.headers['ratelimit']).toMatch(/^"minute";r=0;t=300, "day";r=0;t=300$/);
-    strict.clock.advance({ seconds: Number(banned.headers['retry-after']) });
-    expectError(await again(), 429, 'daily_quota_exceeded');
-    await strict.close();
-  });
-
-  it('a client that sends 1,200 at once is not banned', async () => {
-    await Promise.all(Array.from({ length: 1_200 }, () => ask()));
+  it(`a client that sends ${BURST} at once is not banned`, async () => {
+    await Promise.all(Array.from({ length: BURST }, () => ask()));
     app.clock.advance({ seconds: 60 });
     expect((await ask()).code).toBe('200');
   });
@@ -144,7 +122,7 @@ describeOverStores('bans', (start) => {
   });
 
   it("the account's other keys go on, within the windows that they share", async () => {
-    const { key: other } = await app.createKey({ account: 'banned', choice: undefined });
+    const { key: other } = await app.createKey({ account, choice: undefined });
     await hammer(BAN_AFTER);
     expect((await ask(other)).code).toBe('rate_limit_exceeded');
     app.clock.advance({ seconds: 60 });
@@ -181,7 +159,7 @@ describeOverStores('bans', (start) => {
     await app.restart();
     expect((await ask()).code).toBe('api_key_banned');
     const listed = async () => {
-      const keys = await app.nest.get(ApiKeysService, { strict: false }).list('banned');
+      const keys = await app.nest.get(ApiKeysService, { strict: false }).list(account);
       return keys.map(({ bannedUntil }) => bannedUntil?.getTime());
     };
     expect(await listed()).toEqual([app.clock.now() + BAN_SECONDS * 1_000]);
@@ -192,6 +170,40 @@ describeOverStores('bans', (start) => {
   });
 });
 
+describeOverStores('bans at the first strike', (start) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: BAN_SECONDS });
+  });
+  afterAll(() => app.close());
+
+  it('a 429 within a second of the first is no strike, one after it is', async () => {
+    const choice = { plan: 'enterprise', perMinute: 2, perDay: 1_000_000 } as const;
+    const { key } = await app.createKey({ choice });
+    const code = async () => {
+      const { status, json } = await app.get('/v1/pets', { key });
+      return status === 429 ? json.code : status;
+    };
+    expect([await code(), await code(), await code()]).toEqual([200, 200, 'rate_limit_exceeded']);
+    app.clock.advance({ seconds: 1 });
+    expect(await code()).toBe('rate_limit_exceeded');
+    app.clock.advance({ seconds: 0.001 });
+    expect(await code()).toBe('api_key_banned');
+  });
+
+  it('a client that waits for the end of its ban gets no strike for that, even where the day is used up', async () => {
+    const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } });
+    const again = () => app.get('/v1/pets', { key });
+    for (let at = 0; at < 2; at += 1) await again();
+    app.clock.advance({ seconds: 2 });
+    const banned = await again();
+    expectError(banned, 429, 'api_key_banned');
+    expect(banned.headers['ratelimit']).toMatch(/^"minute";r=0;t=300, "day";r=0;t=300$/);
+    app.clock.advance({ seconds: Number(banned.headers['retry-after']) });
+    expectError(await again(), 429, 'daily_quota_exceeded');
+  });
+});
+
 describeOverStores('bans switched off', (start) => {
   it.each([{ rateLimitBanAfter: 0 }, { rateLimitBanSeconds: 0, rateLimitBanAfter: 2 }])(
     '%j bans nobody',
@@ -199,9 +211,9 @@ describeOverStores('bans switched off', (start) => {
       const app = await start(settings);
       const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
       await app.get('/v1/pets', { key });
-      for (let at = 0; at < 150; at += 1) {
+      for (let at = 0; at < 10; at += 1) {
         expectError(await app.get('/v1/pets', { key }), 429, 'rate_limit_exceeded');
-        app.clock.advance({ seconds: 0.3 });
+        app.clock.advance({ seconds: 1.1 });
       }
       await app.close();
     },
