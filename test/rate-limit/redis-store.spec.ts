@@ -15,8 +15,9 @@ import { storeContract } from './store.contract';
 
 const PATIENCE_MS = 5_000;
 /** Each step is a round trip. */
-const RUNS = 60;
-const FLEET_SECONDS = 600;
+const RUNS = 25;
+/** Every ban of the contract begins earlier. */
+const FLEET_SECONDS = 300;
 const KEY = { id: 'key', unbannedAt: 0 };
 const WITHOUT_EXPIRY = `
   local found = {}
@@ -88,15 +89,15 @@ describeWithRedis('the Redis store', () => {
         for (const { waitMs, owner, keyId, perMinute, perDay, times, isLifted } of steps) {
           clock.advance({ seconds: waitMs / 1_000 });
           if (isLifted) unbannedAt = clock.now();
-          for (let at = 0; at < times; at += 1) {
-            const key = { id: `${owner}${keyId}`, unbannedAt };
-            const charge = { owner: `account:${owner}`, limits: { perMinute, perDay }, key };
-            expect(await store.take(charge)).toEqual(memory.take(charge));
-          }
+          const key = { id: `${owner}${keyId}`, unbannedAt };
+          const charge = { owner: `account:${owner}`, limits: { perMinute, perDay }, key };
+          // In one round trip; Redis decides in the order in which it is asked.
+          const taken = await Promise.all(Array.from({ length: times }, () => store.take(charge)));
+          expect(taken).toEqual(Array.from({ length: times }, () => memory.take(charge)));
         }
         expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]);
       }),
-      { numRuns: 4 * RUNS },
+      { numRuns: 6 * RUNS },
     );
   });
 
