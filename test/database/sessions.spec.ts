@@ -1,14 +1,23 @@
 import { BoundedClient } from '../../src/database/bounded-client';
 import { Sql } from '../../src/database/sql';
 import { toApiError } from '../../src/errors/to-api-error';
-import { startApp } from '../support/app';
+import { startApp, type TestApp } from '../support/app';
+import { createImpatientDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { until } from '../support/until';
 
+const QUERY_TIMEOUT_MS = 500;
+
 describe('a session of the database', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    const database = await createImpatientDatabase(QUERY_TIMEOUT_MS);
+    app = await startApp({ databasePoolSize: 1 }, { database });
+  });
+  afterAll(() => app.close());
+
   it('that ends between two statements of a transaction is 503, not 500', async () => {
-    const app = await startApp();
     const sql = app.nest.get(Sql, { strict: false });
     const failure = await sql
       .transaction(async (transaction) => {
@@ -19,7 +28,6 @@ describe('a session of the database', () => {
       })
       .catch(toApiError);
     expect(failure).toMatchObject({ status: 503, code: 'service_unavailable' });
-    await app.close();
   });
 
   it('that ends while nobody listens to it does not end the process', () => {
@@ -27,7 +35,6 @@ describe('a session of the database', () => {
   });
 
   it('whose statement was given up is used by nobody else, and what it was at is taken back', async () => {
-    const app = await startApp({ databasePoolSize: 1 });
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
@@ -40,6 +47,5 @@ describe('a session of the database', () => {
     expect((await app.get(`/v1/pets/${petId}`)).json.status).toBe('available');
     expect((await app.post('/v1/store/orders', { petId })).status).toBe(201);
     expect((await app.get(kept.headers['location']!)).json.name).toBe('kept');
-    await app.close();
   });
 });

@@ -1,10 +1,13 @@
 import { startApp, type TestApp } from '../support/app';
+import { createImpatientDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
 import { type OwnServer, query, useOwnServer } from './support/own-server';
 import { poolOf } from './support/pool';
 
+const QUERY_TIMEOUT_MS = 1_000;
+const POOL_WAIT_MS = 300;
 const without = { key: undefined };
 
 describe('while PostgreSQL is frozen', () => {
@@ -12,7 +15,8 @@ describe('while PostgreSQL is frozen', () => {
   let app: TestApp;
   beforeAll(async () => {
     server = await useOwnServer();
-    app = await startApp({ databasePoolSize: 2, databasePoolWaitMs: 300 });
+    const database = await createImpatientDatabase(QUERY_TIMEOUT_MS);
+    app = await startApp({ databasePoolSize: 2, databasePoolWaitMs: POOL_WAIT_MS }, { database });
   });
   afterAll(async () => {
     await app.close();
