@@ -10,8 +10,8 @@ export interface ServerLimits {
   readonly keepAliveTimeoutMs: number;
 }
 
-/** How often Node looks for slow clients. */
-const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
+/** How often Node looks for slow clients, at least. */
+const MAX_TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** Request line and headers together; beyond it Node's parser stops, and the answer is 431. */
 const HEAD_LIMIT_BYTES = 16_384;
@@ -25,13 +25,14 @@ export function createHttpServer(
   connections: Connections,
   protocolErrors: ProtocolErrors,
 ): Server {
+  // Node refuses a longer one; the headers are part of the request.
+  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs);
   const server = createServer(
     {
-      // Node refuses a longer one; the headers are part of the request.
-      headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
+      headersTimeout,
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.keepAliveTimeoutMs,
-      connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+      connectionsCheckingInterval: Math.min(MAX_TIMEOUT_CHECK_INTERVAL_MS, headersTimeout),
       maxHeaderSize: HEAD_LIMIT_BYTES,
       insecureHTTPParser: false,
       // Judged in framing.ts, where the refusal gets the Error body.

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
@@ -15,7 +16,7 @@ describe('what the HTTP parser refuses', () => {
   let finishStream: () => void;
   beforeAll(async () => {
     app = await startApp(
-      { metricsPort: 0, headersTimeoutMs: 300, requestTimeoutMs: 400 },
+      { metricsPort: 0, headersTimeoutMs: 200, requestTimeoutMs: 250 },
       {
         beforeListen: (nest) => {
           const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
@@ -64,6 +65,7 @@ describe('what the HTTP parser refuses', () => {
       expect(answer.status).toBe(status);
       expectCommonHeaders(answer);
       expectErrorBody(answer, code);
+      expect(answer.headers['connection']).toBe('close');
       const id = answer.headers['x-request-id']!;
       await until(() => app.log.some((line) => line.includes(id)));
       const lines = app.log.filter((line) => line.includes(id));
@@ -92,8 +94,9 @@ describe('what the HTTP parser refuses', () => {
     let text = '';
     raw.socket.on('data', (chunk) => (text += chunk.toString()));
     await until(() => text.endsWith('first'));
+    const isRefused = once(app.nest.getHttpServer(), 'clientError');
     raw.write('broken\r\n\r\n');
-    await sleep(50);
+    await isRefused;
     expect(text).toMatch(/first$/);
     finishStream();
     expect(await raw.answer()).toMatchObject({ status: 200, text: 'first-last' });
@@ -160,7 +163,6 @@ describe('a refusal while the client still sends', () => {
     raw.socket.pause();
     raw.write(head(headers));
     await new Promise<void>((resolve) => raw.socket.write(Buffer.alloc(TWENTY_MB, 'x'), () => resolve()));
-    await sleep(50);
     raw.socket.resume();
     const answer = (await raw.answer())!;
     expect(answer.status).toBe(Number(status));
