@@ -166,40 +166,4 @@ describe('the door', () => {
     expect(await send(app.url, 'HEAD', '/v1/pets')).toMatchObject({ status: 401, text: '' });
     expect(await app.send('HEAD', '/v1/nothing')).toMatchObject({ status: 404, text: '' });
   });
-
-  it('400 malformed_request for what is not HTTP, 431 for 20 kB of headers; the connection is closed', async () => {
-    const garbage = await sendRaw(app.url, 'not http at all\r\n\r\n');
-    expect(garbage).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(garbage).toMatch(/\r\nConnection: close\r\n/);
-    expect(garbage).toMatch(/\r\nX-Request-Id: [\w-]+\r\n/);
-    expect(JSON.parse(garbage.split('\r\n\r\n')[1]!)).toMatchObject({
-      code: 'malformed_request',
-      status: 400,
-    });
-    const large = await sendRaw(
-      app.url,
-      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
-    );
-    expect(large).toMatch(/^HTTP\/1\.1 431 /);
-    expect(JSON.parse(large.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'headers_too_large', status: 431 });
-  });
-});
-
-describe('slow clients', () => {
-  it('408 request_timeout for headers or a body that do not arrive in time', async () => {
-    const app = await startApp({ headersTimeoutMs: 200, requestTimeoutMs: 300 });
-    const headers = sendRaw(app.url, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n');
-    const body = sendRaw(
-      app.url,
-      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{`,
-    );
-    for (const answer of await Promise.all([headers, body])) {
-      expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-      expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toMatchObject({
-        code: 'request_timeout',
-        status: 408,
-      });
-    }
-    await app.close();
-  });
 });
