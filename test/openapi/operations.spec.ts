@@ -45,16 +45,24 @@ const ONE = { ...ALWAYS, 200: [], 400: ['malformed_request'] };
 const IN_USE = 'idempotency_key_in_use';
 const KEYED = { ...BODY, 201: [], 409: [IN_USE], 422: ['idempotency_key_reused'] };
 
+const EXPECTED: readonly [operationId: string, codes: Record<number, string[]>][] = [
+  ['listPets', LIST],
+  ['createPet', KEYED],
+  ['getPet', { ...ONE, 404: ['pet_not_found'] }],
+  ['listOrders', LIST],
+  ['placeOrder', { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', IN_USE] }],
+  ['getOrder', { ...ONE, 404: ['order_not_found'] }],
+  ['updateOrder', { ...BODY, 200: [], 404: ['order_not_found'], 409: ['invalid_transition'] }],
+];
+
 describe('openapi.json', () => {
-  it.each<[string, Record<number, string[]>]>([
-    ['listPets', LIST],
-    ['createPet', KEYED],
-    ['getPet', { ...ONE, 404: ['pet_not_found'] }],
-    ['listOrders', LIST],
-    ['placeOrder', { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', IN_USE] }],
-    ['getOrder', { ...ONE, 404: ['order_not_found'] }],
-    ['updateOrder', { ...BODY, 200: [], 404: ['order_not_found'], 409: ['invalid_transition'] }],
-  ])('%s has every status that it answers, with an Error of each code', (name, expected) => {
+  it('has these operations and no others', () => {
+    expect(operations.map(({ operationId }) => operationId).sort()).toEqual(
+      EXPECTED.map(([name]) => name).sort(),
+    );
+  });
+
+  it.each(EXPECTED)('%s has every status that it answers, with an Error of each code', (name, expected) => {
     const own = responses.filter(({ operationId }) => operationId === name);
     const codes = own.map(({ status, response }) => {
       const { examples = {}, schema } = response.content['application/json'];
