@@ -104,12 +104,13 @@ describe('a stop', () => {
       'GET /v1/pets HTTP/1.1\r\nHo',
       `${ask}Content-Length: 50\r\nAuthorization: Bearer ${service.key}\r\n\r\n{`,
     ];
-    const closed = sockets.map((bytes) => sendRaw(service.url, bytes).catch(() => 'reset'));
+    const received = sockets.map((bytes) => sendRaw(service.url, bytes).catch(() => 'reset'));
     await send(service.url, 'GET', '/livez');
     service.child.kill('SIGTERM');
     // Each of them would last for as long as its timeout, and the idle one for ever.
     expect(await service.ended).toBe(0);
-    expect(await Promise.all(closed)).toHaveLength(3);
+    // No response, as nothing was asked; or 408, as not all of it arrived.
+    for (const text of await Promise.all(received)) expect(text).toMatch(/^$|^reset$|^HTTP\/1\.1 408 /);
   });
 
   it('comes by itself, with one sentence and status 1, when the embedded PostgreSQL dies', async () => {
