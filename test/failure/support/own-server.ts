@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded';
+import { processFacts } from '../../../src/database/embedded/process-facts';
 import { APP_ROLE } from '../../../src/database/embedded/roles';
 import { ADMIN_URL_VARIABLE, createTemplate, SERVICE_ROLE_VARIABLE } from '../../support/database';
 import { dataFolder } from '../../support/service';
 import { admitAllRoles, superuserUrl } from '../../support/superuser';
+import { until } from '../../support/until';
 
 /** A PostgreSQL of its own, which a spec may stop, kill and freeze. */
 export interface OwnServer {
@@ -14,6 +16,7 @@ export interface OwnServer {
   url(database?: string): string;
   /** The superuser's. */
   adminUrl(database?: string): string;
+  /** Does nothing if it runs. */
   start(): Promise<void>;
   /** As an administrator would: it ends every session first. */
   stop(): Promise<void>;
@@ -32,6 +35,7 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
   const start = () =>
     startEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined, durable });
   let server: EmbeddedServer = await start();
+  let isRunning = true;
   await admitAllRoles(server);
   let frozen: number[] = [];
   const thaw = () => {
@@ -41,13 +45,21 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
     url: (database) => server.url(database),
     adminUrl: (database) => superuserUrl(server.url(database)),
     start: async () => {
-      server = await start();
+      if (!isRunning) server = await start();
+      isRunning = true;
     },
-    stop: () => server.stop(),
-    kill: async () => {
-      process.kill(postmasterOf(folder.path), 'SIGKILL');
-      await server.ended;
+    stop: async () => {
+      isRunning = false;
       await server.stop();
+    },
+    kill: async () => {
+      isRunning = false;
+      const postmaster = postmasterOf(folder.path);
+      const children = childrenOf(postmaster);
+      process.kill(postmaster, 'SIGKILL');
+      await server.stop();
+      // A session that is busy serves its client until it waits, and only then notices that the postmaster is gone.
+      await until(() => children.every((pid) => processFacts(pid) === undefined));
     },
     freeze: () => {
       const postmaster = postmasterOf(folder.path);
