@@ -1,5 +1,8 @@
 import { AccountsService, ApiKeysService, KeyRotationService } from '../../src/auth';
+import { firstKey } from '../../src/banner';
+import { readConfig } from '../../src/config/config';
 import { startApp, type TestApp } from '../support/app';
+import { until } from '../support/until';
 
 const MINUTE_MS = 60_000;
 
@@ -24,6 +27,20 @@ describe('two instances on one database', () => {
   const BOTH_REFUSE = ['revoked_api_key', 'revoked_api_key'];
   const rotate = (id: string, graceMs: number) =>
     app.nest.get(KeyRotationService, { strict: false }).rotate(id, graceMs);
+
+  it('two first starts at the same time make one demo key', async () => {
+    await app.database.query('TRUNCATE accounts CASCADE');
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
+    const starts = [app, second].map(({ nest }) => firstKey(nest, readConfig({})));
+    // Each of them waits with what it has seen so far.
+    await until(async () => (await app.database.query(WAITING)).length === starts.length);
+    await app.database.query('COMMIT');
+    const keys = (await Promise.all(starts)).filter((key) => key !== undefined);
+    expect(keys).toHaveLength(1);
+    expect(await app.database.query('SELECT label FROM api_keys')).toEqual([{ label: 'first start' }]);
+    expect((await app.get('/v1/pets', { key: keys[0] })).status).toBe(200);
+  });
 
   it('a revocation is in force on both within 5 s, for every secret of the key', async () => {
     const { id, key } = await app.createKey();
@@ -84,3 +101,8 @@ describe('two instances on one database', () => {
     ]);
   });
 });
+
+/** The sessions of this database that wait for a lock. */
+const WAITING = `
+  SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+  WHERE d.datname = current_database() AND NOT l.granted`;
