@@ -13,13 +13,15 @@ import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
 import { type OwnServer, query, useOwnServer } from './support/own-server';
+import { poolOf } from './support/pool';
 
+const POOL_SIZE = 3;
 const without = { key: undefined };
 
 describe('a database that answers but cannot do everything', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ databasePoolSize: 3 });
+    app = await startApp({ databasePoolSize: POOL_SIZE });
     // The limits of the role are its settings in one database, and a clone has none.
     await migrate({ ...readConfig({}), databaseUrl: app.database.url });
     await app.restart();
@@ -74,9 +76,19 @@ describe('a database that answers but cannot do everything', () => {
     expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
     await admin.end();
   });
+
+  it('a session that turned read-only costs one order a 503, and serves no further request', async () => {
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    const turned = Array.from({ length: POOL_SIZE }, () => poolOf(app).query(TURN_READ_ONLY));
+    await Promise.all(turned);
+    const statuses: number[] = [];
+    do statuses.push((await app.post('/v1/store/orders', { petId })).status);
+    while (statuses.at(-1) === 503 && statuses.length <= POOL_SIZE);
+    expect([statuses[0], statuses.at(-1)]).toEqual([503, 201]);
+  });
 });
 
-const POOL_SIZE = 2;
+const TURN_READ_ONLY = 'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY';
 
 /** A small file system of its own: only root may make one, and only where the system lets it. */
 function mountSmallDisk(): string | undefined {
