@@ -1,0 +1,47 @@
+// Starts the built service on its embedded PostgreSQL and an empty folder, asks whether it is ready, and stops it.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const LONGEST_MS = 120_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'animal-store-'));
+const { PATH, HOME } = process.env;
+const service = spawn(process.execPath, ['dist/main.js'], {
+  env: { PATH, HOME, PORT: '0', DATA_DIR: folder },
+  stdio: ['ignore', 'pipe', 'pipe'],
+});
+const closed = once(service, 'close');
+const deadline = setTimeout(() => service.kill('SIGKILL'), LONGEST_MS);
+let errors = '';
+service.stderr.setEncoding('utf8').on('data', (text) => (errors += text));
+try {
+  const url = await bannerUrl();
+  const { status } = await fetch(`${url}/readyz`);
+  service.kill('SIGTERM');
+  assert.deepEqual(await closed, [0, null], `the service did not stop by itself:\n${errors}`);
+  assert.equal(status, 200, 'GET /readyz');
+  // Warnings of Node.js, for example of deprecation.
+  assert.equal(errors, '', 'standard error');
+  console.log(`started, was ready and stopped on Node.js ${process.version}`);
+} finally {
+  clearTimeout(deadline);
+  service.kill('SIGKILL');
+  await closed;
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function bannerUrl() {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    service.stdout.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      const url = /listens on (\S+)/.exec(output)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    service.once('close', () => reject(new Error(`the service did not start:\n${output}${errors}`)));
+  });
+}
