@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -216,18 +216,5 @@ describe('settings', () => {
       execFileSync('mkfifo', ['-m', '600', file]);
       expect(loadEnvFile).toThrow('The file .env cannot be read');
     });
-  });
-
-  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('Node.js %s is refused in one sentence', (version) => {
-    const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' });`;
-    const load = `require(${JSON.stringify(join(ROOT, 'src/config/node-version.ts'))})`;
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      ['-r', join(__dirname, 'support/typescript.cjs'), '-e', `${pretend}${load}`],
-      { encoding: 'utf8' },
-    );
-    expect(status).toBe(1);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-    expect(stderr).toContain(version);
   });
 });
