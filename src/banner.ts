@@ -21,7 +21,10 @@ export async function greet(service: StartedService, output: Printer): Promise<v
 }
 
 /** Makes the account `demo` and a key for it on the first start of a development deployment; else undefined. */
-async function firstKey(app: NestFastifyApplication, { deployment }: Config): Promise<string | undefined> {
+export async function firstKey(
+  app: NestFastifyApplication,
+  { deployment }: Config,
+): Promise<string | undefined> {
   if (deployment !== 'development') return undefined;
   const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
     account: 'demo',

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { joinEmbedded } from '../../src/database/embedded';
 import { send, sendRaw } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
+import { refusalOf, startHere } from '../support/start';
 import { until } from '../support/until';
 
 describe('npm start', () => {
@@ -41,11 +42,10 @@ describe('npm start', () => {
   });
 
   it('a second one on the same directory is refused with one sentence that names the first', async () => {
-    const second = run('main', [], environment);
-    expect(await second.ended).toBe(1);
-    expect(second.output().trim().split('\n')).toHaveLength(1);
-    expect(second.output()).toContain(String(first.child.pid));
-    expect(second.output()).toContain('DATA_DIR');
+    const sentence = await refusalOf(environment);
+    expect(sentence).toContain(String(first.child.pid));
+    expect(sentence).toContain('DATA_DIR');
+    expect(sentence).not.toContain('\n');
   });
 
   it('SIGTERM answers what is in flight, closes the database and exits 0; a second signal is safe', async () => {
@@ -81,13 +81,12 @@ describe('npm start', () => {
   });
 
   it('again on the same directory finds every animal, and prints no key but how to make one', async () => {
-    const again = await running(run('main', [], environment));
+    const again = await startHere(environment);
     const { json } = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
     expect(json).toHaveLength(6);
     expect(again.key).toBeUndefined();
-    expect(again.output()).toContain('npm run -s cli -- keys create --account NAME');
-    again.child.kill('SIGINT');
-    expect(await again.ended).toBe(0);
+    expect(again.printed).toContain('npm run -s cli -- keys create --account NAME');
+    await again.stop();
   });
 });
 
@@ -121,7 +120,7 @@ describe('a stop', () => {
     expect(service.output()).toContain('The embedded PostgreSQL has ended by itself: read ');
     const again = await running(run('main', [], environment));
     expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
-    again.child.kill('SIGTERM');
+    again.child.kill('SIGINT');
     expect(await again.ended).toBe(0);
   });
 });
