@@ -57,8 +57,8 @@ const EXPECTED: readonly [operationId: string, codes: Record<number, string[]>][
 
 describe('openapi.json', () => {
   it('has these operations and no others', () => {
-    expect(operations.map(({ operationId }) => operationId).sort()).toEqual(
-      EXPECTED.map(([name]) => name).sort(),
+    expect(new Set(operations.map(({ operationId }) => operationId))).toEqual(
+      new Set(EXPECTED.map(([name]) => name)),
     );
   });
 

@@ -92,7 +92,7 @@ describeWithRedis('the Redis store', () => {
           const key = { id: `${owner}${keyId}`, unbannedAt };
           const charge = { owner: `account:${owner}`, limits: { perMinute, perDay }, key };
           // In one round trip; Redis decides in the order in which it is asked.
-          const taken = await Promise.all(Array.from({ length: times }, () => store.take(charge)));
+          const taken = await Promise.all(Array.from({ length: times }, async () => store.take(charge)));
           expect(taken).toEqual(Array.from({ length: times }, () => memory.take(charge)));
         }
         expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]);
