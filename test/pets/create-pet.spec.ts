@@ -97,20 +97,16 @@ describe('POST /v1/pets (createPet)', () => {
     }
   });
 
+  // test/edge/raw/text.rows.ts has more.
   it.each([
     ['empty', '""'],
     ['blank', '"  \\t"'],
     ['of no-break spaces', '"\\u00a0\\u3000\\ufeff"'],
-    ['with NUL', '"a\\u0000b"'],
     ['with a control character', '"a\\u001bb"'],
     ['with DEL', '"a\\u007fb"'],
     ['with a C1 control character', '"a\\u0085b"'],
-    ['with a lone high surrogate', '"a\\ud800"'],
-    ['with a lone low surrogate', '"\\udc00a"'],
-    ['with surrogates reversed', '"\\udc00\\ud800"'],
     ['of 256 code points', JSON.stringify('x'.repeat(256))],
     ['of 256 emoji', JSON.stringify('🐶'.repeat(256))],
-    ['of 60,000 characters', JSON.stringify('x'.repeat(60_000))],
     ['a number', '5'],
     ['null', 'null'],
     ['an array', '["Rex"]'],

@@ -126,14 +126,12 @@ describe('GET /v1/store/orders (listOrders)', () => {
     expect(linksOf(await list('?limit=8'))).toEqual({});
   });
 
-  it.each(['0', '101', '01', '', '-1', '1.0', '1e1', '0x10', '%201', 'abc', '1&limit=1'])(
-    '400 validation_failed for limit=%s',
-    async (limit) => {
-      const answer = await list(`?limit=${limit}`);
-      expectError(answer, 400, 'validation_failed');
-      expect(answer.json.message).toContain('limit');
-    },
-  );
+  // Both lists read it by one class; the other spellings are in the spec of animals.
+  it.each(['0', '101', '1&limit=1'])('400 validation_failed for limit=%s', async (limit) => {
+    const answer = await list(`?limit=${limit}`);
+    expectError(answer, 400, 'validation_failed');
+    expect(answer.json.message).toContain('limit');
+  });
 
   it.each(['', 'Placed', 'placed%20', 'available', 'placed&status=placed', 'null'])(
     '400 validation_failed for status=%s',

@@ -116,6 +116,12 @@ export const framing: readonly Row[] = [
   ['trailers', chunked(`${chunk(PET)}0\r\nX-Checksum: 1\r\n\r\n`), '201', 'open'],
   ['a trailer Authorization', chunked(`${chunk(PET)}0\r\nAuthorization: Bearer x\r\n\r\n`), '201', 'open'],
   ['no chunk but the last', chunked('0\r\n\r\n'), '400 validation_failed', 'open'],
+  [
+    'a chunked body in XML',
+    chunked(`${chunk('<pet/>')}0\r\n\r\n`, 'Content-Type: text/xml\r\n'),
+    '415 unsupported_media_type',
+    'closed',
+  ],
   badChunks('a chunk size of letters', 'zz\r\n{}\r\n0\r\n\r\n'),
   badChunks('a negative chunk size', '-2\r\n{}\r\n0\r\n\r\n'),
   badChunks('a chunk size with 0x', '0x2\r\n{}\r\n0\r\n\r\n'),

@@ -147,6 +147,7 @@ export const texts: readonly Row[] = [
   body('single quotes', "{'name':'Rex'}", BAD_JSON),
   body('a comment', `/**/${PET}`, BAD_JSON),
   body('a trailing comma', '{"name":"Rex","categoryId":3,}', BAD_JSON),
+  body('half an object', '{"name":', BAD_JSON),
   body('two texts', PET + PET, BAD_JSON),
 ];
 
@@ -175,6 +176,7 @@ export const contentTypes: readonly Row[] = [
   type(' /', BAD_TYPE),
   type(' ;application/json', BAD_TYPE),
   type('', BAD_TYPE),
+  type(' ;;', BAD_TYPE),
   type(' text/json', BAD_TYPE),
   type(' text/plain', BAD_TYPE),
   type(' application/x-www-form-urlencoded', BAD_TYPE),
@@ -185,6 +187,7 @@ export const contentTypes: readonly Row[] = [
   typed('', BAD_TYPE),
   typed(`${JSON_TYPE}${JSON_TYPE}`, BAD_TYPE),
   typed(`${JSON_TYPE}Content-Type: text/xml\r\n`, BAD_TYPE),
+  typed(`Content-Type: text/xml\r\n${JSON_TYPE}`, BAD_TYPE),
   typed(`${JSON_TYPE}Content-Encoding: identity\r\n`, '201'),
   typed(`${JSON_TYPE}Content-Encoding: Identity\r\n`, '201'),
   typed(`${JSON_TYPE}Content-Encoding: gzip\r\n`, BAD_TYPE),
