@@ -31,6 +31,11 @@ describeWithRedis('instances that share a Redis', () => {
     await redis.stop();
   });
 
+  async function untilListed(keyId: string): Promise<void> {
+    const keys = app.nest.get(ApiKeysService, { strict: false });
+    await until(async () => (await keys.list()).some(({ id, bannedUntil }) => id === keyId && bannedUntil));
+  }
+
   it.each([1, 2, INSTANCES])(
     `%i together admit of ${OFFERED} requests at once exactly the limit, each with another number remaining`,
     async (count) => {
@@ -79,7 +84,7 @@ describeWithRedis('instances that share a Redis', () => {
     }
     const keys = app.nest.get(ApiKeysService, { strict: false });
     // It is listed, and would survive a loss of Redis.
-    await until(async () => (await keys.list()).some((listed) => listed.id === id && listed.bannedUntil));
+    await untilListed(id);
     await redis.command('FLUSHALL');
     for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'api_key_banned');
     await keys.unban(id);
@@ -90,7 +95,7 @@ describeWithRedis('instances that share a Redis', () => {
   });
 
   it('a ban survives that Redis and every instance are restarted', async () => {
-    const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
+    const { key, id } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
     const ask = () => instances.get('/v1/pets?limit=1', { key });
     for (let at = 0; at < 2; at += 1) await ask();
     for (let strike = 0; strike < 2; strike += 1) {
@@ -98,6 +103,7 @@ describeWithRedis('instances that share a Redis', () => {
       await ask();
     }
     expectError(await ask(), 429, 'api_key_banned');
+    await untilListed(id);
     for (const each of instances.apps) {
       await each.restart(async () => void (await redis.command('FLUSHALL')));
     }
