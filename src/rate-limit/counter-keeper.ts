@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { ApiKeysService } from '../auth';
 import { Clock } from '../clock';
@@ -51,7 +50,7 @@ export class CounterKeeper implements OnModuleInit, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     // A database that hangs must not keep the process: then a second of counts is lost, as in a crash.
-    const limit = sleep(FINAL_SAVE_LIMIT_MS, undefined, { ref: false });
+    const limit = new Promise((resolve) => setTimeout(resolve, FINAL_SAVE_LIMIT_MS).unref());
     await Promise.race([this.saveLast(), limit]);
   }
 

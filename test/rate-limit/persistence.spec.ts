@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { createApp } from '../../src/app';
 import { readConfig } from '../../src/config/config';
 import { createLogger } from '../../src/logging/logger';
+import { CounterKeeper } from '../../src/rate-limit/counter-keeper';
+import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import type { Answer } from '../support/http';
+import { holdTimers, pass, passUntil } from '../support/timers';
 import { until } from '../support/until';
 
 const shown = ({ headers }: Answer) =>
@@ -13,9 +16,16 @@ const day = ({ headers }: Answer) => Number(/"day";r=(\d+)/.exec(String(headers[
 describe('counters without Redis', () => {
   let app: TestApp;
   beforeEach(async () => {
+    holdTimers();
     app = await startApp({ rateLimitAnonymousPerMinute: 100 });
   });
-  afterEach(() => app.close());
+  afterEach(async () => {
+    await app.database.query('COMMIT');
+    await app.close();
+    jest.useRealTimers();
+  });
+  const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
+  const waiting = () => app.database.query<{ pid: number }>(WAITING);
 
   it('a clean stop loses nothing of minute, day and address', async () => {
     for (let at = 0; at < 7; at += 1) await app.get('/v1/pets');
@@ -30,6 +40,7 @@ describe('counters without Redis', () => {
 
   it('are written within a second of the request, so that a crash loses no more', async () => {
     await app.get('/v1/pets');
+    pass({ seconds: 1 });
     await until(async () => {
       const rows = await app.database.query<{ used: number }>(
         'SELECT minute_used AS used FROM rate_limit_counters',
@@ -45,9 +56,10 @@ describe('counters without Redis', () => {
     await app.get('/v1/pets');
     await app.database.query('ALTER TABLE rate_limit_counters RENAME TO away');
     for (let at = 0; at < 4; at += 1) expect((await app.get('/v1/pets')).status).toBe(200);
+    pass({ seconds: 1 });
     await until(() => app.log.some((line) => line.includes('cannot be saved')));
     await app.database.query('ALTER TABLE away RENAME TO rate_limit_counters');
-    await until(() => app.log.some((line) => line.includes('are saved again')));
+    await passUntil(() => app.log.some((line) => line.includes('are saved again')));
     await app.restart();
     expect(shown(await app.get('/v1/pets'))[1]).toBe(1_000 - 6);
     expect(app.log.filter((line) => line.includes('cannot be saved'))).toHaveLength(1);
@@ -62,7 +74,7 @@ describe('counters without Redis', () => {
       );
     });
     expect(shown(await app.get('/v1/pets'))[1]).toBe(999);
-    await until(async () => {
+    await passUntil(async () => {
       const old = await app.database.query(`SELECT 1 FROM rate_limit_counters WHERE owner = 'account:0'`);
       return old.length === 0;
     });
@@ -79,30 +91,63 @@ describe('counters without Redis', () => {
     await proxied.close();
   });
 
-  it('a stop does not wait for a database that hangs', async () => {
+  it('a stop waits 3 s at most for a database that hangs', async () => {
     await app.get('/v1/pets');
-    await app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
-    await app.get('/v1/pets');
-    await app.nest.close();
+    await lock();
+    holdTimers({ timeouts: true });
+    const stopped = app.nest.close();
+    await until(async () => (await waiting()).length === 1);
+    pass({ seconds: 3 });
+    // The pool closes next, and a query that got no response is given up.
+    await until(() => poolOf(app).ending);
+    pass({ seconds: 10 });
+    await stopped;
     await app.database.query('COMMIT');
     await app.restart();
     expect((await app.get('/v1/pets')).status).toBe(200);
+  });
+
+  it('a stop waits for the save that is under way, and saves again if that one fails', async () => {
+    await app.get('/v1/pets');
+    await lock();
+    pass({ seconds: 1 });
+    await until(async () => (await waiting()).length === 1);
+    const [save] = await waiting();
+    const lastSave = jest.spyOn(app.nest.get(CounterKeeper, { strict: false }), 'onApplicationShutdown');
+    const stopped = app.nest.close();
+    await until(() => lastSave.mock.calls.length === 1);
+    await app.database.query('SELECT pg_terminate_backend($1)', [save!.pid]);
+    await app.database.query('COMMIT');
+    await stopped;
+    expect(await app.database.query('SELECT minute_used AS used FROM rate_limit_counters')).toEqual([
+      { used: 1 },
+    ]);
   });
 
   it('a second instance on the same database is warned of, a restart is not', async () => {
     await app.restart();
     // Nest's Logger is one for the whole process: the lines of both go where the later one logs.
     const log: string[] = [];
+    const announcements = async () => JSON.stringify(await app.database.query(ANNOUNCEMENTS));
     const warnings = () => log.filter((line) => line.includes('without Redis'));
     const config = { ...readConfig({}), databaseUrl: app.database.url };
     const second = await createApp(config, createLogger(config, { write: (line) => log.push(line) }));
-    await until(() => warnings().length === 2);
+    await passUntil(() => warnings().length === 2);
     await second.close();
-    await app.restart();
-    const saves = app.log.length;
-    await app.get('/v1/pets');
-    await until(async () => (await app.database.query('SELECT 1 FROM rate_limit_instances')).length === 1);
-    expect(app.log.slice(saves).filter((line) => line.includes('without Redis'))).toEqual([]);
+    // Another one has crashed a moment ago.
+    await app.restart(async () => {
+      await app.database.query(
+        'INSERT INTO rate_limit_instances VALUES (gen_random_uuid(), clock_timestamp())',
+      );
+    });
+    const before = app.log.length;
+    // A round announces the instance, then counts the others: after the second announcement one round is complete.
+    for (let round = 0; round < 2; round += 1) {
+      const announced = await announcements();
+      await passUntil(async () => (await announcements()) !== announced);
+    }
+    expect(app.log.slice(before).filter((line) => line.includes('without Redis'))).toEqual([]);
+    expect(await app.database.query(ANNOUNCEMENTS)).toHaveLength(2);
   });
 
   it('a key that was used says when, to the minute, and costs its requests no query', async () => {
@@ -110,6 +155,7 @@ describe('counters without Redis', () => {
     app.clock.advance({ seconds: 77 });
     await app.get('/v1/pets', { key });
     await app.get('/v1/pets', { key });
+    pass({ seconds: 1 });
     await until(async () => {
       const [row] = await app.database.query<{ at: Date | null }>(
         'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
@@ -127,3 +173,10 @@ describe('counters without Redis', () => {
     expect(row!.at.getTime()).toBe(Math.floor(app.clock.now() / 60_000) * 60_000);
   });
 });
+
+/** The sessions of this database that wait for a lock. */
+const WAITING = `
+  SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+  WHERE d.datname = current_database() AND NOT l.granted`;
+
+const ANNOUNCEMENTS = 'SELECT id, seen_at::text FROM rate_limit_instances';
