@@ -2,6 +2,7 @@ import { Client, DatabaseError } from 'pg';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import type { Answer } from '../support/http';
+import { holdTimers, pass, passUntil } from '../support/timers';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
 import { type OwnServer, query, useOwnServer } from './support/own-server';
@@ -14,6 +15,7 @@ describe('while PostgreSQL is away', () => {
   let app: TestApp;
   beforeAll(async () => {
     server = await useOwnServer();
+    holdTimers();
     app = await startApp({ databasePoolSize: POOL_SIZE });
   });
   // A spec that fails leaves the server as it is.
@@ -23,6 +25,7 @@ describe('while PostgreSQL is away', () => {
   });
   afterAll(async () => {
     await app.close();
+    jest.useRealTimers();
     await server.remove();
   });
 
@@ -77,6 +80,25 @@ describe('while PostgreSQL is away', () => {
     expect((await app.get('/v1/pets', { key: unseen })).status).toBe(200);
   });
 
+  it('what runs in the background fails with one warning each, and works again when PostgreSQL runs', async () => {
+    const rowsOf = (table: string) => query(app.database.url, `SELECT FROM ${table}`);
+    await query(app.database.url, EXPIRED_ROWS);
+    await app.get('/v1/pets');
+    await server.stop();
+    const before = app.log.length;
+    pass({ seconds: 60 });
+    await until(() => WARNINGS.every((text) => app.log.slice(before).some((line) => line.includes(text))));
+    expect(await app.get('/livez', without)).toMatchObject({ status: 200 });
+    await server.start();
+    await passUntil(async () => (await rowsOf('rate_limit_counters WHERE owner = $$old$$')).length === 0);
+    pass({ seconds: 60 });
+    await until(
+      async () => (await rowsOf('idempotency_keys WHERE created_at < $$2021-01-01$$')).length === 0,
+    );
+    for (const text of WARNINGS)
+      expect(app.log.slice(before).filter((line) => line.includes(text))).toHaveLength(1);
+  });
+
   it('requests whose sessions are all terminated are answered 503 or as ever, and the next ones as ever', async () => {
     for (let round = 0; round < 20; round += 1) {
       const asked = askAll();
@@ -97,13 +119,21 @@ describe('while PostgreSQL is away', () => {
       while ((await others[0]!.query(END_SESSIONS)).rows.length > 0);
       await expectAway();
       await others.pop()?.end();
-      // It is the only one, and what runs in the background wants it too.
+      // The server frees it after it has closed.
       await until(async () => (await app.post('/v1/pets', aNewPet())).status === 201);
     } finally {
       await Promise.all(others.map((other) => other.end()));
     }
   });
 });
+
+const WARNINGS = ['Old idempotency keys cannot be deleted', 'The counters of the rate limit cannot be saved'];
+
+/** More idempotency keys than one batch deletes. */
+const EXPIRED_ROWS = `
+  INSERT INTO rate_limit_counters VALUES ('old', 1, '2020-01-01Z', 1, '2020-01-01Z');
+  INSERT INTO idempotency_keys (id, created_at, body_hash, status, answer)
+  SELECT sha256(n::text::bytea), '2020-01-01Z', sha256(''), 201, '{}' FROM generate_series(1, 2500) AS n`;
 
 const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test\\_%'`;
 
