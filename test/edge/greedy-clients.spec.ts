@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -35,6 +36,25 @@ function addStream(nest: NestFastifyApplication): void {
     });
 }
 
+const halfARequest = (key: string) =>
+  `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`;
+
+/** A connection on which these bytes were sent. */
+async function open(url: string, bytes: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on('error', () => undefined).resume();
+  await once(socket, 'connect');
+  socket.write(bytes);
+  return socket;
+}
+
+const refusal = (url: string) =>
+  send(url, 'GET', '/livez', { agent: new Agent() }).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code,
+  );
+
 const openFiles = () => readdirSync('/proc/self/fd').length;
 
 describe('a client that asks for more than it reads', () => {
@@ -42,6 +62,7 @@ describe('a client that asks for more than it reads', () => {
   beforeAll(async () => {
     app = await startApp({ requestTimeoutMs: 500, corsOrigins: [ORIGIN] }, { beforeListen: addStream });
   });
+  afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
 
   const connections = () =>
@@ -150,6 +171,31 @@ describe('a client that asks for more than it reads', () => {
     await stop();
     await expect(send(other.url, 'GET', '/livez')).rejects.toThrow('ECONNREFUSED');
     for (const socket of sockets) socket.destroy();
+    await other.close();
+  });
+
+  it('delays a stop by 2 s at most with half a request', async () => {
+    let stop: () => Promise<void> = () => Promise.resolve();
+    const settings = { requestTimeoutMs: 600_000, headersTimeoutMs: 600_000 };
+    const other = await startApp(settings, {
+      beforeListen: (nest) => {
+        stop = prepareGracefulStop(nest);
+      },
+    });
+    const begun = performance.now();
+    const now = jest.spyOn(performance, 'now').mockReturnValue(begun);
+    const [idle, half] = [await open(other.url, ''), await open(other.url, halfARequest(other.key))];
+    const idleClosed = once(idle, 'close');
+    const halfClosed = once(half, 'close');
+    const stopped = stop();
+    await until(async () => (await refusal(other.url)) === 'ECONNREFUSED');
+    // One check ends both kinds, each after its own time.
+    now.mockReturnValue(begun + 2_000);
+    await idleClosed;
+    expect(half.closed).toBe(false);
+    now.mockReturnValue(begun + 2_001);
+    await halfClosed;
+    await stopped;
     await other.close();
   });
 

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { startApp, type TestApp } from '../support/app';
 import { scrape, valueOf } from '../support/metrics';
+import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 import { type RawAnswer, RawConnection } from './support/raw';
 import { expectCommonHeaders, expectErrorBody } from './support/raw-rows';
@@ -211,5 +212,19 @@ describe('a refusal while the client still sends', () => {
     for (const raw of raws) expect(await raw.answer()).toMatchObject({ status: 413 });
     await until(async () => (await connectionCount()) === 0);
     for (const raw of raws) raw.destroy();
+  });
+
+  it('a client that sends a byte now and then after its last response is disconnected after 5 s', async () => {
+    holdTimers({ timeouts: true });
+    const raw = await RawConnection.open(app.url);
+    raw.write(head('Content-Type: application/json\r\nContent-Length: 999999\r\n'));
+    expect(await raw.answer()).toMatchObject({ status: 413 });
+    pass({ seconds: 5 });
+    await until(async () => {
+      raw.write('x');
+      return (await connectionCount()) === 0;
+    });
+    jest.useRealTimers();
+    raw.destroy();
   });
 });
