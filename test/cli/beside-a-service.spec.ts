@@ -7,11 +7,12 @@ describe('the command line beside a running service', () => {
   let service: TestApp;
   beforeAll(async () => {
     service = await startApp();
-    // The commands have the time of the system.
-    service.clock.advance({ seconds: Math.round((Date.now() - service.clock.now()) / 1_000) });
+    catchUp();
   });
   afterAll(() => service.close());
 
+  /** Sets the clock of the service to that of the system, which the commands have. */
+  const catchUp = () => service.clock.advance({ seconds: (Date.now() - service.clock.now()) / 1_000 });
   const cli = (...args: string[]) => runCli(args, { DATABASE_URL: service.database.url });
 
   it('keys create makes a key that works at once beside the running service, and prints exactly the promised JSON', async () => {
@@ -157,6 +158,7 @@ describe('the command line beside a running service', () => {
 
     const text = await cli('keys', 'rotate', created.id, '--grace', '0');
     const [newest] = /ask_test_\w{36}/.exec(text.out)!;
+    catchUp();
     service.clock.advance({ seconds: 5 });
     expect([await codeOf(created.key), await codeOf(key)]).toEqual(['revoked_api_key', 'revoked_api_key']);
     expect(await codeOf(newest)).toBeUndefined();
