@@ -3,19 +3,19 @@ import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
 import { send } from '../support/http';
 import { dataFolder, run, running } from '../support/service';
+import { startHere } from '../support/start';
 
 describe('the command line without a running service', () => {
   it('sets an empty directory up, and makes a live key that a later start knows', async () => {
     const folder = dataFolder();
     const environment = { DATA_DIR: folder.path, DEPLOYMENT: 'production' };
-    const created = run('cli/main', ['keys', 'create', '--account', 'acme', '--json'], environment);
-    expect(await created.ended).toBe(0);
-    const { key } = JSON.parse(created.standardOutput()) as { key: string };
+    const { status, json } = await runCli(['keys', 'create', '--account', 'acme', '--json'], environment);
+    expect(status).toBe(0);
+    const { key } = json();
     expect(key).toMatch(/^ask_live_/);
-    const service = await running(run('main', [], environment));
+    const service = await startHere(environment);
     expect((await send(service.url, 'GET', '/v1/pets', { key })).status).toBe(200);
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
+    await service.stop();
     folder.remove();
   });
 
@@ -37,13 +37,13 @@ describe('the command line without a running service', () => {
   });
 });
 
-describe('several commands at once without a running service', () => {
+describe('two commands at the same time without a running service', () => {
   const folder = dataFolder();
   afterAll(folder.remove);
 
-  it('all succeed, and so does a service that starts meanwhile', async () => {
+  it('both succeed, and so does a service that starts meanwhile', async () => {
     const environment = { DATA_DIR: folder.path };
-    const commands = Array.from({ length: 4 }, () =>
+    const commands = Array.from({ length: 2 }, () =>
       run('cli/main', ['keys', 'create', '--account', 'race', '--json'], environment),
     );
     const service = await running(run('main', [], environment));

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/database/embedded';
-import { send, sendRaw } from '../support/http';
+import { send } from '../support/http';
 import { dataFolder, run, running, type RunningService } from '../support/service';
 import { refusalOf, startHere } from '../support/start';
 import { until } from '../support/until';
@@ -94,23 +94,6 @@ describe('a stop', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };
   afterAll(folder.remove);
-
-  it('does not wait for connections that never ask, nor for requests that never arrive', async () => {
-    const service = await running(run('main', [], environment));
-    const ask = 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
-    const sockets = [
-      '',
-      'GET /v1/pets HTTP/1.1\r\nHo',
-      `${ask}Content-Length: 50\r\nAuthorization: Bearer ${service.key}\r\n\r\n{`,
-    ];
-    const received = sockets.map((bytes) => sendRaw(service.url, bytes).catch(() => 'reset'));
-    await send(service.url, 'GET', '/livez');
-    service.child.kill('SIGTERM');
-    // Each of them would last for as long as its timeout, and the idle one for ever.
-    expect(await service.ended).toBe(0);
-    // No response, as nothing was asked; or 408, as not all of it arrived.
-    for (const text of await Promise.all(received)) expect(text).toMatch(/^$|^reset$|^HTTP\/1\.1 408 /);
-  });
 
   it('comes by itself, with one sentence and status 1, when the embedded PostgreSQL dies', async () => {
     const service = await running(run('main', [], environment));
