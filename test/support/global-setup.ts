@@ -1,5 +1,5 @@
 import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded';
 import { APP_ROLE } from '../../src/database/embedded/roles';
@@ -38,6 +38,8 @@ async function startServer(): Promise<string> {
     dataDirIsExplicit: true,
     binDir: undefined,
     durable: false,
+    // A worker for each core, each with several applications and their pools.
+    maxConnections: 40 * (1 + availableParallelism()),
   });
   globalThis.embeddedTestServer = { server, directory };
   process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;

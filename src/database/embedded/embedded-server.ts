@@ -8,6 +8,9 @@ import type { ServerProcess } from './server-process';
 import { chooseServerUser, isShared, type ServerUser } from './server-user';
 import { connectionUrl, prepareSocketDirectory, removeSocketDirectory } from './socket-directory';
 
+/** Each takes memory of the server; those that one process may hold are fewer, see `open-database.ts`. */
+const MAX_CONNECTIONS = 60;
+
 export interface EmbeddedOptions {
   /** DATA_DIR as set by the user. */
   readonly dataDir: string;
@@ -22,6 +25,8 @@ export interface EmbeddedOptions {
   readonly allowSharedUser?: boolean;
   /** false only in tests: fsync off. Default true. */
   readonly durable?: boolean;
+  /** For tests, whose workers share one server. Default 60. */
+  readonly maxConnections?: number;
   /** A command is waited for by others, and its server joined by none. Default service. */
   readonly purpose?: Purpose;
 }
@@ -66,11 +71,18 @@ async function startLocked(
   release: () => void,
 ): Promise<EmbeddedServer> {
   refuseOtherMajor(directory);
-  const durable = options.durable ?? true;
+  const { durable = true, maxConnections = MAX_CONNECTIONS } = options;
   const binaries = await findBinaries({ binDir: options.binDir, directory, user });
   await ensureCluster(directory, binaries, user, durable);
   const socketDirectory = prepareSocketDirectory(directory, user);
-  const server = await startServer({ directory, socketDirectory, binaries, user, durable });
+  const server = await startServer({
+    directory,
+    socketDirectory,
+    binaries,
+    user,
+    durable,
+    maxConnections,
+  });
   let stopped: Promise<void> | undefined;
   return {
     directory,

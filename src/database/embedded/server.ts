@@ -22,6 +22,7 @@ export interface ServerPlan {
   readonly binaries: Binaries;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
+  readonly maxConnections: number;
 }
 
 /** Starts the server on its initialised files, past what an earlier run left behind. */
@@ -66,14 +67,17 @@ export async function stopServer(server: ServerProcess): Promise<void> {
   throw new EmbeddedServerError(`PostgreSQL (process ${server.pid}) does not stop: end that process.`);
 }
 
-function serverArguments({ socketDirectory, durable }: ServerPlan, cluster: string): string[] {
+function serverArguments(
+  { socketDirectory, durable, maxConnections }: ServerPlan,
+  cluster: string,
+): string[] {
   const settings = {
     listen_addresses: '',
     // A list in PostgreSQL's own syntax: without the quotes, a comma in the path would make it two folders.
     unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     port: String(PORT),
-    max_connections: '60',
+    max_connections: String(maxConnections),
     timezone: 'UTC',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
