@@ -1,13 +1,14 @@
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { IdempotencyService } from './idempotency.service';
 
 const INTERVAL_MS = 60_000;
 
 /** Deletes stored answers in the background when their 24 h are over. Several instances may do so at once. */
 @Injectable()
-export class IdempotencyPurge implements OnModuleInit, OnApplicationShutdown {
+export class IdempotencyPurge implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(IdempotencyPurge.name);
   private timer: NodeJS.Timeout | undefined;
+  private readonly stop = new AbortController();
   private running: Promise<void> | undefined;
 
   constructor(private readonly idempotency: IdempotencyService) {}
@@ -16,14 +17,15 @@ export class IdempotencyPurge implements OnModuleInit, OnApplicationShutdown {
     this.timer = setInterval(() => this.run(), INTERVAL_MS).unref();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** Of two global modules, that of the database ends first. It waits for the batch under way, and ends the pool. */
+  onModuleDestroy(): void {
     clearInterval(this.timer);
-    await this.running;
+    this.stop.abort();
   }
 
   private run(): void {
     this.running ??= this.idempotency
-      .purge()
+      .purge(this.stop.signal)
       .catch((error: unknown) => {
         this.logger.warn(`Old idempotency keys cannot be deleted for now: ${String(error)}`);
       })

@@ -60,10 +60,14 @@ export class IdempotencyService {
     });
   }
 
-  /** Deletes what is older than 24 h, in small batches: each is a short transaction of its own. */
-  async purge(): Promise<void> {
+  /**
+   * Deletes what is older than 24 h, in small batches: each is a short transaction of its own.
+   *
+   * @param stop ends it after the batch under way
+   */
+  async purge(stop: Pick<AbortSignal, 'aborted'> = { aborted: false }): Promise<void> {
     const until = new Date(this.clock.now() - KEPT_MS);
-    while ((await this.keys.purge(until, BATCH_SIZE)) === BATCH_SIZE);
+    while ((await this.keys.purge(until, BATCH_SIZE)) === BATCH_SIZE && !stop.aborted);
   }
 }
 
