@@ -1,5 +1,6 @@
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
+import { LabModule } from '../modules/support/lab.module';
 import { aNewPet } from '../support/factories';
 import { sendRaw } from '../support/http';
 import { expectReplay, keyedPost } from './support/keyed';
@@ -7,7 +8,7 @@ import { expectReplay, keyedPost } from './support/keyed';
 describe('an Idempotency-Key', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp();
+    app = await startApp({}, { modules: [LabModule] });
   });
   afterAll(() => app.close());
 
@@ -54,6 +55,14 @@ describe('an Idempotency-Key', () => {
     );
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(await countOf('twice')).toBe(0);
+  });
+
+  it("on a module's route belongs to the parameters of its path, and repeats the handler's status", async () => {
+    const note = (name: string) => keyedPost(app, `/v1/lab/notes/${name}`, 'note', '');
+    const first = await note('one');
+    expect(first).toMatchObject({ status: 202, text: '{"name":"one"}' });
+    expectReplay(await note('one'), first);
+    expect(await note('two')).toMatchObject({ status: 202, text: '{"name":"two"}' });
   });
 
   it('says nothing to GET and PATCH', async () => {

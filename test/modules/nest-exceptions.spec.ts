@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyInstance } from 'fastify';
 import { startApp, type TestApp } from '../support/app';
 import type { Answer } from '../support/http';
+import { until } from '../support/until';
 import { EXCEPTIONS, LabModule } from './support/lab.module';
 
 /** The code of each status that the lab throws. */
@@ -46,6 +47,7 @@ function messageOf(exception: HttpException): string {
 const FASTIFY_ERRORS: Readonly<Record<string, Error>> = {
   url: new errorCodes.FST_ERR_BAD_URL('/%'),
   type: new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE('text/plain'),
+  payload: new errorCodes.FST_ERR_REP_INVALID_PAYLOAD_TYPE('number'),
   plugin: Object.assign(new Error('The file is too large.'), {
     name: 'FastifyError',
     code: 'FST_REQ_FILE_TOO_LARGE',
@@ -125,10 +127,23 @@ describe("Nest's own exceptions, thrown by a module", () => {
   it.each([
     ['url', 400, 'malformed_request', 'The request is not valid HTTP.'],
     ['type', 415, 'unsupported_media_type', 'Content-Type must be application/json.'],
+    ['payload', 500, 'internal_error', expect.stringMatching(/^Something failed inside/)],
     ['plugin', 413, 'payload_too_large', 'The file is too large.'],
   ])('only what Fastify itself rejects is malformed HTTP: %s', async (name, status, code, message) => {
     const answer = await app.get(`/fastify/${name}`);
     expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
+  });
+
+  it('what is thrown after the response is logged and changes nothing', async () => {
+    const headers = { 'x-request-id': 'responded' };
+    const answer = await app.get('/v1/lab/responded', { headers });
+    expect({ status: answer.status, body: answer.json }).toEqual({ status: 200, body: { isDone: true } });
+    const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === 'responded');
+    await until(() => lines().some(({ msg }) => msg === 'request'));
+    expect(lines().map(({ msg, status }) => ({ msg, status }))).toEqual([
+      { msg: 'request failed', status: undefined },
+      { msg: 'request', status: 200 },
+    ]);
   });
 
   it('an address that is none is route_not_found, whoever answers it', async () => {

@@ -14,12 +14,16 @@ import {
   Param,
   ParseIntPipe,
   type PipeTransform,
+  Post,
   Query,
+  Res,
   UnauthorizedException,
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { RequireScope } from '../../../src/auth';
+import { Idempotent, IdempotentWork } from '../../../src/idempotency';
 
 type Exception = new (message?: string) => HttpException;
 
@@ -85,6 +89,8 @@ class ThrowingInterceptor implements nest.NestInterceptor {
 /** Throws as the module of a team would that was written by Nest's documentation. */
 @Controller({ path: 'lab', version: '1' })
 class LabController {
+  constructor(private readonly idempotent: IdempotentWork) {}
+
   @Get('exceptions/:name')
   @RequireScope('pets:read')
   exception(@Param('name') name: string) {
@@ -116,6 +122,23 @@ class LabController {
   @UseInterceptors(ThrowingInterceptor)
   interceptor() {
     return 'open';
+  }
+
+  @Get('responded')
+  @RequireScope('pets:read')
+  responded(@Res() reply: FastifyReply) {
+    void reply.send({ isDone: true });
+    throw new Error('Thrown after the response.');
+  }
+
+  @Post('notes/:name')
+  @RequireScope('pets:write')
+  @Idempotent()
+  note(@Param('name') name: string, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.idempotent.run(reply, async () => {
+      reply.code(202);
+      return { name };
+    });
   }
 
   @Get('number/:value')
