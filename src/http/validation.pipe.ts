@@ -17,7 +17,7 @@ const NO_DTO: Shape = { fields: [], problemsOfNothing: [] };
 
 /**
  * Makes the DTO that a handler asks for from a body or a query, of its declared fields only, or refuses with 400.
- * A query is text, and some of its fields are read from it; a body has its types already, and they are never coerced.
+ * A query is text, and its fields with `@FromText` are read from it; nothing else is coerced.
  */
 @Injectable()
 export class ValidationPipe implements PipeTransform {
@@ -29,7 +29,7 @@ export class ValidationPipe implements PipeTransform {
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
     const known = pick(value, fields);
     const dto: object = new metatype();
-    Object.assign(dto, type === 'query' ? read(known, dto) : known);
+    Object.assign(dto, read(known, dto));
     const problems = Object.keys(known).length === 0 ? problemsOfNothing : problemsOf(dto);
     if (problems.length > 0) throw validationFailed(problems);
     return dto;
