@@ -36,7 +36,7 @@ export function enableCors(app: NestFastifyApplication, origins: readonly string
       const isAllowed = origin !== undefined && origins.includes(origin);
       decide(null, {
         origin: isAllowed ? origin : false,
-        preflight: isAllowed && isPreflight(raw),
+        preflight: isPreflight(raw),
         methods: [...SERVED_METHODS],
         exposedHeaders: EXPOSED_HEADERS,
         maxAge: PREFLIGHT_MAX_AGE_SECONDS,

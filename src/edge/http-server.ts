@@ -42,8 +42,6 @@ export function createHttpServer(
       if (connections.begin(request, response)) handler(request, response);
     },
   );
-  // Node would drop headers beyond 2,000 unseen, a second Authorization among them; framing.ts counts them.
-  server.maxHeadersCount = 0;
   // A client that has ended its side after the request still gets the answer; not in Node's documentation.
   Object.assign(server, { httpAllowHalfOpen: true });
   connections.follow(server);

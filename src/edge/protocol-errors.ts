@@ -18,9 +18,6 @@ const ERRORS: Readonly<Record<string, () => ApiError>> = {
   [TOO_SLOW]: requestTimeout,
 };
 
-/** More bytes after a request that asked to close the connection: nobody waits for an answer to them. */
-const AFTER_THE_LAST = 'HPE_CLOSED_CONNECTION';
-
 /** What the rest of the house does about a refusal that no route sees. */
 export interface RefusalHooks {
   /** The limit's headers for an answer that is charged to nobody, by the client's address. */
@@ -54,7 +51,7 @@ export class ProtocolErrors {
     const refusal = (ERRORS[error.code ?? ''] ?? malformedRequest)();
     const arriving = this.connections.arriving(socket);
     if (arriving) breakBody(arriving, refusal);
-    this.close(socket, arriving || error.code === AFTER_THE_LAST ? undefined : refusal, error.code);
+    this.close(socket, arriving ? undefined : refusal, error.code);
   }
 
   /**
