@@ -70,6 +70,17 @@ describe('an order', () => {
     expect((await app.get(`${PATH}/${id}`)).json.status).toBe('cancelled');
   });
 
+  it.each(['available', 'sold'])(
+    '409 pet_not_available, and the order stays, if its animal has become %s otherwise',
+    async (status) => {
+      const { id, petId } = await orderThatIs('approved');
+      await app.database.query('UPDATE pets SET status = $2 WHERE id = $1', [petId, status]);
+      expectError(await update(id, 'delivered'), 409, 'pet_not_available');
+      expect((await app.get(`${PATH}/${id}`)).json.status).toBe('approved');
+      expect(await statusOfPet(petId)).toBe(status);
+    },
+  );
+
   it('of many clients that move one order at once exactly one does', async () => {
     const { id, petId } = await orderThatIs('approved');
     const wanted = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? 'delivered' : 'cancelled'));
@@ -133,7 +144,8 @@ describe('an order', () => {
 
 describe('an order of another account', () => {
   it('is nowhere: not seen, fetched, moved, counted or told apart from one that does not exist', async () => {
-    const app = await startApp();
+    // A rejection needs no second connection.
+    const app = await startApp({ databasePoolSize: 1 });
     const { key: stranger } = await app.createKey();
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const { id } = (await app.post(PATH, { petId })).json;
