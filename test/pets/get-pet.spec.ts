@@ -25,6 +25,18 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
     expect(answer.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
   });
 
+  it('200 returns animals whose ids are not positive', async () => {
+    const ids = ['-9223372036854775808', '-7', '0'];
+    for (const id of ids) {
+      await app.database.query(
+        `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE VALUES ($1, 'low', 1, 'sold')`,
+        [id],
+      );
+      expect((await app.get(`/v1/pets/${id}`)).text).toContain(`"id":${id},`);
+    }
+    await app.database.query('DELETE FROM pets WHERE id < 1');
+  });
+
   it.each([
     '2',
     '0',
