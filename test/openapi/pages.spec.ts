@@ -142,8 +142,9 @@ describe('Swagger UI', () => {
       expect((await getIf({ 'if-none-match': '"other"' })).status).toBe(200);
     });
 
-    it('are 412 precondition_failed if If-Match names another ETag', async () => {
-      expectError(await getIf({ 'if-match': '"other"' }), 412, 'precondition_failed');
+    it('are 412 precondition_failed if If-Match names another ETag, or theirs as weak', async () => {
+      for (const condition of ['"other"', `W/${etag}`])
+        expectError(await getIf({ 'if-match': condition }), 412, 'precondition_failed');
       for (const condition of [etag, '*']) expect((await getIf({ 'if-match': condition })).status).toBe(200);
     });
 
