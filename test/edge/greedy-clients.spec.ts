@@ -20,9 +20,18 @@ const STREAMED_BYTES = CHUNK.length * CHUNKS;
 
 /** The streams that responses of `/stream` were made from. */
 const streams: Readable[] = [];
+/** How many chunks were taken of each. */
+const taken: number[] = [];
 
 /** More than the buffers of the kernel hold, as one write. */
 const LARGE = Buffer.alloc(32_000_000);
+
+function* chunksOf(stream: number): Generator<Buffer> {
+  for (let count = 1; count <= CHUNKS; count += 1) {
+    taken[stream] = count;
+    yield CHUNK;
+  }
+}
 
 /** A route that streams more than a socket's buffers hold, as one of a team's module might. */
 function addStream(nest: NestFastifyApplication): void {
@@ -30,7 +39,7 @@ function addStream(nest: NestFastifyApplication): void {
   fastify
     .get('/large', { config: { public: true } }, (_request, reply) => reply.send(LARGE))
     .get('/stream', { config: { public: true } }, (_request, reply) => {
-      const stream = Readable.from(Array<Buffer>(CHUNKS).fill(CHUNK));
+      const stream = Readable.from(chunksOf(streams.length));
       streams.push(stream);
       return reply.header('content-length', STREAMED_BYTES).type('application/octet-stream').send(stream);
     });
@@ -60,7 +69,8 @@ const openFiles = () => readdirSync('/proc/self/fd').length;
 describe('a client that asks for more than it reads', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ requestTimeoutMs: 500, corsOrigins: [ORIGIN] }, { beforeListen: addStream });
+    const settings = { requestTimeoutMs: 500, keepAliveTimeoutMs: 500, corsOrigins: [ORIGIN] };
+    app = await startApp(settings, { beforeListen: addStream });
   });
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
@@ -125,6 +135,23 @@ describe('a client that asks for more than it reads', () => {
     socket.destroy();
   });
 
+  it('makes the service hold little of the second stream while it reads the first, a CONNECT behind both', async () => {
+    const first = streams.length;
+    const socket = await askWithoutReading('/stream', 2, CONNECT);
+    await until(() => streams.length === first + 2);
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > STREAMED_BYTES / 2) socket.pause();
+    });
+    socket.resume();
+    await until(() => socket.isPaused());
+    expect(taken[first]).toBeGreaterThan(CHUNKS / 2);
+    expect(taken[first + 1]).toBeLessThan(CHUNKS / 4);
+    socket.destroy();
+    await until(async () => (await connections()) === 0);
+  });
+
   it('gets all of a large response while it reads steadily, however long that takes', async () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -182,7 +209,8 @@ describe('a client that asks for more than it reads', () => {
         stop = prepareGracefulStop(nest);
       },
     });
-    const begun = performance.now();
+    // Whole, so that sums are exact.
+    const begun = Math.ceil(performance.now());
     const now = jest.spyOn(performance, 'now').mockReturnValue(begun);
     const idle = await open(other.url, '');
     const head = await open(other.url, 'GET /v1/pets HTTP/1.1\r\nHo');
@@ -204,6 +232,7 @@ describe('a client that asks for more than it reads', () => {
   it.each([
     ['two Hosts', 'Host: x\r\nHost: x\r\n', 400],
     ['no Host', '', 400],
+    ['an Upgrade', 'Host: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n', 401],
     ['an unknown Transfer-Encoding', 'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n', 400],
     ['an unknown expectation', 'Host: x\r\nExpect: y\r\n', 417],
     ['too many headers', `Host: x\r\n${'A: b\r\n'.repeat(250)}`, 431],

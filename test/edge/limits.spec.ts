@@ -3,6 +3,7 @@ import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { scrape } from '../support/metrics';
+import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 import { RawConnection } from './support/raw';
 
@@ -34,9 +35,12 @@ describe('limits of time and number', () => {
     await app.database.query('COMMIT');
     for (const answer of answers) {
       expectError(answer, 503, 'service_unavailable');
-      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expect(answer.headers['retry-after']).toBe('1');
       expect(answer.headers['x-ratelimit-limit']).toBe('1000');
     }
+    expect(app.log.filter((line) => line.includes('"level":40'))).toEqual(
+      answers.map(() => expect.stringContaining('request refused: a part is away')),
+    );
     expect((await holding).status).toBe(201);
     expect((await app.get('/v1/pets')).status).toBe(200);
     await app.close();
@@ -45,9 +49,14 @@ describe('limits of time and number', () => {
   describe('MAX_CONNECTIONS', () => {
     let app: TestApp;
     beforeAll(async () => {
+      holdTimers();
       app = await startApp({ maxConnections: 3, metricsPort: 0, databasePoolSize: 1 });
     });
-    afterAll(() => app.close());
+    afterEach(() => jest.restoreAllMocks());
+    afterAll(async () => {
+      await app.close();
+      jest.useRealTimers();
+    });
 
     const isEnded = (raw: RawConnection) =>
       raw.end().then(({ state, rest }) => state !== 'open' && rest === '');
@@ -117,12 +126,72 @@ describe('limits of time and number', () => {
       await other.close();
     });
 
+    it('replaces the connection that has completed no response for longest, whichever became busy first', async () => {
+      const held: (() => void)[] = [];
+      const other = await startApp(
+        { maxConnections: 2, requestTimeoutMs: 200 },
+        {
+          beforeListen: (nest) => {
+            const hold = () => new Promise((resolve) => held.push(() => resolve('{}')));
+            nest
+              .getHttpAdapter()
+              .getInstance()
+              .get('/held', { config: { public: true } }, hold);
+          },
+        },
+      );
+      const ask = async (times: number) => {
+        const before = held.length;
+        const raw = await RawConnection.open(other.url);
+        raw.write(LIVEZ.replace('/livez', '/held').repeat(times));
+        await until(() => held.length === before + times);
+        return raw;
+      };
+      const active = await ask(2);
+      const stuck = await ask(1);
+      jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 201);
+      held[0]!();
+      const first = await active.answer();
+      const next = await RawConnection.open(other.url);
+      next.write(LIVEZ);
+      const answer = await next.answer();
+      for (const finish of held) finish();
+      expect([first, answer, await active.answer()]).toEqual(
+        Array(3).fill(expect.objectContaining({ status: 200 })),
+      );
+      expect(await isEnded(stuck)).toBe(true);
+      for (const raw of [active, stuck, next]) raw.destroy();
+      await other.close();
+    });
+
+    it('logs a further line when the limit is reached again after it was not', async () => {
+      const lines = () => app.log.filter((line) => line.includes('MAX_CONNECTIONS is reached')).length;
+      const { connections } = app.nest.getHttpAdapter().getInstance();
+      const before = lines();
+      await until(() => connections.size === 0);
+      pass({ seconds: 1 });
+      const raws = [];
+      for (let at = 0; at < 4; at += 1) raws.push(await connected(app));
+      expect(lines()).toBe(before + 1);
+      for (const raw of raws) raw.destroy();
+    });
+
     it('shows in the metrics how many are open, were closed and were refused', async () => {
       const { text } = await scrape(app);
       expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);
       expect(text).toMatch(/^animal_store_http_connections_shed_total\{outcome="closed"\} [2-9]$/m);
       expect(text).toContain('animal_store_http_connections_shed_total{outcome="refused"} 1\n');
     });
+  });
+
+  it('HEADERS_TIMEOUT_MS: 408 request_timeout for half a head, however long the whole request may take', async () => {
+    const app = await startApp({ headersTimeoutMs: 100, requestTimeoutMs: 600_000 });
+    const raw = await RawConnection.open(app.url);
+    raw.write('GET /livez HTTP/1.1\r\n');
+    const answer = await raw.answer();
+    raw.destroy();
+    expect(answer).toMatchObject({ status: 408 });
+    await app.close();
   });
 
   it('KEEP_ALIVE_TIMEOUT_MS: a connection without a request is closed, without a word', async () => {

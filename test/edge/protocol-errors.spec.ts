@@ -12,6 +12,10 @@ import { expectCommonHeaders, expectErrorBody } from './support/raw-rows';
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 const TWENTY_MB = 20_000_000;
 
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 describe('what the HTTP parser refuses', () => {
   let app: TestApp;
   let finishStream: () => void;
@@ -98,6 +102,8 @@ describe('what the HTTP parser refuses', () => {
     const isRefused = once(app.nest.getHttpServer(), 'clientError');
     raw.write('broken\r\n\r\n');
     await isRefused;
+    // While the refusal waits for its turn, Node reports the same request as too slow.
+    await once(app.nest.getHttpServer(), 'clientError');
     expect(text).toMatch(/first$/);
     finishStream();
     expect(await raw.answer()).toMatchObject({ status: 200, text: 'first-last' });
@@ -116,6 +122,16 @@ describe('what the HTTP parser refuses', () => {
       expect(answer.headers['ratelimit-policy']).toContain('"day"');
       raw.destroy();
     }
+  });
+
+  it('a client that was too slow is disconnected if it sends another byte', async () => {
+    holdTimers({ timeouts: true });
+    const raw = await sent('GET / HTTP/1.1\r\n');
+    expect(await raw.answer()).toMatchObject({ status: 408 });
+    await until(() => {
+      raw.write('x');
+      return raw.socket.destroyed;
+    });
   });
 
   it('a client that ends its side after the request gets its answers', async () => {
@@ -211,6 +227,8 @@ describe('a refusal while the client still sends', () => {
     more();
     for (const raw of raws) expect(await raw.answer()).toMatchObject({ status: 413 });
     await until(async () => (await connectionCount()) === 0);
+    // 64 MiB, and what the buffers of both sides hold.
+    expect(endless.socket.bytesWritten - endless.socket.writableLength).toBeLessThan(100_000_000);
     for (const raw of raws) raw.destroy();
   });
 
@@ -224,7 +242,6 @@ describe('a refusal while the client still sends', () => {
       raw.write('x');
       return (await connectionCount()) === 0;
     });
-    jest.useRealTimers();
     raw.destroy();
   });
 });
