@@ -9,7 +9,6 @@ import {
  * (PostgreSQL documentation, appendix A): the same request may succeed later.
  */
 const UNAVAILABLE_STATES = [
-  '08', // connection exception
   '26000', // a prepared statement that is not there: a pooler without them, see DATABASE_PREPARED_STATEMENTS
   '42P05', // and one that is there already
   '25006', // read-only transaction: a standby, or a server being switched over
@@ -23,7 +22,7 @@ const UNAVAILABLE_STATES = [
 /** Severities with which the server ends, or refuses, the whole session, whatever the code. */
 const SESSION_ENDED = new Set(['FATAL', 'PANIC']);
 
-/** SQLSTATE codes and classes of the same, for a server that writes its severities in another language. */
+/** SQLSTATE codes and classes of the same, if the server writes its severities in another language. */
 const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
 
 const SQLSTATE = /^[0-9A-Z]{5}$/;
@@ -75,7 +74,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || SESSION_LOST.some((type) => error instanceof type)) return true;
   const { code, severity, syscall, message } = factsOf(error);
   if (syscall === 'connect' || UNAVAILABLE_SYSTEM_ERRORS.has(code)) return true;
-  if (SESSION_ENDED.has(severity)) return true;
+  if (isSessionEnded(code, severity)) return true;
   if (SQLSTATE.test(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
 }
@@ -85,8 +84,12 @@ export function isAnswerLost(error: unknown): error is QueryFailedError {
   // What TypeORM does not wrap did not come to the statement.
   if (!(error instanceof QueryFailedError)) return false;
   const { code, severity, message } = factsOf(error);
-  if (SQLSTATE.test(code)) return SESSION_ENDED.has(severity) || SESSION_ENDED_STATE.test(code);
+  if (SQLSTATE.test(code)) return isSessionEnded(code, severity);
   return !UNSENT_MESSAGES.includes(message);
+}
+
+function isSessionEnded(code: string, severity: string): boolean {
+  return SESSION_ENDED.has(severity) || SESSION_ENDED_STATE.test(code);
 }
 
 interface Facts {

@@ -11,7 +11,7 @@ import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
-import { expectUnavailable } from './support/expect-unavailable';
+import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
 import { type OwnServer, query, useOwnServer } from './support/own-server';
 import { poolOf } from './support/pool';
 
@@ -57,6 +57,23 @@ describe('a database that answers but cannot do everything', () => {
     await app.database.query('COMMIT');
     for (const answer of await Promise.all(guesses)) expectError(answer, 401, 'invalid_api_key');
   });
+
+  it.each(['08006', '25P03', '25P04', '57P01'])(
+    'a session that the server ends with %s is 503, of unknown outcome unless it must commit, in any language of the server',
+    async (state) => {
+      const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+      // Its severity is ERROR, in the place of a word of another language.
+      await app.database.query(`
+        CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${state}'; END $$;
+        CREATE TRIGGER end_session BEFORE INSERT ON pets EXECUTE FUNCTION end_session();
+        CREATE TRIGGER end_session BEFORE INSERT ON store_orders EXECUTE FUNCTION end_session()`);
+      const answers = [await app.post('/v1/pets', aNewPet()), await app.post('/v1/store/orders', { petId })];
+      await app.database.query('DROP FUNCTION end_session CASCADE');
+      for (const answer of answers) expectUnavailable(answer);
+      expect(answers.map(isOutcomeUnknown)).toEqual([true, false]);
+    },
+  );
 
   it('read-only: writes are 503 and /readyz too, reads are answered; writes again as soon as it can be written, on the same connections or others', async () => {
     const name = new URL(app.database.url).pathname.slice(1);
