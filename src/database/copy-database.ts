@@ -5,7 +5,7 @@ import { CopySource, type TableShape } from './copy-source';
 import { refuseUnfitTarget } from './copy-target';
 import { CopyError, TargetError } from './copy.error';
 import type { DatabaseConfig } from './data-source';
-import { bringUpToDate, inMigrationTransaction, SchemaError, WITHOUT_TIMEOUTS } from './migrate';
+import { bringUpToDate, inMigrationTransaction, WITHOUT_TIMEOUTS } from './migrate';
 
 export interface CopiedTable {
   readonly table: string;
@@ -37,7 +37,7 @@ export async function copyDatabase(
       return await copyAll(source, target, onTable);
     });
   } catch (error) {
-    if (error instanceof CopyError || error instanceof SchemaError) throw error;
+    if (error instanceof CopyError) throw error;
     throw source.isLost ? sourceLost() : new TargetError(error);
   } finally {
     await source.close();
