@@ -88,8 +88,7 @@ const RECENT_BANS: Statement = {
   name: 'api_keys_recent_bans',
   text: `
     SELECT id AS "keyId", banned_at AS "bannedAt", banned_until AS "bannedUntil" FROM api_keys
-    WHERE (banned_until > $1 OR banned_at > $1::timestamptz - interval '24 hours')
-      AND banned_at > coalesce(unbanned_at, '-infinity')`,
+    WHERE banned_until > $1 OR banned_at > $1::timestamptz - interval '24 hours'`,
 };
 
 /** Never before the ban itself, whose clock may be ahead of ours. */
@@ -154,7 +153,7 @@ export class ApiKeysRepository {
     ]);
   }
 
-  /** Bans that are running, or began within 24 h of a time (milliseconds), and were not lifted by hand. */
+  /** Bans that are running, or began within 24 h of a time (milliseconds); those lifted by hand included. */
   async recentBans(now: number): Promise<Ban[]> {
     type Row = { readonly keyId: string; readonly bannedAt: Date; readonly bannedUntil: Date };
     const rows = await this.sql.rows<Row>(RECENT_BANS, [new Date(now)]);

@@ -89,7 +89,7 @@ export class ApiKeysService {
     return this.keys.recordBans(bans);
   }
 
-  /** Bans that are running, or began within 24 h of a time (milliseconds), and were not lifted by hand. */
+  /** Bans that are running, or began within 24 h of a time (milliseconds); those lifted by hand included. */
   recentBans(now: number): Promise<Ban[]> {
     return this.keys.recentBans(now);
   }
