@@ -1,5 +1,7 @@
 import { crc32 } from 'node:zlib';
+import { ApiKeysService } from '../../src/auth';
 import { ApiKeysRepository } from '../../src/auth/api-keys.repository';
+import { LastUsed } from '../../src/auth/last-used';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { sendRaw } from '../support/http';
@@ -149,6 +151,56 @@ describe('bearer authentication', () => {
     app.clock.advance({ seconds: 5 });
     await Promise.all(Array.from({ length: 50 }, () => app.get('/v1/pets', { key })));
     expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  describe('the last use of a key', () => {
+    let lastUsed: LastUsed;
+    let id: string;
+    let key: string;
+    beforeAll(async () => {
+      lastUsed = app.nest.get(LastUsed, { strict: false });
+      // Ends its timer: here the specs write.
+      await lastUsed.onApplicationShutdown();
+      // To the full minute, wherever other specs have moved the clock.
+      app.clock.advance({ seconds: 60 - ((app.clock.now() / 1_000) % 60) });
+    });
+    beforeEach(async () => {
+      ({ id, key } = await app.createKey({ expiresAt: new Date(app.clock.now() + DAY_SECONDS * 1_000) }));
+    });
+
+    /** In milliseconds; undefined if the key was never used. */
+    async function written(): Promise<number | undefined> {
+      await lastUsed.write();
+      const keys = await app.nest.get(ApiKeysService, { strict: false }).list();
+      return keys.find((each) => each.id === id)?.lastUsedAt?.getTime();
+    }
+    async function useAfter(seconds: number): Promise<number | undefined> {
+      app.clock.advance({ seconds });
+      expect((await app.get('/v1/pets', { key })).status).toBe(200);
+      return written();
+    }
+
+    it('is written once a minute, and again if the database failed', async () => {
+      const record = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'recordUse');
+      const minute = app.clock.now();
+      expect([await useAfter(0), await useAfter(59)]).toEqual([minute, minute]);
+      expect(record).toHaveBeenCalledTimes(1);
+      record.mockRejectedValueOnce(new Error('the database is unreachable'));
+      expect(await useAfter(1)).toBe(minute);
+      expect(await written()).toBe(minute + 60_000);
+    });
+
+    it('never goes back', async () => {
+      const minute = app.clock.now();
+      expect([await useAfter(0), await useAfter(-60)]).toEqual([minute, minute]);
+      app.clock.advance({ seconds: 60 });
+    });
+
+    it('is no rejected request', async () => {
+      app.clock.advance({ seconds: DAY_SECONDS });
+      expectError(await app.get('/v1/pets', { key }), 401, 'expired_api_key');
+      expect(await written()).toBeUndefined();
+    });
   });
 
   it('the database holds no secret, only its SHA-256', async () => {

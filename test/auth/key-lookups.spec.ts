@@ -4,9 +4,12 @@ import { serviceUnavailable } from '../../src/errors/http.errors';
 import { KeyLookups, MAX_HASHES, MAX_WAITING } from '../../src/auth/key-lookups';
 import { TestClock } from '../support/clock';
 
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 describe('lookups of secrets', () => {
   /** The hashes of each query that was sent, and how it ends. */
   let sent: { hashes: readonly string[]; end: (keys?: Map<string, KnownKey>) => void; fail: () => void }[];
+  let clock: TestClock;
   let lookups: KeyLookups;
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
@@ -16,7 +19,8 @@ describe('lookups of secrets', () => {
         const end = (keys = new Map<string, KnownKey>()) => resolve(keys);
         sent.push({ hashes, end, fail: () => reject(new Error('the database is unreachable')) });
       });
-    lookups = new KeyLookups({ findBySecretHashes }, new TestClock());
+    clock = new TestClock();
+    lookups = new KeyLookups({ findBySecretHashes }, clock);
   });
   afterEach(() => jest.useRealTimers());
 
@@ -24,7 +28,6 @@ describe('lookups of secrets', () => {
     Array.from({ length: count }, (_, at) =>
       lookups.find(`${from + at}`).catch((error: Error) => error.message),
     );
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
   const endAll = async () => {
     for (let at = 0; at < sent.length; at += 1) {
       sent[at]!.end();
@@ -53,6 +56,14 @@ describe('lookups of secrets', () => {
       { key: undefined },
       { key },
     ]);
+  });
+
+  it('are as old as their question, however late the answer comes', async () => {
+    const askedAt = clock.now();
+    const [answer] = find(1);
+    clock.advance({ seconds: 3 });
+    sent[0]!.end();
+    expect(await answer).toMatchObject({ askedAt });
   });
 
   it('do not wait for long behind a query that hangs, nor end another turn when it ends', async () => {
@@ -98,20 +109,26 @@ describe('lookups of secrets', () => {
 });
 
 describe('the cache of keys', () => {
-  it('refreshes a known key beside lookups of made-up keys that hang', async () => {
+  it('refreshes a known key beside lookups of made-up keys that hang, sent before or not', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
     const key = { id: 'a key' } as KnownKey;
+    let isHanging = false;
     const findBySecretHashes = (hashes: readonly string[]) => {
       if (hashes.includes('known')) return Promise.resolve(new Map([['known', key]]));
-      return new Promise(() => undefined);
+      return isHanging ? new Promise(() => undefined) : Promise.resolve(new Map());
     };
     const clock = new TestClock();
     const repository = Object.assign(Object.create(ApiKeysRepository.prototype), { findBySecretHashes });
     const cache = new KeyCache(repository, clock);
     expect(await cache.lookup('known')).toMatchObject({ key });
-    void cache.lookup('made up');
+    expect(await cache.lookup('made up')).toMatchObject({ key: undefined });
     clock.advance({ seconds: 5 });
-    expect(await cache.lookup('known')).toMatchObject({ key });
+    isHanging = true;
+    for (const hash of ['made up', 'never seen']) void cache.lookup(hash);
+    const refreshed = jest.fn();
+    void Promise.resolve(cache.lookup('known')).then(refreshed);
+    await settled();
+    expect(refreshed).toHaveBeenCalledWith(expect.objectContaining({ key }));
     jest.useRealTimers();
   });
 });
