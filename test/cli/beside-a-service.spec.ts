@@ -93,7 +93,7 @@ describe('the command line beside a running service', () => {
     expect(status).toBe(403);
   });
 
-  it('keys create adds a key to an account that exists, and refuses another plan with status 1', async () => {
+  it('keys create adds a key to an account that exists, and refuses another plan or other numbers with status 1', async () => {
     expect((await cli('keys', 'create', '--account', 'pro', '--plan', 'pro')).status).toBe(0);
     expect((await cli('keys', 'create', '--account', 'pro', '--json')).json().plan).toBe('pro');
     expect((await cli('keys', 'create', '--account', 'pro', '--plan', 'pro')).status).toBe(0);
@@ -101,6 +101,13 @@ describe('the command line beside a running service', () => {
     expect(refused).toMatchObject({ status: 1, out: '' });
     expect(refused.all.trim().split('\n')).toHaveLength(1);
     expect((await cli('keys', 'list', '--account', 'pro', '--json')).json()).toHaveLength(3);
+    const numbered = (perMinute: string, perDay: string) => {
+      const plan = ['--plan', 'enterprise', '--per-minute', perMinute, '--per-day', perDay];
+      return cli('keys', 'create', '--account', 'numbered', ...plan);
+    };
+    const statuses: unknown[] = [];
+    for (const perDay of ['50', '50', '51']) statuses.push((await numbered('5', perDay)).status);
+    expect([...statuses, (await numbered('6', '50')).status]).toEqual([0, 0, 1, 1]);
   });
 
   it('keys revoke ends a key; twice is the same; an unknown id is status 1', async () => {
@@ -113,7 +120,10 @@ describe('the command line beside a running service', () => {
     expect((await cli('keys', 'revoke', id)).status).toBe(0);
     expect(await revokedAt()).toBe(first);
     expect((await cli('keys', 'revoke', '00000000-0000-4000-8000-000000000000')).status).toBe(1);
-    expect((await cli('keys', 'revoke', "1' or true")).status).toBe(1);
+    expect(await cli('keys', 'revoke', "1' or true")).toMatchObject({
+      status: 1,
+      all: "There is no key with the id 1' or true.\n",
+    });
   });
 
   it('keys set-scopes replaces the scopes of a key; an unknown key is status 1', async () => {
@@ -191,6 +201,14 @@ describe('the command line beside a running service', () => {
     expect((await cli('accounts', 'set-plan', 'grows', '--plan', 'business')).status).toBe(0);
     expect(await limits()).toMatchObject({ plan: 'business', perMinute: 1_000, perDay: 100_000 });
     expect((await cli('accounts', 'set-plan', 'nobody', '--plan', 'pro')).status).toBe(1);
+  });
+
+  it('accounts list lists accounts by name', async () => {
+    for (const account of ['zebra', 'ants']) await service.createKey({ account });
+    const accounts: { account: string }[] = (await cli('accounts', 'list', '--json')).json();
+    const names = accounts.map(({ account }) => account);
+    expect(names).toEqual(names.toSorted());
+    expect(names).toEqual(expect.arrayContaining(['ants', 'zebra']));
   });
 
   it('keys unban is status 0 for a key, and 1 for an unknown one', async () => {
