@@ -59,6 +59,7 @@ describeOverStores('requests without a valid key', (start) => {
     // What is no address counts as that of the socket.
     expect(await remaining('unknown')).toBe(BUDGET - 1);
     expect(await remaining('x'.repeat(5_000))).toBe(BUDGET - 2);
+    expect(shown(await app.get('/v1/pets', { key: undefined }))[1]).toBe(BUDGET - 3);
   });
 
   it('an expired and a revoked key count as none', async () => {

@@ -34,5 +34,23 @@ describe('the memory store', () => {
     store.sweep();
     expect(store.sizes()).toEqual({ owners: 0, keys: 0 });
   });
+
+  it('keeps a used day until midnight, and of a key its strikes for 5 minutes and its last ban for 24 h', () => {
+    const { clock, store } = create({ RATE_LIMIT_BAN_AFTER: '2', RATE_LIMIT_BAN_SECONDS: '300' });
+    const take = (afterSeconds: number) => {
+      clock.advance({ seconds: afterSeconds });
+      store.sweep();
+      const key = { id: 'key', unbannedAt: 0 };
+      return store.take({ owner: 'account:1', limits: { perMinute: 1, perDay: 3 }, key });
+    };
+    const verdicts = (...waits: number[]) => waits.map((wait) => take(wait).verdict);
+    // The first strike, then two admitted requests, each in a minute of its own.
+    expect(verdicts(0, 0, 2, 58, 60)).toEqual(['admitted', 'limited', 'limited', 'admitted', 'admitted']);
+    // The day is used up. The second strike is 179 s after the first.
+    expect(verdicts(59, 2)).toEqual(['limited', 'banned']);
+    expect(verdicts(300, 2)).toEqual(['limited', 'limited']);
+    const { now, bannedUntil } = take(1);
+    expect(bannedUntil! - now).toBe(6 * 300_000);
+  });
 });
 fleetContract('the memory store', create);

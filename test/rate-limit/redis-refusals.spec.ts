@@ -1,4 +1,6 @@
 import { RateLimitStore } from '../../src/rate-limit';
+import { createRedisClient } from '../../src/rate-limit/redis.client';
+import { RedisLink } from '../../src/rate-limit/redis.link';
 import { startApp, type TestApp } from '../support/app';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { until } from '../support/until';
@@ -73,6 +75,28 @@ describeWithRedis('a Redis that refuses', () => {
     await app.get('/v1/pets?limit=1');
     expect(linesOf(app)).toEqual([expect.stringContaining('is away'), expect.stringContaining('is back')]);
     expect(String(await redis.command('INFO', 'keyspace'))).toContain('db3');
+  });
+});
+
+describe('a connection to Redis', () => {
+  it('is joined by a probe that was sent after its last error, and by no earlier one', async () => {
+    const client = createRedisClient(['redis://127.0.0.1']);
+    const link = new RedisLink(client, PATIENT.redisTimeoutMs, '');
+    let respond = (_answer: string): void => undefined;
+    const probe = jest.spyOn(client, 'evalsha');
+    probe.mockImplementation(() => new Promise((resolve) => (respond = resolve)));
+    const connect = () => client.emit('ready');
+    const settled = () => new Promise((resolve) => setImmediate(resolve));
+    connect();
+    client.emit('error', new Error('WRONGPASS'));
+    respond('{}');
+    await settled();
+    expect(link.isShared).toBe(false);
+    connect();
+    respond('{}');
+    await settled();
+    expect(link.isShared).toBe(true);
+    link.close();
   });
 });
 

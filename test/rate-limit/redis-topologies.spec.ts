@@ -69,13 +69,14 @@ describeWithRedis('more than one Redis', () => {
     for (const app of apps.toReversed()) await app.close();
   }
 
-  it('sentinels are asked for the master, on which the database is the one of the URL', async () => {
+  it('sentinels are asked for the master, on which user, password and database are those of the URL', async () => {
     const master = await start();
+    await master.command('ACL', 'SETUSER', 'till/1', 'on', '>p@ss:1', '~*', '+@all');
     const port = await freePort();
     const file = join(folder, 'sentinel.conf');
     writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsentinel monitor store 127.0.0.1 ${master.port} 1\n`);
     const sentinel = await spawnRedis([file, '--sentinel']);
-    await expectSharing([`redis://127.0.0.1:${port}/7?sentinel=store`]);
+    await expectSharing([`redis://till%2F1:p%40ss%3A1@127.0.0.1:${port}/7?sentinel=store`]);
     expect(String(await master.command('INFO', 'keyspace')).match(/db\d+/g)).toEqual(['db7']);
     // Besides each charge one probe of each instance.
     expect(await master.calls('evalsha')).toBe(ACCOUNTS * OFFERED + 2);

@@ -119,6 +119,16 @@ export function storeContract(name: string, create: CreateStore, numRuns = 300):
       expect((await store.take(own)).verdict).toBe('admitted');
     });
 
+    it('a request exactly at midnight is counted in the day that begins', async () => {
+      const { clock, store } = await create();
+      const own = charge('account:1', 5, 1);
+      await store.take(own);
+      clock.advance({ seconds: 12 * 3_600 });
+      const { verdict, windows } = await store.take(own);
+      expect(verdict).toBe('admitted');
+      expect(windows.day).toEqual({ limit: 1, remaining: 0, resetAt: clock.now() + 86_400_000 });
+    });
+
     it('a smaller limit applies at once, what was used stays used, and Remaining is never negative', async () => {
       const { store } = await create();
       for (let at = 0; at < 5; at += 1) await store.take(charge('account:1', 9, 100));
