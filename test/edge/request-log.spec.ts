@@ -155,6 +155,16 @@ describe('the log of requests beyond a limit', () => {
     expect(rejections(...addresses).slice(4)).toMatchObject([{ msg: 'request', ip: '192.0.2.1' }]);
   });
 
+  it('has a line for the first 429 of each key of an account', async () => {
+    const choice = { plan: 'enterprise', perMinute: 1, perDay: 9 } as const;
+    const keys = [
+      await app.createKey({ account: 'two tills', choice }),
+      await app.createKey({ account: 'two tills', choice: undefined }),
+    ];
+    for (const { key } of [...keys, ...keys]) await app.get('/v1/pets', { key });
+    expect(rejections('two tills').map(({ key }) => key)).toEqual([keys[1]!.id, keys[0]!.id]);
+  });
+
   it('has the same for a key whose day is used up, each minute anew, for its ban, and at a stop', async () => {
     const { id, key } = await app.createKey({
       account: 'greedy',
