@@ -59,16 +59,21 @@ describe('a copy that is refused or fails', () => {
     expect(await refusalOf(copy(app.database, target))).toBe('copied');
   });
 
-  it('refuses a server below 15, and names --to as the place to correct', async () => {
+  it('refuses a server below 15, and names --to as the place to correct; takes 15', async () => {
     const proxy = await startCuttingProxy(target.url);
     const [row] = await target.query<{ server_version_num: string }>('SHOW server_version_num');
-    proxy.replaced = [row!.server_version_num, '140012'];
-    const refusal = await refusalOf(copy(app.database, { url: proxy.through(target.url) }));
+    const copyAsOf = (version: string) => {
+      proxy.replaced = [row!.server_version_num, version];
+      return refusalOf(copy(app.database, { url: proxy.through(target.url) }));
+    };
+    const refusal = await copyAsOf('140012');
+    const left = await relationsOf(target);
+    const accepted = await copyAsOf('150000');
     await proxy.close();
     expect(refusal).toBe(
       'The server in --to is PostgreSQL 14, and Animal Store needs 15 or later: upgrade it, or name another.',
     );
-    expect(await relationsOf(target)).toEqual([]);
+    expect([left, accepted]).toEqual([[], 'copied']);
   });
 
   it('refuses another encoding than UTF-8', async () => {

@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { createApp } from '../../src/app';
 import { readConfig } from '../../src/config/config';
 import type { CopiedTable } from '../../src/database/copy-database';
@@ -7,6 +8,7 @@ import { startApp, type TestApp } from '../support/app';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { fillPets, moveSequence } from '../support/factories';
 import { send } from '../support/http';
+import { until } from '../support/until';
 import { contentOf, copy } from './support/copying';
 
 /** What COPY's text format has to escape, and what is longer than it looks. */
@@ -45,6 +47,8 @@ describe('copying a database', () => {
 
   it('carries every row of every table, and the exact position of every sequence', async () => {
     await fillTables();
+    // The number of the next order, which none has yet.
+    await moveSequence(app, 'store_orders', LARGE_ID);
     const told: CopiedTable[] = [];
     let copied: CopiedTable[] = [];
     await app.restart(async () => {
@@ -75,6 +79,19 @@ describe('copying a database', () => {
     );
   });
 
+  it('is of one moment: rows that are written meanwhile are not in it', async () => {
+    const before = await contentOf(app.database);
+    const writer = new Client({ connectionString: app.database.url });
+    await writer.connect();
+    await writer.query('BEGIN; LOCK TABLE pets');
+    const copying = copy(app.database, target);
+    await until(async () => (await app.database.query(WAITING_COPIES)).length === 1);
+    await writer.query(`INSERT INTO pets (name, category_id, status) VALUES ('late', 1, 'sold'); COMMIT`);
+    await writer.end();
+    await copying;
+    expect((await contentOf(target))['pets']).toEqual(before['pets']);
+  });
+
   it('is not stopped by the time limits that roles and databases have', async () => {
     await fillPets(app, 100_000);
     for (const database of [app.database, target]) {
@@ -90,6 +107,10 @@ describe('copying a database', () => {
     expect(copied.find(({ table }) => table === 'pets')?.rows).toBeGreaterThanOrEqual(100_000);
   });
 });
+
+const WAITING_COPIES = `
+  SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND query LIKE 'COPY%' AND wait_event_type = 'Lock'`;
 
 describe('the tables of a database that is copied', () => {
   it('come in the order of their references whatever their names, without generated columns', async () => {

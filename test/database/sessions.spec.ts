@@ -1,8 +1,9 @@
 import { BoundedClient } from '../../src/database/bounded-client';
 import { Sql } from '../../src/database/sql';
 import { toApiError } from '../../src/errors/to-api-error';
+import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
-import { createImpatientDatabase } from '../support/database';
+import { createImpatientDatabase, isPooled } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { until } from '../support/until';
@@ -28,6 +29,23 @@ describe('a session of the database', () => {
       })
       .catch(toApiError);
     expect(failure).toMatchObject({ status: 503, code: 'service_unavailable' });
+  });
+
+  it('has prepared statements, unless DATABASE_PREPARED_STATEMENTS is false', async () => {
+    const settings = { databasePoolSize: 1, databasePreparedStatements: false };
+    const other = await startApp(settings, { beside: app });
+    for (const each of [app, other]) expect((await each.get('/v1/pets')).status).toBe(200);
+    const hasPrepared = async (each: TestApp) =>
+      (await poolOf(each).query("SELECT FROM pg_prepared_statements WHERE name <> ''")).rowCount !== 0;
+    expect([await hasPrepared(app), await hasPrepared(other)]).toEqual([!isPooled(), false]);
+    await other.close();
+  });
+
+  it('that lost its prepared statements costs one request a 503 at most, and serves no further request', async () => {
+    await app.get('/v1/pets');
+    await poolOf(app).query('DEALLOCATE ALL');
+    expect([200, 503]).toContain((await app.get('/v1/pets')).status);
+    expect((await app.get('/v1/pets')).status).toBe(200);
   });
 
   it('that ends while nobody listens to it does not end the process', () => {

@@ -38,9 +38,9 @@ describe('a connection that did not answer in time', () => {
       await expect(client.query(text)).rejects.toThrow('Query read timeout');
       // A transaction is rolled back by its end, and does not wait for an answer again.
       await expect(client.query('ROLLBACK')).rejects.toThrow('not queryable');
+      client.release();
       await until(async () => (await running()).length === 0);
       await database.query('COMMIT');
-      client.release();
       expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     },
   );
