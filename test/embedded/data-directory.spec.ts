@@ -63,6 +63,15 @@ describe('DATA_DIR', () => {
     expect(statSync(empty).mode & 0o777).toBe(0o700);
   });
 
+  it('is made private when it holds other files beside ours', () => {
+    const mixed = join(folder, 'mixed');
+    mkdirSync(mixed);
+    chmodSync(mixed, 0o755);
+    for (const name of ['postgres.log', 'notes.txt']) writeFileSync(join(mixed, name), '');
+    prepareData({ directory: mixed, moved: false }, chooseServerUser());
+    expect(statSync(mixed).mode & 0o777).toBe(0o700);
+  });
+
   asOrdinaryUser('is refused when it cannot be written', async () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o555 });

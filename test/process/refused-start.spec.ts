@@ -91,7 +91,9 @@ describe('a start that cannot succeed says in one sentence', () => {
   });
 
   it('that the pool is larger than the embedded server allows', async () => {
-    expect(await refusalOf({ DATABASE_POOL_SIZE: '51' })).toContain('DATABASE_POOL_SIZE must be at most 50');
+    const refusal = (size: string) => refusalOf({ DATABASE_POOL_SIZE: size, DATA_DIR: __filename });
+    expect(await refusal('51')).toContain('DATABASE_POOL_SIZE must be at most 50');
+    expect(await refusal('50')).toContain(__filename);
   });
 
   it('that a file stands where the directory should be', async () => {
