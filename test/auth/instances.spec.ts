@@ -34,8 +34,11 @@ describe('two instances on one database', () => {
     await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
     const starts = [app, second].map(({ nest }) => firstKey(nest, readConfig({})));
     // Each of them waits with what it has seen so far.
-    await until(async () => (await app.database.query(WAITING)).length === starts.length);
-    await app.database.query('COMMIT');
+    try {
+      await until(async () => (await app.database.query(WAITING)).length === starts.length);
+    } finally {
+      await app.database.query('COMMIT');
+    }
     const keys = (await Promise.all(starts)).filter((key) => key !== undefined);
     expect(keys).toHaveLength(1);
     expect(await app.database.query('SELECT label FROM api_keys')).toEqual([{ label: 'first start' }]);
