@@ -1,3 +1,5 @@
+const { availableParallelism } = require('node:os');
+
 // Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against the built service), `demo`, and
 // `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
 const shared = {
@@ -30,6 +32,8 @@ const withServer = {
 };
 
 module.exports = {
+  // Specs wait for databases, timers and other programs; alone on a core a worker leaves a third of it idle.
+  maxWorkers: 2 * availableParallelism(),
   // A guard against hanging, not a promise of speed: the machine may be busy.
   testTimeout: 60_000,
   coverageProvider: 'babel',

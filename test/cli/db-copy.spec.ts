@@ -27,7 +27,7 @@ describe('db copy', () => {
   }
 
   it('is refused beside the running service and with DATABASE_URL; then carries all to a server where a service goes on', async () => {
-    const service = await running(run('main', [], environment));
+    const service = await startHere(environment);
     const { key = '' } = service;
     const rex = await send(service.url, 'POST', '/v1/pets', { key, body: { name: 'Rex', categoryId: 3 } });
     const refused = await copy(target.url);
@@ -36,8 +36,7 @@ describe('db copy', () => {
       out: '',
       all: expect.stringMatching(/^The service is running/),
     });
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
+    await service.stop();
 
     const elsewhere = await copy(target.url, { DATABASE_URL: target.url });
     expect(elsewhere).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/pg_dump/) });

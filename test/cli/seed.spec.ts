@@ -1,7 +1,8 @@
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
-import { dataFolder, run, running } from '../support/service';
+import { dataFolder } from '../support/service';
+import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 interface Row {
@@ -93,11 +94,10 @@ describe('seed with the embedded server', () => {
   it('starts it where no service runs, and joins that of a running service, which shows the animals at once', async () => {
     const environment = { DATA_DIR: folder.path };
     expect(await runCli(['seed', '--pets', '10'], environment)).toMatchObject({ status: 0 });
-    const service = await running(run('main', [], environment));
+    const service = await startHere(environment);
     expect(await runCli(['seed', '--pets', '20'], environment)).toMatchObject({ status: 0 });
     const { json } = await send(service.url, 'GET', '/v1/pets?limit=100', { key: service.key });
     expect(json).toHaveLength(30);
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
+    await service.stop();
   });
 });

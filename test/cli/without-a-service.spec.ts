@@ -50,7 +50,7 @@ describe('two commands at the same time without a running service', () => {
     const statuses = [];
     for (const command of commands) statuses.push([await command.ended, command.output().includes('"key"')]);
     expect(statuses).toEqual(commands.map(() => [0, true]));
-    service.child.kill('SIGTERM');
+    service.child.kill('SIGINT');
     expect(await service.ended).toBe(0);
   });
 });

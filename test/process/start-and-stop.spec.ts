@@ -101,10 +101,9 @@ describe('a stop', () => {
     process.kill(Number(pid), 'SIGKILL');
     expect(await service.ended).toBe(1);
     expect(service.output()).toContain('The embedded PostgreSQL has ended by itself: read ');
-    const again = await running(run('main', [], environment));
+    const again = await startHere(environment);
     expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
-    again.child.kill('SIGINT');
-    expect(await again.ended).toBe(0);
+    await again.stop();
   });
 });
 

@@ -1,18 +1,20 @@
 import { Agent } from 'node:http';
 import { createDatabase } from '../support/database';
 import { send } from '../support/http';
-import { run, running } from '../support/service';
+import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 const IN_FLIGHT = 200;
 const POOL_SIZE = 10;
 
-describe('SIGTERM', () => {
-  it(`with ${IN_FLIGHT} requests in flight answers all of them with Connection: close, refuses new ones, and a second signal changes nothing`, async () => {
+describe('a stop', () => {
+  it(`with ${IN_FLIGHT} requests in flight answers all of them with Connection: close, and refuses new ones`, async () => {
     const database = await createDatabase();
-    const service = await running(
-      run('main', [], { DATABASE_URL: database.url, DATABASE_POOL_WAIT_MS: '30000', LOG_LEVEL: 'silent' }),
-    );
+    const service = await startHere({
+      DATABASE_URL: database.url,
+      DATABASE_POOL_WAIT_MS: '30000',
+      LOG_LEVEL: 'silent',
+    });
     const { url, key } = service;
     // Nothing that writes animals can be answered until this lock is given back.
     await database.query('BEGIN');
@@ -22,8 +24,7 @@ describe('SIGTERM', () => {
       send(url, 'POST', '/v1/pets', { key, agent, body: { name: `in flight ${at}`, categoryId: 1 } });
     const inFlight = Array.from({ length: IN_FLIGHT }, (_, at) => ask(at));
     await until(async () => (await database.query(WAITING)).length === POOL_SIZE);
-    service.child.kill('SIGTERM');
-    service.child.kill('SIGTERM');
+    const stopped = service.stop();
     const refused = () =>
       send(url, 'GET', '/livez', { agent: new Agent() }).then(
         () => false,
@@ -34,8 +35,7 @@ describe('SIGTERM', () => {
     const answers = await Promise.all(inFlight);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     expect(answers.map(({ headers }) => headers.connection)).toEqual(answers.map(() => 'close'));
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
+    await stopped;
     const [stored] = await database.query('SELECT count(*)::integer AS count FROM pets');
     expect(stored).toEqual({ count: IN_FLIGHT });
     await database.drop();

@@ -42,7 +42,6 @@ export class SwaggerUi {
     await block.locator('button.execute').click();
     const live = block.locator('.live-responses-table tbody .response');
     await live.waitFor();
-    await live.scrollIntoViewIfNeeded();
     return {
       status: (await live.locator('.response-col_status').innerText()).trim(),
       headers: await live.locator('pre.microlight:has(.headerline)').innerText(),
