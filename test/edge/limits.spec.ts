@@ -38,8 +38,9 @@ describe('limits of time and number', () => {
       expect(answer.headers['retry-after']).toBe('1');
       expect(answer.headers['x-ratelimit-limit']).toBe('1000');
     }
-    expect(app.log.filter((line) => line.includes('"level":40'))).toEqual(
-      answers.map(() => expect.stringContaining('request refused: a part is away')),
+    const warnings = app.log.filter((line) => line.includes('"level":40'));
+    expect(warnings.filter((line) => line.includes('request refused: a part is away'))).toHaveLength(
+      answers.length,
     );
     expect((await holding).status).toBe(201);
     expect((await app.get('/v1/pets')).status).toBe(200);

@@ -15,7 +15,9 @@ describe('a stop', () => {
       DATABASE_POOL_WAIT_MS: '30000',
       LOG_LEVEL: 'silent',
     });
-    const { url, key } = service;
+    const { url, key, app } = service;
+    let arrived = 0;
+    app.getHttpServer().on('request', () => (arrived += 1));
     // Nothing that writes animals can be answered until this lock is given back.
     await database.query('BEGIN');
     await database.query('LOCK TABLE pets IN SHARE MODE');
@@ -23,6 +25,7 @@ describe('a stop', () => {
     const ask = (at: number) =>
       send(url, 'POST', '/v1/pets', { key, agent, body: { name: `in flight ${at}`, categoryId: 1 } });
     const inFlight = Array.from({ length: IN_FLIGHT }, (_, at) => ask(at));
+    await until(() => arrived === IN_FLIGHT);
     await until(async () => (await database.query(WAITING)).length === POOL_SIZE);
     const stopped = service.stop();
     const refused = () =>
