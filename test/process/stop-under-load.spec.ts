@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { poolOf } from '../failure/support/pool';
 import { createDatabase } from '../support/database';
 import { send } from '../support/http';
 import { startHere } from '../support/start';
@@ -18,15 +19,14 @@ describe('a stop', () => {
     const { url, key, app } = service;
     let arrived = 0;
     app.getHttpServer().on('request', () => (arrived += 1));
-    // Nothing that writes animals can be answered until this lock is given back.
-    await database.query('BEGIN');
-    await database.query('LOCK TABLE pets IN SHARE MODE');
+    // Nothing gets a response until these connections are given back.
+    const pool = poolOf({ nest: app });
+    const held = await Promise.all(Array.from({ length: POOL_SIZE }, () => pool.connect()));
     const agent = new Agent({ keepAlive: true });
     const ask = (at: number) =>
       send(url, 'POST', '/v1/pets', { key, agent, body: { name: `in flight ${at}`, categoryId: 1 } });
     const inFlight = Array.from({ length: IN_FLIGHT }, (_, at) => ask(at));
     await until(() => arrived === IN_FLIGHT);
-    await until(async () => (await database.query(WAITING)).length === POOL_SIZE);
     const stopped = service.stop();
     const refused = () =>
       send(url, 'GET', '/livez', { agent: new Agent() }).then(
@@ -34,7 +34,7 @@ describe('a stop', () => {
         () => true,
       );
     await until(refused);
-    await database.query('COMMIT');
+    for (const client of held) client.release();
     const answers = await Promise.all(inFlight);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     expect(answers.map(({ headers }) => headers.connection)).toEqual(answers.map(() => 'close'));
@@ -44,8 +44,3 @@ describe('a stop', () => {
     await database.drop();
   });
 });
-
-/** Not pg_stat_activity: within a transaction it stays as it was first read. */
-const WAITING = `
-  SELECT pid FROM pg_locks WHERE NOT granted
-  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
