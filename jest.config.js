@@ -1,7 +1,7 @@
 const { availableParallelism } = require('node:os');
 
-// Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against the built service), `demo`, and
-// `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
+// Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against
+// the built service), `demo`, and `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
 const shared = {
   rootDir: __dirname,
   testEnvironment: '<rootDir>/test/support/jest/environment.cjs',

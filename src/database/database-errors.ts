@@ -102,7 +102,6 @@ interface Facts {
 /** What Node.js and the server say of a failure; empty what they do not. */
 function factsOf(error: unknown): Facts {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  // Not `instanceof Error`: in jest's sandbox that is another class than the one of a socket's errors.
   const facts: Partial<Record<keyof Facts, unknown>> =
     typeof cause === 'object' && cause !== null ? cause : {};
   const { code = '', severity = '', syscall = '', message = '' } = facts;

@@ -17,7 +17,7 @@ export class IdempotencyPurge implements OnModuleInit, OnModuleDestroy {
     this.timer = setInterval(() => this.run(), INTERVAL_MS).unref();
   }
 
-  /** Of two global modules, that of the database ends first. It waits for the batch under way, and ends the pool. */
+  /** Runs before the database module waits for the batch under way and closes the pool. */
   onModuleDestroy(): void {
     clearInterval(this.timer);
     this.stop.abort();

@@ -72,7 +72,7 @@ describe("PostgreSQL's programs", () => {
   });
 
   it('are ended when they exceed their time limit, with all that they started', async () => {
-    // Whatever is left of it would keep the output open, and the outcome from coming, for longer than any spec lasts.
+    // A process that survives keeps the output open, and the spec times out.
     const bin = fakeBin('hanging', 'sleep 600 & wait');
     const outcome = await run({ file: join(bin, 'postgres'), args: [], user: undefined, limitSeconds: 0.2 });
     expect(outcome).toEqual({ ok: false, output: '\nended after 0.2 seconds' });

@@ -5,7 +5,6 @@ export class EmbeddedServerError extends Error {
 
 /** The name of a failed system call's errno (`EACCES`), or undefined for any other error. */
 export function errnoOf(error: unknown): string | undefined {
-  // Not `instanceof Error`: jest's sandbox has an Error of its own, and fs throws the outer one.
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
