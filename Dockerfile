@@ -18,7 +18,7 @@ FROM node:24-bookworm-slim
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-COPY package.json ./
+COPY package.json openapi.json ./
 # DATA_DIR is never filled: where a start without DATABASE_URL can look, it is told that it needs one.
 ENV NODE_ENV=production \
     DEPLOYMENT=production \

@@ -1,4 +1,4 @@
-// Starts the built service on its embedded PostgreSQL and an empty folder, asks whether it is ready, and stops it.
+// Starts the built service on its embedded PostgreSQL and an empty folder, checks /readyz, and stops it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const LONGEST_MS = 120_000;
+const MAX_MS = 120_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-'));
 const { PATH, HOME } = process.env;
@@ -15,16 +15,16 @@ const service = spawn(process.execPath, ['dist/main.js'], {
   stdio: ['ignore', 'pipe', 'pipe'],
 });
 const closed = once(service, 'close');
-const deadline = setTimeout(() => service.kill('SIGKILL'), LONGEST_MS);
+const deadline = setTimeout(() => service.kill('SIGKILL'), MAX_MS);
 let errors = '';
 service.stderr.setEncoding('utf8').on('data', (text) => (errors += text));
 try {
   const url = await bannerUrl();
   const { status } = await fetch(`${url}/readyz`);
   service.kill('SIGTERM');
-  assert.deepEqual(await closed, [0, null], `the service did not stop by itself:\n${errors}`);
+  assert.deepEqual(await closed, [0, null], `the service did not stop after SIGTERM:\n${errors}`);
   assert.equal(status, 200, 'GET /readyz');
-  // Warnings of Node.js, for example of deprecation.
+  // Standard error would show warnings of Node.js, for example of a deprecation.
   assert.equal(errors, '', 'standard error');
   console.log(`started, was ready and stopped on Node.js ${process.version}`);
 } finally {

@@ -6,14 +6,14 @@ import { SERVERS, type Server, type ServerName, startServer } from './servers';
 import { createKey, createWorld, seedPets, UNLIMITED, type World } from './world';
 import { type Observation, runLoad, writeRequests } from './load-generator';
 
-/** One run of one load against one server. */
+/** The figures of one run of one load against one server. */
 export interface Measurement extends Observation {
-  /** Seconds of processor time for 1,000 requests. */
+  /** Seconds of processor time per 1,000 requests. */
   readonly serverCpu: number;
   readonly postgresCpu: number;
 }
 
-/** The runs of a load by server, round by round. */
+/** The measurements of a load: for each round, one per server. */
 export interface LoadResult {
   readonly load: LoadName;
   readonly rounds: readonly Partial<Readonly<Record<ServerName, Measurement>>>[];
@@ -26,12 +26,12 @@ export interface Comparison {
   readonly seeded: string;
 }
 
-/** Until what runs often is compiled. */
+/** Long enough to compile the code that runs often. */
 const WARM_UP_SECONDS = 2;
 
 type Say = (line: string) => void;
 
-/** The servers in turn, in short rounds: a machine's speed drifts, so only runs side by side can be compared. */
+/** Measures the servers alternately in short rounds: the speed of a machine drifts, so only close runs are comparable. */
 export async function compare(options: Options, say: Say): Promise<Comparison> {
   const world = await createWorld();
   const running = new Map<ServerName, Server>();
@@ -70,7 +70,7 @@ async function openStore(url: string, pets: number): Promise<Store> {
   };
 }
 
-/** The one request that the exhausted account has. */
+/** Sends the only request that the exhausted account may send. */
 async function useUp(running: ReadonlyMap<ServerName, Server>, { exhaustedKey }: Store): Promise<void> {
   for (const { url } of running.values()) {
     const answer = await fetch(`${url}/v1/pets`, { headers: { authorization: `Bearer ${exhaustedKey}` } });
@@ -98,9 +98,9 @@ async function measureLoad(
   const run = async (server: ServerName, seconds: number): Promise<Measurement> => {
     const { pid, url } = running.get(server)!;
     const [serverBefore, postgresBefore] = [cpuSeconds(pid), cpuSeconds(world.postmaster)];
-    const isRefused = load.status >= 400;
+    const expectErrors = load.status >= 400;
     const { connections } = options;
-    const seen = await runLoad({ url, file: files.get(server)!, connections, seconds, isRefused });
+    const seen = await runLoad({ url, file: files.get(server)!, connections, seconds, expectErrors });
     const thousands = seen.requests / 1_000;
     return {
       ...seen,
@@ -113,7 +113,7 @@ async function measureLoad(
   const rounds: Partial<Record<ServerName, Measurement>>[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
     const measured: Partial<Record<ServerName, Measurement>> = {};
-    // Each goes first as often as the others.
+    // Each server is first equally often.
     const turn = round % names.length;
     for (const server of [...names.slice(turn), ...names.slice(0, turn)]) {
       measured[server] = await run(server, options.seconds);
@@ -126,7 +126,7 @@ async function measureLoad(
   return { load: name, rounds };
 }
 
-/** A load whose answers are wrong would be measured all the same. */
+/** Throws if the first request of a load has another status than the load expects. */
 async function requireStatus(
   load: Load,
   url: string,

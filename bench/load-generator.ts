@@ -3,7 +3,7 @@ import { runAutocannon } from './autocannon';
 import type { BenchRequest } from './requests';
 import { hasWrk, runWrk } from './wrk';
 
-/** What a load generator saw of one run. */
+/** The figures of one run of a load generator. */
 export interface Observation {
   readonly requests: number;
   readonly perSecond: number;
@@ -13,39 +13,40 @@ export interface Observation {
 
 export interface Run {
   readonly url: string;
-  /** Made by `writeRequests`. */
+  /** A file of `writeRequests`. */
   readonly file: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Whether the answers are to be errors: all of them, or none. */
-  readonly isRefused: boolean;
+  /** True if every response must be an error; false if none may be. */
+  readonly expectErrors: boolean;
 }
 
-/** How many answers came, and how many of them were not as they should be. */
+/** The figures of a run, with its failures. */
 export interface Outcome extends Observation {
-  readonly refused: number;
-  /** Those of which no answer came. */
+  /** The number of responses with a status of 400 or above. */
+  readonly errors: number;
+  /** The number of requests without a response. */
   readonly broken: number;
 }
 
-/** `wrk` where it is installed; else autocannon, which itself takes a processor. */
+/** `wrk` if it is installed, else autocannon, which needs a processor for itself. */
 export const generator = hasWrk() ? 'wrk' : 'autocannon';
 
 /**
- * Sends the requests in turn, over and over.
+ * Sends the requests of a file in turn, repeatedly.
  *
- * @throws Error where an answer was not of the kind that was expected, or none came
+ * @throws Error if a response was unexpected or missing
  */
 export async function runLoad(run: Run): Promise<Observation> {
   const outcome = await (generator === 'wrk' ? runWrk(run) : runAutocannon(run, readRequests(run.file)));
-  const { requests, refused, broken } = outcome;
-  if (requests === 0 || broken > 0 || refused !== (run.isRefused ? requests : 0)) {
-    throw new Error(`${generator} got answers that were not expected: ${JSON.stringify(outcome)}`);
+  const { requests, errors, broken } = outcome;
+  if (requests === 0 || broken > 0 || errors !== (run.expectErrors ? requests : 0)) {
+    throw new Error(`${generator} got unexpected responses: ${JSON.stringify(outcome)}`);
   }
   return outcome;
 }
 
-/** Writes requests as `replay.lua` reads them: one a line. */
+/** Writes one request per line, as `replay.lua` reads them. */
 export function writeRequests(file: string, requests: readonly BenchRequest[]): void {
   const lines = requests.map(({ method, path, key = '-', body }) =>
     [method, path, key, ...(body ? [JSON.stringify(body)] : [])].join(' '),

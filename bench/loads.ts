@@ -1,18 +1,18 @@
 import type { BenchRequest, ListAddress } from './requests';
 
-/** What a load needs to know of the store that it asks. */
+/** The facts of the store that a load needs. */
 export interface Store {
   readonly pets: number;
-  /** Of an account that is never refused. */
+  /** The key of an account that never reaches its limits. */
   readonly key: string;
-  /** Of an account that has used up its day. */
+  /** The key of an account that has used its daily quota. */
   readonly exhaustedKey: string;
 }
 
-/** A kind of work, the same for every service. */
+/** A kind of requests, the same for every server. */
 export interface Load {
   readonly title: string;
-  /** What each answer must be. */
+  /** The status of every response. */
   readonly status: number;
   requests(store: Store, list: ListAddress): BenchRequest[];
 }
@@ -20,7 +20,7 @@ export interface Load {
 const DIFFERENT_REQUESTS = 2_000;
 const STATUSES = [undefined, 'available', 'pending', 'sold'];
 const LIMITS = [5, 10, 20, 20, 20, 50, 100];
-/** Of a hundred requests of the mixed load: lists, one animal, creations. */
+/** The mixed load in percent; the remaining requests are creations. */
 const MIX = { list: 90, one: 9 };
 const MISSPELT = `ask_test_${'x'.repeat(36)}`;
 
@@ -95,7 +95,7 @@ function creation({ key }: Store, random: Random): BenchRequest {
   return { method: 'POST', path: '/v1/pets', key, body: { name: `Rex ${random(1_000)}`, categoryId: 3 } };
 }
 
-/** The same requests at every run: a linear congruential generator (Numerical Recipes). */
+/** Generates the same numbers in every run: a linear congruential generator (Numerical Recipes). */
 function times(make: (random: Random, at: number) => BenchRequest): BenchRequest[] {
   let state = 1;
   const random: Random = (below) => {

@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   const options = readOptions(args);
   if (generator === 'autocannon')
     say(
-      'Load comes from autocannon, which takes a processor for itself: with wrk (apt-get install wrk) figures are higher.',
+      'The load generator is autocannon, which needs a processor for itself. Install wrk (apt-get install wrk) for higher figures.',
     );
   const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
   for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);

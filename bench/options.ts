@@ -3,7 +3,7 @@ import { PART_NAMES, type PartName } from './growth/growth';
 import { isLoadName, type LoadName, loads } from './loads';
 import { SERVER_NAMES, type ServerName, USUAL_SERVERS } from './servers';
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface Options {
   readonly command: 'compare' | 'growth';
   readonly rounds: number;
@@ -12,11 +12,11 @@ export interface Options {
   readonly pets: number;
   readonly only: readonly LoadName[];
   readonly servers: readonly ServerName[];
-  /** Parts of the growth measurement. */
+  /** The parts of the growth measurement to run. */
   readonly parts: readonly PartName[];
-  /** Requests of the memory measurement. */
+  /** The number of requests of the memory measurement. */
   readonly requests: number;
-  /** A folder for CPU profiles of the servers; undefined for none. */
+  /** The folder for CPU profiles of the servers; undefined writes none. */
   readonly profile: string | undefined;
 }
 
@@ -30,7 +30,7 @@ npm run bench -- growth [options]    how it grows
   growth: --parts ${PART_NAMES.join(',')}  --requests 2000000
 `;
 
-/** The command line cannot be understood; its message says why. */
+/** An error in the command line, with a message for the user. */
 export class UsageError extends Error {}
 
 const DEFAULTS = { rounds: '7', seconds: '2', connections: '32', pets: '1000000', requests: '2000000' };
@@ -57,12 +57,12 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** @throws UsageError with a sentence where the command line cannot be understood */
+/** @throws UsageError if the command line is invalid */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const [command = 'compare'] = positionals;
   if (command !== 'compare' && command !== 'growth')
-    throw new UsageError(`There is no measurement "${command}".`);
+    throw new UsageError(`Unknown measurement "${command}".`);
   return {
     command,
     rounds: wholeNumber('rounds', values.rounds),
@@ -78,13 +78,13 @@ export function readOptions(args: readonly string[]): Options {
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new UsageError(`--${name} must be a whole number from 1 on.`);
+  if (!/^[1-9]\d*$/.test(text)) throw new UsageError(`--${name} must be a whole number greater than 0.`);
   return Number(text);
 }
 
 function listOf<T extends string>(option: string, text: string, isKnown: (name: string) => boolean): T[] {
   const names = text.split(',');
   const unknown = names.find((name) => !isKnown(name));
-  if (unknown !== undefined) throw new UsageError(`${option}: there is no "${unknown}".`);
+  if (unknown !== undefined) throw new UsageError(`${option}: unknown name "${unknown}".`);
   return names as T[];
 }

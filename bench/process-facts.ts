@@ -4,10 +4,10 @@ const TICKS_PER_SECOND = 100;
 const BYTES_PER_KIB = 1_024;
 const BYTES_PER_MIB = 1_048_576;
 
-/** Of the fields behind the name in /proc/<pid>/stat (proc(5)). */
+/** Indexes of the fields after the name in /proc/<pid>/stat (proc(5)). */
 const FIELD = { parent: 1, utime: 11, stime: 12, childrenUtime: 13, childrenStime: 14 } as const;
 
-/** Seconds of processor time that a process has used, with children that have ended. */
+/** Returns the processor time of a process and of its ended children, in seconds. */
 function cpuOf(pid: number): number {
   const fields = statOf(pid);
   const ticks = [FIELD.utime, FIELD.stime, FIELD.childrenUtime, FIELD.childrenStime]
@@ -16,12 +16,12 @@ function cpuOf(pid: number): number {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** The same of a process and its living children: PostgreSQL has one for each connection. */
+/** Returns the processor time of a process and its living children. PostgreSQL has a child for each connection. */
 export function cpuSeconds(pid: number): number {
   return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + cpuOf(each), 0);
 }
 
-/** Resident memory of a process in MiB, now and at its highest. */
+/** Returns the current and the highest resident memory of a process, in MiB. */
 export function memoryMiB(pid: number): { readonly now: number; readonly highest: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const field = (name: string): number =>
@@ -36,7 +36,7 @@ function childrenOf(parent: number): number[] {
     .filter((pid) => Number(statOf(pid)[FIELD.parent]) === parent);
 }
 
-/** Empty where the process has ended. */
+/** Returns an empty string if the process has ended. */
 function statOf(pid: number): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -1,4 +1,4 @@
-import { encodeCursor } from '../src/http/page';
+import { encodeCursor } from '../src/platform/http/page';
 
 /** One request of a load. */
 export interface BenchRequest {
@@ -8,7 +8,7 @@ export interface BenchRequest {
   readonly body?: object;
 }
 
-/** A page of the list, before it is written as each service has it. */
+/** A page of the list, independent of the paging parameters of a server. */
 export interface ListPlace {
   readonly limit?: number;
   readonly status?: string | undefined;
@@ -16,7 +16,7 @@ export interface ListPlace {
   readonly after?: number | undefined;
 }
 
-/** How a service wants the place of a page told. */
+/** Returns the path and query of a page in the form that a server expects. */
 export type ListAddress = (place: ListPlace) => string;
 
 export const serviceList: ListAddress = ({ limit, status, after }) => {

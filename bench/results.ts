@@ -7,7 +7,7 @@ import type { Table } from './table';
 const FOLDER = join(__dirname, 'results');
 const BYTES_PER_GIB = 1_073_741_824;
 
-/** What the figures depend on beside the code. */
+/** Describes the machine and the Node.js version, on which the figures depend. */
 export function machine() {
   const processors = cpus();
   return {
@@ -18,10 +18,10 @@ export function machine() {
   };
 }
 
-/** Keeps a measurement as JSON, every run of it, and its tables as pictures. @returns the names of the files */
+/** Writes every run of a measurement as JSON and its tables as pictures. @returns the names of the files */
 export function keepResults(name: string, data: object, tables: readonly Table[]): string[] {
   mkdirSync(FOLDER, { recursive: true });
-  // To the minute: a shorter run of the same day must not take the place of a longer one.
+  // The name includes the minute, so that no run overwrites another of the same day.
   const stem = `${new Date().toISOString().slice(0, 16).replace(':', '')}-${name}`;
   const json = join(FOLDER, `${stem}.json`);
   writeFileSync(

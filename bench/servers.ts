@@ -8,19 +8,19 @@ import { interruption } from './interruption';
 import { handwrittenList, type ListAddress, serviceList, textbookList } from './requests';
 
 const ROOT = join(__dirname, '..');
-const LONGEST_START_MS = 60_000;
+const MAX_START_MS = 60_000;
 const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
-/** What the service sets for itself (src/config/v8-flags.ts), so that the baselines have it too. */
+/** The flags that the service sets itself (src/platform/runtime/v8-flags.ts); the baselines get the same. */
 const V8_FLAGS = ['--no-allocation-site-pretenuring'];
 
-/** How each server is started, and how it wants a page asked for. */
+/** The arguments of Node.js and the addresses of pages for each server. */
 export const SERVERS = {
   service: { args: [join(ROOT, 'dist', 'main.js')], list: serviceList },
   handwritten: {
     args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')],
     list: handwrittenList,
   },
-  /** An earlier build of the service, in a folder beside `dist`, for what a change brought. */
+  /** An earlier build of the service in `dist-previous`, to measure the effect of a change. */
   previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
   textbook: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
 } as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
@@ -29,22 +29,22 @@ export type ServerName = keyof typeof SERVERS;
 export const SERVER_NAMES: readonly ServerName[] = ['service', 'handwritten', 'textbook', 'previous'];
 export const USUAL_SERVERS: readonly ServerName[] = ['service', 'handwritten', 'textbook'];
 
-/** What was started must not outlive this process, however it ends. */
+/** The processes to kill when this process ends. */
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** A server under measurement, in a process of its own. */
+/** A measured server in its own process. */
 export interface Server {
   readonly pid: number;
   readonly url: string;
-  /** From node's start until it took a connection. */
+  /** The time from the start of Node.js until the server accepted a connection. */
   readonly startMs: number;
   stop(): Promise<void>;
 }
 
-/** Starts a server and waits until it listens. Its log is written, and goes nowhere. */
+/** Starts a server and waits until it listens. The server writes its log to /dev/null. */
 export async function startServer(
   name: ServerName,
   environment: Readonly<Record<string, string>>,
@@ -59,7 +59,7 @@ export async function startServer(
       HOME: process.env['HOME'],
       NODE_ENV: 'production',
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000000',
-      // The baselines know no bans, which are quicker than the limit itself.
+      // The baselines have no bans. A banned request is cheaper than a limited one.
       RATE_LIMIT_BAN_AFTER: '0',
       PORT: String(port),
       ...environment,
@@ -69,7 +69,7 @@ export async function startServer(
   living.add(child);
   const ended = once(child, 'exit').finally(() => living.delete(child));
   while (!(await isListening(port))) {
-    if (child.exitCode !== null || performance.now() - startedAt > LONGEST_START_MS) {
+    if (child.exitCode !== null || performance.now() - startedAt > MAX_START_MS) {
       throw new Error(`${name} did not start`);
     }
     await sleep(5, undefined, { signal: interruption });

@@ -1,4 +1,4 @@
-/** The middle half of a row of measurements. */
+/** The median and the quartiles of a set of measurements. */
 export interface Quartiles {
   readonly low: number;
   readonly median: number;
@@ -14,7 +14,7 @@ export function medianOf(values: readonly number[]): number {
   return quartilesOf(values).median;
 }
 
-/** How much y grows for each unit of x: least squares. */
+/** Returns the growth of y per unit of x (least squares). */
 export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;

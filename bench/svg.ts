@@ -4,7 +4,7 @@ const CHARACTER_WIDTH = 7.3;
 const ROW_HEIGHT = 22;
 const PADDING = 14;
 
-/** The table as a picture that stands alone: text that can be selected, on a background of its own. */
+/** Draws the table as a self-contained picture with selectable text and its own background. */
 export function toSvg({ title, headings, rows }: Table): string {
   const widths = headings.map((_, at) =>
     Math.max(...[headings, ...rows].map((row) => ((row[at] ?? '').length + 2) * CHARACTER_WIDTH)),
@@ -26,7 +26,7 @@ export function toSvg({ title, headings, rows }: Table): string {
   ].join('\n');
 }
 
-/** Names to the left, numbers to the right of their column. */
+/** Aligns names to the left and numbers to the right of their column. */
 function cellAt(cell: string, at: number, line: number, widths: readonly number[]): string {
   const left = PADDING + widths.slice(0, at).reduce((sum, width) => sum + width, 0);
   const isName = at < 2;

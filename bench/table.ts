@@ -5,14 +5,14 @@ import { medianOf, quartilesOf } from './statistics';
 
 const BASELINES = ['handwritten', 'textbook', 'previous'] as const satisfies readonly ServerName[];
 
-/** Headings and rows of text. */
+/** A title, headings and rows of text. */
 export interface Table {
   readonly title: string;
   readonly headings: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** A row for each load and server: medians over the rounds, and the ratio of the service to each baseline. */
+/** Makes a row for each load and server: medians over the rounds, and the ratio of the service to each baseline. */
 export function comparisonTable(title: string, { loads: results, memory }: Comparison): Table {
   return {
     title,
@@ -47,7 +47,7 @@ function rowOf(result: LoadResult, server: ServerName, memory: Comparison['memor
   ];
 }
 
-/** The median of the ratios within each round, and in brackets their quartiles. */
+/** Formats the median of the ratios within each round, with their quartiles in brackets. */
 function ratioTo({ rounds }: LoadResult, server: ServerName): string {
   if (!BASELINES.some((baseline) => baseline === server)) return '';
   const ratios = rounds.flatMap(({ service, [server]: baseline }) =>
@@ -62,7 +62,7 @@ function serversOf({ rounds: [first = {}] }: LoadResult): ServerName[] {
   return (['service', ...BASELINES] as const).filter((server) => first[server]);
 }
 
-/** The table in Markdown, its columns as wide as their longest cell. */
+/** Formats the table in Markdown. Each column is as wide as its longest cell. */
 export function toMarkdown({ headings, rows }: Table): string {
   const widths = headings.map((heading, at) =>
     Math.max(...[headings, ...rows].map((row) => (row[at] ?? heading).length)),

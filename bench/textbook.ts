@@ -1,7 +1,10 @@
 /**
- * The second baseline: the same operations as the documentation of Nest, TypeORM and the throttler shows them: entities
- * and repositories, a guard that looks the key up, DTOs with the global ValidationPipe, ThrottlerGuard with two named
- * throttlers and its own store. Kindly: on Fastify, without a request log, and paging behind an id instead of OFFSET.
+ * The second baseline: the same operations, written as in the documentation of Nest, TypeORM and the throttler.
+ *
+ * - Entities and repositories, and DTOs with the global ValidationPipe.
+ * - A guard that looks the key up, and ThrottlerGuard with two named throttlers and its own store.
+ *
+ * It has three advantages: Fastify, no request log, and paging after an id instead of OFFSET.
  */
 import 'reflect-metadata';
 import { createHash } from 'node:crypto';
@@ -201,5 +204,5 @@ async function main(): Promise<void> {
 
 void main();
 
-// An orderly end, so that a profile is written.
+// exit() lets Node.js write a CPU profile.
 process.once('SIGTERM', () => process.exit());

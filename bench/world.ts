@@ -4,20 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
-import { type EmbeddedServer, startEmbedded } from '../src/database/embedded';
-import { APP_ROLE } from '../src/database/embedded/roles';
+import { type EmbeddedServer, startEmbedded } from '../src/embedded-postgres';
+import { APP_ROLE } from '../src/embedded-postgres/roles';
 import { admitAllRoles } from '../test/support/superuser';
 import { interruption } from './interruption';
 
 const execute = promisify(execFile);
 const CLI = join(__dirname, '..', 'dist', 'cli', 'main.js');
 
-/** Never reached: what is measured is the counting. */
+/** A limit that no load reaches: the counting is measured, not the rejection. */
 export const UNLIMITED = 1_000_000_000;
 
-/** A durable PostgreSQL of its own, in a folder that goes with it. */
+/** A durable PostgreSQL for the measurement, in a folder that is removed at the end. */
 export interface World {
-  /** For files of the measurement. */
+  /** The folder for files of the measurement. */
   readonly folder: string;
   readonly postmaster: number;
   urlOf(database?: string): string;
@@ -64,19 +64,19 @@ async function worldOf(postgres: EmbeddedServer, folder: string, removeFolders: 
   };
 }
 
-/** Runs a command of the built service's command line. @returns what it printed */
+/** Runs a command of the built command line. @returns its output */
 export async function runCli(databaseUrl: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, DATABASE_URL: databaseUrl };
   const { stdout } = await execute(process.execPath, [CLI, ...args], { env, signal: interruption });
   return stdout.trim();
 }
 
-/** Adds animals, always the same. @returns what `seed` says of it */
+/** Adds the same animals in every run. @returns the output of `seed` */
 export function seedPets(databaseUrl: string, count: number): Promise<string> {
   return runCli(databaseUrl, 'seed', '--pets', String(count), '--random-seed', 'bench');
 }
 
-/** A key of a new Enterprise account. */
+/** Creates a key of a new Enterprise account. */
 export async function createKey(
   databaseUrl: string,
   account: string,

@@ -13,7 +13,7 @@ interface Report {
   readonly microseconds: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  readonly refused: number;
+  readonly errors: number;
   readonly broken: number;
 }
 
@@ -21,7 +21,7 @@ export function hasWrk(): boolean {
   return spawnSync('wrk', ['-v']).error === undefined;
 }
 
-/** On one thread: wrk sends some 100,000 a second so. All connections take from one list. */
+/** Runs wrk on one thread, which sends about 100,000 requests per second. All connections share one list. */
 export async function runWrk({ url, file, connections, seconds }: Run): Promise<Outcome> {
   const seed = String(Math.floor(Math.random() * 1e6));
   const how = `--threads 1 --connections ${connections} --duration ${seconds}s --timeout ${TIMEOUT_SECONDS}s`;
@@ -29,13 +29,13 @@ export async function runWrk({ url, file, connections, seconds }: Run): Promise<
     signal: interruption,
   });
   const report = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Report;
-  const { requests, microseconds, p50Us, p99Us, refused, broken } = report;
+  const { requests, microseconds, p50Us, p99Us, errors, broken } = report;
   return {
     requests,
     perSecond: (requests / microseconds) * 1e6,
     p50Ms: p50Us / 1_000,
     p99Ms: p99Us / 1_000,
-    refused,
+    errors,
     broken,
   };
 }

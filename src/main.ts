@@ -1,14 +1,14 @@
-import './config/node-version';
-import './config/v8-flags';
-import { greet } from './banner';
-import { readConfig } from './config/config';
-import { loadEnvFile } from './config/env-file';
-import { explain } from './explain';
-import { openStandardOutput } from './logging/standard-output';
-import { startService, type StartedService } from './start';
+import './platform/runtime/node-version';
+import './platform/runtime/v8-flags';
+import { printBanner } from './app/banner';
+import { readConfig } from './platform/config/config';
+import { loadEnvFile } from './platform/config/env-file';
+import { userMessage } from './app/user-message';
+import { openStandardOutput } from './platform/logging/standard-output';
+import { startService, type StartedService } from './app/start';
 
 const output = openStandardOutput();
-// Where standard error cannot be written either, there is no place left to say so.
+// An error of standard error cannot be reported anywhere; it must not end the process.
 process.stderr.on('error', () => undefined);
 
 type StopWith = (status: number, reason?: string) => Promise<void>;
@@ -17,10 +17,10 @@ async function main(): Promise<void> {
   loadEnvFile();
   const service = await startService(readConfig(), output);
   const stopWith = prepareStop(service);
-  await greet(service, output).catch((error) => stopWith(1, explain(error)));
+  await printBanner(service, output).catch((error) => stopWith(1, userMessage(error)));
 }
 
-/** Stops once: for a signal with status 0, for a database that has ended with status 1. */
+/** Stops the service once: with status 0 on a signal, with status 1 when the embedded database has ended. */
 function prepareStop({ database, stop }: StartedService): StopWith {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
@@ -34,17 +34,17 @@ function prepareStop({ database, stop }: StartedService): StopWith {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => void stopWith(0).catch(fail));
   }
-  const reason = `The embedded PostgreSQL has ended by itself: read ${database.directory}/postgres.log, and start the service again.`;
+  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
   database.ended.then(() => stopWith(1, reason)).catch(fail);
   return stopWith;
 }
 
 async function fail(error: unknown): Promise<void> {
-  process.stderr.write(`${explain(error)}\n`);
+  process.stderr.write(`${userMessage(error)}\n`);
   await output.flush();
   process.exit(1);
 }
 
-// The last lines of the log are written asynchronously, before a crash too.
+// The log is written asynchronously: `fail` flushes its last lines before the process exits.
 process.once('uncaughtException', (error) => void fail(error));
 main().catch(fail);

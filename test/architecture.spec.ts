@@ -3,35 +3,39 @@ import { join, posix, sep } from 'node:path';
 
 const SOURCE = join(__dirname, '..', 'src');
 
-/** Who may import whom. A folder may import itself; what stands in no row may import everything. */
+/** Which folders a folder may import, besides itself. The platform imports no module. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  // Base: knows no feature.
-  clock: [],
-  config: [],
-  logging: ['config'],
-  database: ['config'],
-  errors: ['database'],
-  http: ['config', 'errors'],
-  edge: ['errors', 'http', 'logging'],
-  'runtime.module': ['clock', 'config'],
-  // Features: each through its door.
-  auth: ['clock', 'config', 'database', 'edge', 'errors', 'http'],
-  'rate-limit': ['auth', 'clock', 'config', 'database', 'edge', 'errors'],
-  idempotency: ['clock', 'database', 'errors', 'http'],
-  pets: ['auth', 'database', 'errors', 'http', 'idempotency'],
-  'store-orders': ['auth', 'clock', 'database', 'errors', 'http', 'idempotency', 'pets'],
-  // At the rim.
-  health: ['auth', 'database', 'errors'],
-  metrics: ['config', 'errors'],
-  openapi: ['auth', 'config', 'errors', 'http'],
-  'start-checks': ['errors'],
+  'embedded-postgres': [],
+  'platform/errors': [],
+  'platform/config': ['platform/errors'],
+  'platform/runtime': ['platform/config', 'platform/errors'],
+  'platform/logging': ['platform/config', 'platform/errors'],
+  'platform/database': ['embedded-postgres', 'platform/config', 'platform/errors'],
+  'platform/http': ['platform/config', 'platform/errors'],
+  'platform/api-docs': ['platform/errors', 'platform/http'],
+  'platform/edge': [
+    'platform/api-docs',
+    'platform/database',
+    'platform/errors',
+    'platform/http',
+    'platform/logging',
+  ],
+  'platform/idempotency': ['platform/database', 'platform/errors', 'platform/http', 'platform/runtime'],
+  'platform/health': ['platform/database', 'platform/errors', 'platform/http'],
+  'platform/metrics': ['platform/config', 'platform/errors'],
+  'platform/openapi': ['platform/api-docs', 'platform/config', 'platform/errors', 'platform/http'],
+  accounts: ['platform'],
+  auth: ['accounts', 'platform'],
+  'rate-limit': ['auth', 'accounts', 'platform'],
+  pets: ['accounts', 'auth', 'platform'],
+  'store-orders': ['auth', 'pets', 'platform'],
 };
 
-/** These know everything: they put the house together, or stand before it. */
-const MAY_IMPORT_ALL = ['app', 'app.module', 'banner', 'cli', 'explain', 'listen', 'main', 'start'];
+/** These may import everything: they assemble the service or stand in front of it. */
+const MAY_IMPORT_ALL = ['app', 'cli', 'main'];
 
-/** Feature folders, whose `index.ts` is the only way in. */
-const FEATURES = new Set(['auth', 'idempotency', 'pets', 'rate-limit', 'store-orders']);
+/** Folders whose `index.ts` is their public API. */
+const MODULES = ['accounts', 'auth', 'pets', 'platform/idempotency', 'rate-limit', 'store-orders'];
 
 interface SourceFile {
   /** Relative to src, with slashes. */
@@ -52,49 +56,68 @@ const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, enco
     return { path, text, imports };
   });
 
-/** The first step of a path: a folder, or a file that stands alone. */
-function roomOf(path: string): string {
-  return path.split('/')[0]!.replace(/\.ts$/, '');
+/** The folder of a path as the table names it: `platform/http`, `pets`; for a file at the top its name. */
+function folderOf(path: string): string {
+  const [first = '', second = ''] = path.split('/');
+  return first === 'platform' ? `${first}/${second}` : first.replace(/\.ts$/, '');
+}
+
+const folders = [...new Set(files.map(({ path }) => folderOf(path)))].sort();
+
+/** The folders that a folder imports, besides itself. */
+function importsOf(folder: string): string[] {
+  const own = files.filter(({ path }) => folderOf(path) === folder);
+  const targets = own.flatMap(({ imports }) => imports.map(folderOf));
+  return [...new Set(targets)].filter((target) => target !== folder);
 }
 
 describe('the architecture', () => {
-  it('has a row for every folder and file at the top of src', () => {
-    const rooms = new Set(files.map(({ path }) => roomOf(path)));
-    expect([...rooms].sort()).toEqual([...Object.keys(MAY_IMPORT), ...MAY_IMPORT_ALL].sort());
+  it('has a row for every folder and file at the top of src and of platform', () => {
+    expect(folders).toEqual([...Object.keys(MAY_IMPORT), ...MAY_IMPORT_ALL].sort());
   });
 
-  it('lets each room import only what its row names', () => {
-    const forbidden = files.flatMap(({ path, imports }) => {
-      const from = roomOf(path);
-      const allowed = MAY_IMPORT[from];
-      const strangers = imports.filter(
-        (to) => roomOf(to) !== from && allowed?.includes(roomOf(to)) === false,
-      );
-      return strangers.map((to) => `${path} → ${to}`);
-    });
+  it('allows each folder only the imports that its row names', () => {
+    const forbidden = Object.entries(MAY_IMPORT).flatMap(([folder, allowed]) =>
+      importsOf(folder)
+        .filter((target) => !allowed.includes(target) && !allowed.includes(target.split('/')[0]!))
+        .map((target) => `${folder} → ${target}`),
+    );
     expect(forbidden).toEqual([]);
   });
 
-  it('enters a feature through its door alone', () => {
-    const intruders = files.flatMap(({ path, imports }) =>
+  it('has no circle between folders', () => {
+    const open = new Map(folders.map((folder) => [folder, importsOf(folder)]));
+    for (let leaf; (leaf = [...open].find(([, targets]) => targets.every((target) => !open.has(target))));)
+      open.delete(leaf[0]);
+    expect([...open.keys()]).toEqual([]);
+  });
+
+  it('imports a module through its index.ts only', () => {
+    const deep = files.flatMap(({ path, imports }) =>
       imports
-        .filter((to) => FEATURES.has(roomOf(to)) && roomOf(to) !== roomOf(path) && to.includes('/'))
-        .map((to) => `${path} → ${to}`),
+        .filter((target) =>
+          MODULES.some((module) => target.startsWith(`${module}/`) && !path.startsWith(`${module}/`)),
+        )
+        .map((target) => `${path} → ${target}`),
     );
-    expect(intruders).toEqual([]);
+    expect(deep).toEqual([]);
   });
 
-  it('reads process.env in config alone', () => {
-    const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => roomOf(path));
-    expect([...new Set(readers)]).toEqual(['config']);
+  it('reads process.env in config only', () => {
+    const readers = files
+      .filter(({ text }) => text.includes('process.env'))
+      .map(({ path }) => folderOf(path));
+    expect([...new Set(readers)]).toEqual(['platform/config']);
   });
 
-  it('builds queries in repositories and in database alone', () => {
+  it('builds queries in repositories and in the database folder only', () => {
     const builders = files.filter(({ text }) =>
       /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|LOCK TABLE)\b|createQueryBuilder/.test(text),
     );
     const others = builders.filter(
-      ({ path }) => !path.endsWith('.repository.ts') && roomOf(path) !== 'database',
+      ({ path }) =>
+        !path.endsWith('.repository.ts') &&
+        !['platform/database', 'embedded-postgres'].includes(folderOf(path)),
     );
     expect(others.map(({ path }) => path)).toEqual([]);
     expect(builders.length).toBeGreaterThan(3);
@@ -102,7 +125,12 @@ describe('the architecture', () => {
 
   it('builds Error bodies in one place', () => {
     const builders = files.filter(({ text }) => /JSON\.stringify\(\{ code/.test(text));
-    expect(builders.map(({ path }) => path)).toEqual(['errors/error-reply.ts']);
+    expect(builders.map(({ path }) => path)).toEqual(['platform/errors/error-reply.ts']);
+  });
+
+  it('declares the fields of a request in one file', () => {
+    const declaring = files.filter(({ text }) => text.includes('interface FastifyRequest {'));
+    expect(declaring.map(({ path }) => path)).toEqual(['platform/http/request-context.ts']);
   });
 
   it('never lets TypeORM change the schema', () => {

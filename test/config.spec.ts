@@ -12,32 +12,28 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, readConfig } from '../src/config/config';
-import { loadEnvFile } from '../src/config/env-file';
-import { settings } from '../src/config/settings';
+import { settingsFiles } from '../scripts/settings-files';
+import { readConfig } from '../src/platform/config/config';
+import { loadEnvFile } from '../src/platform/config/env-file';
+import { settings } from '../src/platform/config/settings';
+import { MIN_SERVER_VERSION } from '../src/platform/database/migrate';
 import { itWhen } from './support/it-when';
+import { UserError } from '../src/platform/errors/user-error';
 
 const ROOT = join(__dirname, '..');
 
 describe('settings', () => {
   const everySetting = Object.values(settings);
 
-  it('.env.example lists every setting with its default, and nothing else', () => {
-    const lines = readFileSync(join(ROOT, '.env.example'), 'utf8').split('\n');
-    const listed = lines.filter((line) => /^[A-Z]/.test(line));
-    expect(listed).toEqual(everySetting.map(({ variable, byDefault }) => `${variable}=${byDefault}`));
+  it.each(Object.entries(settingsFiles()))('%s is what `npm run -s settings` writes', (path, text) => {
+    expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
   });
 
-  it('the README lists every setting with its default', () => {
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-    const rows = readme.split('\n').filter((line) => line.startsWith('|'));
-    for (const { variable, byDefault } of everySetting) {
-      const row = rows.find((each) => each.includes(`\`${variable}\``)) ?? `no row for ${variable}`;
-      expect(row).toContain(`| ${byDefault === '' ? 'empty' : `\`${byDefault}\``} |`);
-    }
+  it('DATABASE_URL names the oldest version of PostgreSQL that the start accepts', () => {
+    expect(settings.databaseUrl.meaning).toContain(`version ${MIN_SERVER_VERSION} or newer`);
   });
 
-  it('an empty or unset variable has its default', () => {
+  it('an empty or unset variable takes its default', () => {
     const empty = Object.fromEntries(everySetting.map(({ variable }) => [variable, '']));
     expect(readConfig(empty)).toEqual(readConfig({}));
     expect(readConfig({})).toMatchObject({
@@ -98,19 +94,19 @@ describe('settings', () => {
     ['MAX_CONNECTIONS', '0'],
     ['RATE_LIMIT_BAN_AFTER', '-1'],
     ['RATE_LIMIT_BAN_AFTER', '301'],
-  ])('%s=%s is refused by name', (variable, value) => {
-    expect(() => readConfig({ [variable]: value })).toThrow(ConfigError);
+  ])('%s=%s is rejected by name', (variable, value) => {
+    expect(() => readConfig({ [variable]: value })).toThrow(UserError);
     expect(() => readConfig({ [variable]: value })).toThrow(variable);
   });
 
-  it('one message names every bad setting, and repeats no password', () => {
+  it('one message names every invalid setting, and repeats no password', () => {
     const urls = { DATABASE_URL: 'mysql://user:secret@host', REDIS_URL: 'http://:secret@host' };
     const read = () => readConfig({ PORT: 'x', LOG_LEVEL: 'y', ...urls });
     expect(read).toThrow(/PORT.*DATABASE_URL.*REDIS_URL.*LOG_LEVEL/);
     expect(read).not.toThrow(/secret/);
   });
 
-  it('lists, base URLs and numbers are read as meant', () => {
+  it('lists, base URLs and numbers are parsed', () => {
     expect(
       readConfig({
         TRUST_PROXY: '10.0.0.0/8, ::1/128,127.0.0.1',
@@ -139,7 +135,7 @@ describe('settings', () => {
     'redis://:p@a/15',
     'redis://a/0, redis://b',
     'redis://a/2?sentinel=x, redis://b?sentinel=x',
-  ])('REDIS_URL=%s names a database or none', (url) =>
+  ])('REDIS_URL=%s is valid, with a database number or without one', (url) =>
     expect(readConfig({ REDIS_URL: url }).redisUrl?.[0]).toBe(url.split(',')[0]),
   );
 
@@ -170,24 +166,22 @@ describe('settings', () => {
       expect(process.env['FROM_FILE']).toBe('yes');
     });
 
-    it('leaves variables that are set as they are, empty ones too', () => {
+    it('does not change variables that are set, even to an empty value', () => {
       write(file, 0o600);
       process.env['FROM_FILE'] = '';
       loadEnvFile();
       expect(process.env['FROM_FILE']).toBe('');
     });
 
-    it.each(['664', '646', '666'])('is refused with mode %s, in a sentence that names it', (mode) => {
+    it.each(['664', '646', '666'])('is rejected with mode %s, in a sentence that names the file', (mode) => {
       write(file, Number.parseInt(mode, 8));
       expect(loadEnvFile).toThrow(
-        new ConfigError(
-          `The file ${file} can be changed by other users: run chmod go-w on it, or remove it.`,
-        ),
+        new UserError(`The file ${file} can be changed by other users: run chmod go-w on it, or remove it.`),
       );
       expect(process.env['FROM_FILE']).toBeUndefined();
     });
 
-    it('may be a link; then the file that it names is checked and named', () => {
+    it('may be a link; then the target is checked and named', () => {
       symlinkSync(other, file);
       write(other, 0o600);
       loadEnvFile();
@@ -197,7 +191,7 @@ describe('settings', () => {
     });
 
     itWhen(process.getuid?.() === 0, 'needs root')(
-      'is refused if it, or the link, is of another user',
+      'is rejected if the file or the link belongs to another user',
       async () => {
         write(file, 0o600);
         chownSync(file, 12_345, 0);
@@ -212,7 +206,7 @@ describe('settings', () => {
       },
     );
 
-    it('is refused if it is a named pipe', () => {
+    it('is rejected if it is a named pipe', () => {
       execFileSync('mkfifo', ['-m', '600', file]);
       expect(loadEnvFile).toThrow('The file .env cannot be read');
     });

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { ConfigError } from '../src/config/config';
-import { fitConnections, readOpenFileLimit } from '../src/config/open-files';
+import { fitConnections, readOpenFileLimit } from '../src/platform/runtime/open-files';
 import { itWhen } from './support/it-when';
+import { UserError } from '../src/platform/errors/user-error';
 
 describe('MAX_CONNECTIONS and the limit of open files', () => {
   const asked = { maxConnections: 10_000, databasePoolSize: 10 };
 
-  it('is kept if the process may open enough files, or any number', () => {
+  it('is unchanged if the process may open enough files, or any number', () => {
     for (const openFiles of [10_110, 1_000_000, undefined]) {
       expect(fitConnections(asked, openFiles)).toEqual({ maxConnections: 10_000, notices: [] });
     }
@@ -21,9 +21,9 @@ describe('MAX_CONNECTIONS and the limit of open files', () => {
     });
   });
 
-  it('ends the start with one sentence if no file would be left for a connection', () => {
+  it('ends the start with one sentence if no file is left for a connection', () => {
     expect(() => fitConnections(asked, 110)).toThrow(
-      new ConfigError('The process may open only 110 files. Raise that limit ("ulimit -n") to 10110.'),
+      new UserError('The process may open only 110 files. Raise that limit ("ulimit -n") to 10110.'),
     );
   });
 

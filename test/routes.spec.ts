@@ -3,25 +3,25 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { AppModule } from '../src/app.module';
-import { isScope } from '../src/auth';
-import { readConfig } from '../src/config/config';
-import { createDocument } from '../src/openapi/document';
-import { addResponseSchemas } from '../src/openapi/response-schemas';
+import { AppModule } from '../src/app/app.module';
+import { isScope, planTable } from '../src/accounts';
+import { readConfig } from '../src/platform/config/config';
+import { createDocument } from '../src/platform/openapi/document';
+import { addResponseSchemas } from '../src/platform/openapi/response-schemas';
 import { UndeclaredRoute } from './modules/support/mistaken.modules';
 import { startApp, type TestApp } from './support/app';
 import { expectError } from './support/expect-error';
 import { send } from './support/http';
 
-/** Everything that may be asked without a key. A new entry is a decision. */
+/** Every route without a key. A new entry needs a decision. */
 const PUBLIC_ROUTES = ['/', '/docs', '/docs/*', '/livez', '/openapi.json', '/openapi.yaml', '/readyz'];
 
 describe('routes', () => {
   const routes: RouteOptions[] = [];
-  const refusals: unknown[] = [];
+  const rejections: unknown[] = [];
   let app: TestApp;
 
-  /** Fastify announces each new instance, before anything is registered with it. */
+  /** Fastify publishes each new instance before any route is registered. */
   function collectRoutes(message: unknown): void {
     const { fastify } = message as { fastify: FastifyInstance };
     fastify.addHook('onRoute', (route) => void routes.push(route));
@@ -38,7 +38,7 @@ describe('routes', () => {
             try {
               fastify.get(path, () => 'open');
             } catch (error) {
-              refusals.push(error);
+              rejections.push(error);
             }
           }
         },
@@ -48,7 +48,7 @@ describe('routes', () => {
   });
   afterAll(() => app.close());
 
-  it('those that are public stand in a short list, the others declare a scope', () => {
+  it('are public only if they are in this list; all others declare a scope', () => {
     const declared = routes.filter(
       ({ url, config }) => !url.endsWith('/forgotten') && config?.allow === undefined,
     );
@@ -60,10 +60,10 @@ describe('routes', () => {
     expect(declared.filter(({ url }) => url.startsWith('/v1')).length).toBeGreaterThan(4);
   });
 
-  it('one that declares neither is rejected as it is registered, and does not exist', async () => {
-    expect(refusals.map(String)).toEqual([
-      'Error: GET /v1/forgotten declares neither a scope nor that it is public: add @RequireScope(…) or @Public() to its handler.',
-      'Error: GET /forgotten declares neither a scope nor that it is public: add @RequireScope(…) or @Public() to its handler.',
+  it('without a declaration are rejected at registration and do not exist', async () => {
+    expect(rejections.map(String)).toEqual([
+      'Error: GET /v1/forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
+      'Error: GET /forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
     ]);
     for (const path of ['/v1/forgotten', '/forgotten']) {
       expectError(await app.get(path), 404, 'route_not_found');
@@ -71,21 +71,24 @@ describe('routes', () => {
     }
   });
 
-  it('without the request checks the guards reject alike, a route without a scope included', async () => {
+  it('are protected by the guards if the request checks are not installed', async () => {
     const config = { ...readConfig({}), databaseUrl: app.database.url };
-    const doorless = await NestFactory.create<NestFastifyApplication>(
+    const unchecked = await NestFactory.create<NestFastifyApplication>(
       AppModule.forRoot(config, app.clock, [UndeclaredRoute]),
       new FastifyAdapter(),
       { logger: false },
     );
-    doorless.enableVersioning({ type: VersioningType.URI });
-    await doorless.init();
-    addResponseSchemas(doorless.getHttpAdapter().getInstance(), createDocument(doorless, config));
-    await doorless.listen(0, '127.0.0.1');
-    const url = await doorless.getUrl();
+    unchecked.enableVersioning({ type: VersioningType.URI });
+    await unchecked.init();
+    addResponseSchemas(
+      unchecked.getHttpAdapter().getInstance(),
+      createDocument(unchecked, config, planTable()),
+    );
+    await unchecked.listen(0, '127.0.0.1');
+    const url = await unchecked.getUrl();
     const { key } = await app.createKey({ scopes: ['pets:read'] });
     const body = { name: 'Rex', categoryId: 1 };
-    // The headers of every response are set at the door.
+    // Without the hooks of create-app.ts responses lack the common headers.
     const isDocumented = false;
     expect((await send(url, 'GET', '/v1/pets', { key, isDocumented })).status).toBe(200);
     expectError(await send(url, 'GET', '/v1/pets', { isDocumented }), 401, 'missing_api_key');
@@ -93,6 +96,6 @@ describe('routes', () => {
     expectError(await send(url, 'GET', '/v1/lab/open'), 401, 'missing_api_key');
     expectError(await send(url, 'GET', '/v1/lab/open', { key: app.key }), 500, 'internal_error');
     expect((await send(url, 'GET', '/livez')).status).toBe(200);
-    await doorless.close();
+    await unchecked.close();
   });
 });

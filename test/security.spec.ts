@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('opens no connection but to the database and Redis; the command verify asks the deployment that it was told', () => {
+  it('connects only to the database and Redis; only the command verify connects to the URL it is given', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
@@ -29,9 +29,8 @@ describe('the source', () => {
     );
     expect(outgoing.sort()).toEqual([
       'cli/verify/api-client.ts',
-      'database/bounded-client.ts',
-      'database/embedded/socket-directory.ts',
-      'rate-limit/redis.connectors.ts',
+      'embedded-postgres/socket-directory.ts',
+      'platform/database/bounded-client.ts',
     ]);
   });
 });

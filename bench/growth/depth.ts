@@ -12,10 +12,10 @@ import type { Say } from './growth';
 const SIZES = [1_000, 100_000, 5_000_000];
 const DEPTHS = [0, 0.5, 0.99];
 const STATUSES = [undefined, 'available'];
-/** So small that at 99 % of the smallest store a whole page is left. */
+/** Small enough for a whole page at 99 % of the smallest store. */
 const PAGE = 5;
 
-/** A page at a depth of a store, and how long it took in each round. */
+/** A page at a depth of a store, with its time in each round. */
 interface Place {
   readonly size: number;
   readonly status: string | undefined;
@@ -25,7 +25,7 @@ interface Place {
   readonly milliseconds: number[];
 }
 
-/** One client asks for the same page again and again; every place in turn, round by round. */
+/** Measures each place in turn in every round: one client requests the same page repeatedly. */
 export async function measureDepth(world: World, options: Options, say: Say): Promise<Table> {
   const places: Place[] = [];
   const servers: Server[] = [];
@@ -69,7 +69,7 @@ async function placesOf(world: World, url: string, size: number, server: Server)
 }
 
 async function timeOf({ server: { url }, file }: Place, seconds: number): Promise<number> {
-  const { perSecond } = await runLoad({ url, file, connections: 1, seconds, isRefused: false });
+  const { perSecond } = await runLoad({ url, file, connections: 1, seconds, expectErrors: false });
   return 1_000 / perSecond;
 }
 
@@ -102,7 +102,7 @@ function tableOf(places: readonly Place[]): Table {
   };
 }
 
-/** VACUUM needs a connection to the very database. */
+/** Runs a statement on its own connection: VACUUM works only on the connected database. */
 async function once(url: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -20,7 +20,7 @@ const PARTS = {
 export type PartName = keyof typeof PARTS;
 export const PART_NAMES = Object.keys(PARTS) as PartName[];
 
-/** What becomes of the service as data, clients and time grow. */
+/** Measures the service as data, clients and time grow. */
 export async function measureGrowth(options: Options, say: Say): Promise<Table[]> {
   const tables: Table[] = [];
   const world = await createWorld();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { createSecret, hashOf } from '../../src/auth/secret';
+import { createSecret, hashOf } from '../../src/accounts/secret';
 import type { Options } from '../options';
 import { cpuSeconds, memoryMiB } from '../process-facts';
 import { serviceList } from '../requests';
@@ -24,7 +24,7 @@ const KEYS = `
   SELECT a.id, decode(h.hash, 'hex'), 'ask_test_', 'XXXX', '{pets:read}'
   FROM unnest($1::text[]) WITH ORDINALITY AS h (hash, i) JOIN accounts a ON a.name = 'bench ' || h.i`;
 
-/** So many keys take turns, each of an account of its own: the cache of keys and the windows hold them all. */
+/** Measures requests with alternating keys, each of its own account. The key cache and the windows hold all of them. */
 export async function measureKeys(world: World, options: Options, say: Say): Promise<Table> {
   await world.createDatabase('keys');
   const url = world.urlOf('keys');
@@ -41,7 +41,7 @@ export async function measureKeys(world: World, options: Options, say: Say): Pro
     const server = await startServer('service', { DATABASE_URL: url });
     const perSecond: number[] = [];
     const cpu: number[] = [];
-    const run = { url: server.url, file, connections: options.connections, isRefused: false };
+    const run = { url: server.url, file, connections: options.connections, expectErrors: false };
     await runLoad({ ...run, seconds: WARM_UP_SECONDS });
     for (let round = 0; round < options.rounds; round += 1) {
       const before = cpuSeconds(server.pid);

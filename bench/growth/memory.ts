@@ -12,11 +12,11 @@ import type { Say } from './growth';
 
 const PETS = 100_000;
 const SAMPLE_SECONDS = 5;
-/** Until then V8 has collected the old generation for the first time, and the heap has its size. */
+/** The share of requests after which V8 has collected the old generation once and the heap has its final size. */
 const WARM_UP_SHARE = 0.5;
 const MILLION = 1_000_000;
 
-/** The mix of requests, so many of them, and what the process holds meanwhile. */
+/** Measures the resident memory of the process during the mixed load. */
 export async function measureMemory(world: World, options: Options, say: Say): Promise<Table> {
   await world.createDatabase('memory');
   const url = world.urlOf('memory');
@@ -29,7 +29,7 @@ export async function measureMemory(world: World, options: Options, say: Say): P
   let sent = 0;
   while (sent < options.requests) {
     const { connections } = options;
-    const run = { url: server.url, file, connections, seconds: SAMPLE_SECONDS, isRefused: false };
+    const run = { url: server.url, file, connections, seconds: SAMPLE_SECONDS, expectErrors: false };
     sent += (await runLoad(run)).requests;
     const { now } = memoryMiB(server.pid);
     samples.push([sent, now]);

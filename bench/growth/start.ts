@@ -18,12 +18,12 @@ interface Start {
   readonly restingMiB: number;
 }
 
-/** `start:prod` with the embedded server whose files are there already: from node's start to the first answer. */
+/** Measures `start:prod` on existing files of the embedded server: from the start of Node.js to the first response. */
 export async function measureStart(_world: World, { rounds }: Options, say: Say): Promise<Table> {
   const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-start-'));
   const starts: Start[] = [];
   try {
-    // The first one creates the files.
+    // The first start creates the files.
     for (let round = 0; round <= rounds; round += 1) {
       const start = await startAndRest(dataDir);
       if (round > 0) starts.push(start);
@@ -37,7 +37,7 @@ export async function measureStart(_world: World, { rounds }: Options, say: Say)
     quartilesOf(starts.map(({ restingMiB }) => restingMiB)),
   ];
   return {
-    title: `start:prod on a warm folder, ${rounds} times: until /readyz answered 200, and memory at rest`,
+    title: `start:prod on a warm folder, ${rounds} times: until /readyz is 200, and memory at rest`,
     headings: ['', 'measure', 'lower quartile', 'median', 'upper quartile'],
     rows: [
       ['start', 'ms', start.low.toFixed(0), start.median.toFixed(0), start.high.toFixed(0)],

@@ -1,4 +1,4 @@
-// autocannon calls this in its worker for each connection: not all of them ask for the same at once.
+// autocannon calls this in its worker for each connection, so that each begins at a random request.
 module.exports = (client) => {
   const { requests } = client.opts;
   const at = Math.floor(Math.random() * requests.length);

@@ -1,5 +1,5 @@
--- Sends the requests of a file in turn, one a line: method, path, key (or -), and a body where there is one.
--- Without a `response` function, so that wrk reads answers at full speed; it counts those of 400 and above by itself.
+-- Sends the requests of a file in turn. Each line has a method, a path, a key (or -) and an optional body.
+-- There is no `response` function, because it would slow wrk down. wrk itself counts responses of 400 and above.
 local requests = {}
 local at = 0
 
@@ -11,7 +11,7 @@ function init(args)
     if body == '' then body = nil else headers['Content-Type'] = 'application/json' end
     requests[#requests + 1] = wrk.format(method, path, headers, body)
   end
-  -- Not all from the first one on: runs that follow each other would ask for the same.
+  -- Begins at a random request, so that successive runs do not send the same requests.
   math.randomseed(tonumber(args[2]))
   at = math.random(0, #requests - 1)
 end
@@ -24,7 +24,7 @@ end
 function done(summary, latency)
   local failed = summary.errors
   io.write(string.format(
-    '\n{"requests":%d,"microseconds":%d,"p50Us":%d,"p99Us":%d,"refused":%d,"broken":%d}\n',
+    '\n{"requests":%d,"microseconds":%d,"p50Us":%d,"p99Us":%d,"errors":%d,"broken":%d}\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), failed.status,
     failed.connect + failed.read + failed.write + failed.timeout))
 end

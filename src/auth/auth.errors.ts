@@ -1,26 +1,29 @@
-import { ApiError } from '../errors/api-error';
-import { ERROR_CODES } from '../errors/error-codes';
-import { BEARER_CHALLENGE } from '../errors/http.errors';
+import { ApiError } from '../platform/errors/api-error';
+import { ERROR_CODES } from '../platform/errors/error-codes';
+import { BEARER_CHALLENGE } from '../platform/errors/http.errors';
 
 export function missingApiKey(): ApiError {
   return new ApiError('missing_api_key', { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
 }
 
 export function invalidApiKey(): ApiError {
-  return refusedKey('invalid_api_key');
+  return invalidToken('invalid_api_key');
 }
 
 export function expiredApiKey(): ApiError {
-  return refusedKey('expired_api_key');
+  return invalidToken('expired_api_key');
 }
 
 export function revokedApiKey(): ApiError {
-  return refusedKey('revoked_api_key');
+  return invalidToken('revoked_api_key');
 }
 
-/** A secret that was replaced, and whose grace has ended. */
+/** For a secret that a rotation has replaced, after its grace period. */
 export function rotatedOutApiKey(): ApiError {
-  return refusedKey('revoked_api_key', 'The API key was replaced by a rotation and its grace has ended.');
+  return invalidToken(
+    'revoked_api_key',
+    'The API key was replaced by a rotation and its grace period has ended.',
+  );
 }
 
 export function insufficientScope(scope: string): ApiError {
@@ -30,7 +33,7 @@ export function insufficientScope(scope: string): ApiError {
   });
 }
 
-function refusedKey(
+function invalidToken(
   code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key',
   message: string = ERROR_CODES[code].message,
 ): ApiError {

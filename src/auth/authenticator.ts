@@ -1,26 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Clock } from '../clock';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
-import type { ApiError } from '../errors/api-error';
-import type { KnownKey } from './api-keys.repository';
-import { countHeader } from '../http/raw-headers';
+import { Clock } from '../platform/runtime/clock';
+import type { Config } from '../platform/config/config';
+import { CONFIG } from '../platform/config/config.token';
+import type { ApiError } from '../platform/errors/api-error';
+import type { KnownKey } from './known-keys.repository';
+import { countHeader } from '../platform/http/raw-headers';
+import type { Principal } from '../platform/http/request-context';
 import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey, rotatedOutApiKey } from './auth.errors';
 import { KeyCache } from './key-cache';
-import type { Lookup } from './key-lookups';
+import type { KeyLookup } from './key-lookups';
 import { LastUsed } from './last-used';
-import { limitsOf } from './plans';
-import type { Principal } from './principal';
-import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';
+import { hashOf, isWellFormed, type KeyPrefix, limitsOf, prefixOf } from '../accounts';
 
-/** Either whose request it is, or why that cannot be said. */
-export type Identity = { readonly principal: Principal } | { readonly refusal: ApiError };
+/** The principal of a request, or the error that explains why it has none. */
+export type Identity = { readonly principal: Principal } | { readonly rejection: ApiError };
 
-/** The scheme, and what follows it. */
+/** The scheme and the token. */
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
-/** Tells from the `Authorization` header whose request it is (RFC 6750, 2.1). */
+/** Finds the principal of a request by its `Authorization` header (RFC 6750, 2.1). */
 @Injectable()
 export class Authenticator {
   private readonly prefix: KeyPrefix;
@@ -34,22 +33,22 @@ export class Authenticator {
     this.prefix = prefixOf(deployment);
   }
 
-  /** Answers at once for a key seen lately, and for whatever cannot be a key. */
+  /** Identifies a request. The result is synchronous if the key is cached or is malformed. */
   identify(request: FastifyRequest): Identity | Promise<Identity> {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
-    if (!isWellFormed(secret, this.prefix)) return { refusal: invalidApiKey() };
+    if (!isWellFormed(secret, this.prefix)) return { rejection: invalidApiKey() };
     const lookup = this.cache.lookup(hashOf(secret));
     return lookup instanceof Promise ? lookup.then((found) => this.judge(found)) : this.judge(lookup);
   }
 
-  private judge(lookup: Lookup | undefined): Identity {
+  private judge(lookup: KeyLookup | undefined): Identity {
     const key = lookup?.key;
-    if (!key) return { refusal: invalidApiKey() };
-    if (key.revokedAt) return { refusal: revokedApiKey() };
-    // Compared at every request: what the cache remembers may not outlive either moment.
-    if (this.isPast(key.secretValidUntil)) return { refusal: rotatedOutApiKey() };
-    if (this.isPast(key.expiresAt)) return { refusal: expiredApiKey() };
+    if (!key) return { rejection: invalidApiKey() };
+    if (key.revokedAt) return { rejection: revokedApiKey() };
+    // Compared on every request, because a cached key may have expired since it was read.
+    if (this.isPast(key.secretValidUntil)) return { rejection: rotatedOutApiKey() };
+    if (this.isPast(key.expiresAt)) return { rejection: expiredApiKey() };
     this.lastUsed.note(key.id);
     return { principal: principalOf(key) };
   }
@@ -59,12 +58,12 @@ export class Authenticator {
   }
 }
 
-/** The bearer token, or the refusal of a header without one. */
+/** Returns the bearer token, or the rejection of a request without one. */
 function bearerToken(request: FastifyRequest): string | Identity {
-  // Node keeps the first of several Authorization headers; whoever sends two may mean the other one.
-  if (countHeader(request.raw.rawHeaders, 'authorization') > 1) return { refusal: invalidApiKey() };
+  // Node drops all Authorization headers but the first, so a request with two of them is ambiguous.
+  if (countHeader(request.raw.rawHeaders, 'authorization') > 1) return { rejection: invalidApiKey() };
   const match = BEARER.exec(request.headers.authorization ?? '');
-  return match ? (match[1] ?? '') : { refusal: missingApiKey() };
+  return match ? (match[1] ?? '') : { rejection: missingApiKey() };
 }
 
 function principalOf(key: KnownKey): Principal {

@@ -1,16 +1,16 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Principal } from './principal';
+import type { Principal } from '../platform/http/request-context';
 
 /**
- * Whose request it is, as a parameter of a controller method.
+ * Injects the principal of the request into a controller method.
  *
- * @throws Error on a route that anyone may call: nobody was asked for a key there
+ * @throws Error on a `@Public()` route, because its requests have no principal
  */
 export const CurrentPrincipal = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Principal => {
     const { principal } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (!principal) throw new Error('a handler asks for the principal of a request that has none');
+    if (!principal) throw new Error('@CurrentPrincipal() on a request without a principal');
     return principal;
   },
 );

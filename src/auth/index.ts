@@ -1,12 +1,6 @@
-export { AccountsError } from './accounts.error';
-export { AccountsService } from './accounts.service';
-export type { Ban, ListedKey } from './api-keys.repository';
-export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.service';
-export { AuthGuard } from './auth.guard';
+export { AuthChecks } from './auth.checks';
 export { AuthModule } from './auth.module';
 export { CurrentPrincipal } from './current-principal.decorator';
-export { KeyRotationService, type RotatedKey } from './key-rotation.service';
-export { isPlan, limitsOf, PLANS, type Plan, type PlanChoice } from './plans';
-export type { Principal } from './principal';
-export { Public, RequireScope } from './require-scope.decorator';
-export { isScope, type Scope, SCOPES } from './scopes';
+export { FallbackAuthGuard } from './fallback-auth.guard';
+export type { Principal } from '../platform/http/request-context';
+export { RequireScope } from './require-scope.decorator';

@@ -1,11 +1,11 @@
-import type { Clock } from '../clock';
-import { serviceUnavailable } from '../errors/http.errors';
-import type { ApiKeysRepository, KnownKey } from './api-keys.repository';
+import type { Clock } from '../platform/runtime/clock';
+import { serviceUnavailable } from '../platform/errors/http.errors';
+import type { KnownKeysRepository, KnownKey } from './known-keys.repository';
 
-/** What the database said of a secret: `key` is undefined where it belongs to no key. */
-export interface Lookup {
+/** The result of a lookup. `key` is undefined if the secret belongs to no key. */
+export interface KeyLookup {
   readonly key: KnownKey | undefined;
-  /** Clock time, in milliseconds, at which the question was asked. */
+  /** Clock time, in milliseconds, at which the query started. */
   readonly askedAt: number;
 }
 
@@ -13,41 +13,41 @@ interface Waiting {
   readonly hash: string;
   /** By the monotonic clock, in milliseconds. */
   readonly since: number;
-  readonly resolve: (found: Lookup) => void;
+  readonly resolve: (found: KeyLookup) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /**
- * Secrets of one query. The event loop answers all of their requests in one go, and everything else waits for that:
- * measured under a flood, 500 gave no more throughput and thrice the latency of a valid key.
+ * Secrets in one query. The event loop handles all of their requests in one turn, and other requests wait for it.
+ * Measured under a flood: 500 gave the same throughput and three times the latency of a valid key.
  */
 export const MAX_HASHES = 100;
 
-/** Bounds the memory of those that wait. */
+/** Bounds the memory of the queue. */
 export const MAX_WAITING = 10_000;
 const MAX_WAIT_MS = 5_000;
 
-/** A query that takes longer does not hold up the next one. No statement takes longer than six of these. */
+/** The next query starts after this time. At most six queries are concurrent, because no statement takes over 6 s. */
 const MAX_TURN_MS = 1_000;
 
 /**
- * Looks up secrets that are not cached, with one query at a time for those that wait. So made-up keys, however many,
- * normally hold one connection of the pool. If a query fails, all of its lookups fail.
+ * Looks up secrets that are not cached, with one query at a time for all that wait. A flood of made-up keys therefore
+ * normally holds one connection of the pool. If a query fails, all of its lookups fail.
  */
 export class KeyLookups {
   private readonly waiting: Waiting[] = [];
   private isBusy = false;
 
   constructor(
-    private readonly keys: Pick<ApiKeysRepository, 'findBySecretHashes'>,
+    private readonly keys: Pick<KnownKeysRepository, 'findBySecretHashes'>,
     private readonly clock: Clock,
   ) {}
 
   /**
    * @param hash SHA-256 of the secret as hex
-   * @throws ApiError 503 if too many wait, or this one waited too long
+   * @throws ApiError 503 if the queue is full or this lookup waited too long
    */
-  find(hash: string): Promise<Lookup> {
+  find(hash: string): Promise<KeyLookup> {
     if (this.waiting.length >= MAX_WAITING) return Promise.reject(serviceUnavailable());
     return new Promise((resolve, reject) => {
       this.waiting.push({ hash, since: performance.now(), resolve, reject });
@@ -69,7 +69,7 @@ export class KeyLookups {
     void this.lookUp(batch).then(endTurn);
   }
 
-  /** The oldest first; those that waited too long are rejected. */
+  /** Takes the oldest lookups from the queue, and rejects those that waited too long. */
   private takeBatch(): Waiting[] {
     const expiredSince = performance.now() - MAX_WAIT_MS;
     const batch: Waiting[] = [];

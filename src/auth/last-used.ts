@@ -1,20 +1,20 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Clock } from '../clock';
-import { ApiKeysRepository } from './api-keys.repository';
+import { Clock } from '../platform/runtime/clock';
+import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { KnownKeysRepository } from './known-keys.repository';
 
-const MINUTE_MS = 60_000;
-const WRITE_INTERVAL_MS = 1_000;
+const WRITE_INTERVAL_MS = SECOND_MS;
 
-/** Remembers when each key was last used, to the minute: written at most once a minute per key, never in a request. */
+/** Records the minute of each key's last use: at most one write a minute per key, outside of requests. */
 @Injectable()
 export class LastUsed implements OnModuleInit, OnApplicationShutdown {
-  /** Key id → the start of the minute in which it was last seen, in milliseconds. */
+  /** Key id → start of the minute of its last use, in milliseconds. */
   private readonly seen = new Map<string, number>();
   private unwritten = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly keys: ApiKeysRepository,
+    private readonly keys: KnownKeysRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -34,7 +34,7 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
     this.unwritten.set(keyId, minute);
   }
 
-  /** A time that cannot be written now is tried again with the next. */
+  /** Writes all new times with one statement. If it fails, the next call retries them. */
   async write(): Promise<void> {
     const times = this.unwritten;
     this.unwritten = new Map();

@@ -1,15 +1,17 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBearerAuth } from '@nestjs/swagger';
-import { note } from '../http/operation-notes';
-import { routeFacts } from '../http/route-facts';
-import type { Scope } from './scopes';
+import { ApiBearerAuth, ApiOperation } from '@nestjs/swagger';
+import { scopeSentence } from '../platform/api-docs/operation.decorator';
+import { routeFacts } from '../platform/http/route-facts';
+import type { Scope } from '../accounts';
 
-/** The scope that a key needs for this operation. Every operation declares one, or is `@Public()`. */
+/**
+ * Declares the scope that a key needs, for a route without `@Operation`. A description by `@ApiOperation` replaces the
+ * sentence about the scope.
+ */
 export function RequireScope(scope: Scope): MethodDecorator {
-  return applyDecorators(routeFacts({ scope }), ApiBearerAuth(), note('scope', scope));
-}
-
-/** An operation that anyone may call, without a key and without a limit. */
-export function Public(): MethodDecorator {
-  return routeFacts({ public: true });
+  return applyDecorators(
+    routeFacts({ scope }),
+    ApiBearerAuth(),
+    ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
+  );
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AccountsService, limitsOf } from '../auth';
+import { AccountsService, limitsOf } from '../accounts';
 import { plan, planChoice, type PlanOptions, wholeNumber } from './arguments';
 import { withServices } from './context';
 import { minuteOf, printJson, printLine, printTable } from './output';
@@ -7,15 +7,15 @@ import { minuteOf, printJson, printLine, printTable } from './output';
 export function addAccountsCommands(accounts: Command): void {
   accounts
     .command('list')
-    .description('all accounts with their plan and its limits')
+    .description('list all accounts with their plan and rate limits')
     .option('--json', 'print one JSON document')
     .action(list);
   accounts
     .command('set-plan <name>')
-    .description('move an account to another plan; in force everywhere within 5 s')
+    .description('move an account to another plan; takes effect everywhere within 5 s')
     .requiredOption('--plan <plan>', 'free, pro, business or enterprise', plan)
-    .option('--per-minute <n>', 'requests a minute of an Enterprise account', wholeNumber)
-    .option('--per-day <n>', 'requests a day of an Enterprise account', wholeNumber)
+    .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
+    .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .action(setPlan);
 }
 
@@ -24,7 +24,9 @@ async function setPlan(name: string, options: PlanOptions, command: Command): Pr
   if (!choice) return;
   await withServices((services) => services.get(AccountsService, { strict: false }).setPlan(name, choice));
   const { perMinute, perDay } = limitsOf(choice);
-  printLine(`${name} is on the plan ${choice.plan}: ${perMinute} a minute, ${perDay} a day, within 5 s.`);
+  printLine(
+    `${name} now has the plan ${choice.plan} (${perMinute} requests per minute, ${perDay} per day); takes effect within 5 s.`,
+  );
 }
 
 async function list({ json }: { readonly json?: true }): Promise<void> {

@@ -1,30 +1,31 @@
 import { type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AuthModule } from '../auth';
-import { SystemClock } from '../clock';
-import { type Config, readConfig } from '../config/config';
-import type { DatabaseConfig } from '../database/data-source';
-import { DatabaseModule } from '../database/database.module';
-import { migrate, migrationStates, SchemaError } from '../database/migrate';
-import { joinDatabase, type OpenDatabase, openEmbeddedAlone } from '../database/open-database';
-import { RuntimeModule } from '../runtime.module';
+import { AccountsModule } from '../accounts';
+import { SystemClock } from '../platform/runtime/clock';
+import { type Config, readConfig } from '../platform/config/config';
+import type { DatabaseConfig } from '../platform/database/data-source';
+import { DatabaseModule } from '../platform/database/database.module';
+import { migrate, migrationStates } from '../platform/database/migrate';
+import { joinDatabase, type OpenDatabase, openEmbeddedExclusively } from '../platform/database/open-database';
+import { RuntimeModule } from '../platform/runtime/runtime.module';
+import { UserError } from '../platform/errors/user-error';
 
 @Module({})
 class CliModule {}
 
-/** One command runs at a time. */
+/** Connections of a process, which runs one command. */
 const POOL_SIZE = 2;
 
-/** Runs `work` on the database of the settings; the embedded server is that of a running service, or started for it. */
+/** Runs `work` on the configured database. Joins the embedded server of a running service, or starts one. */
 export async function withDatabase<T>(work: (config: DatabaseConfig) => Promise<T>): Promise<T> {
   const config = readConfig();
   return using(await joinDatabase(config), config, work);
 }
 
-/** Runs `work` on the embedded database, which no service has meanwhile. */
+/** Runs `work` on the embedded database while no service uses it. */
 export async function withEmbeddedDatabase<T>(work: (config: DatabaseConfig) => Promise<T>): Promise<T> {
   const config = readConfig();
-  return using(await openEmbeddedAlone(config), config, work);
+  return using(await openEmbeddedExclusively(config), config, work);
 }
 
 async function using<T>(
@@ -40,7 +41,7 @@ async function using<T>(
   }
 }
 
-/** Runs `work` on the database of the settings, with an up-to-date schema. */
+/** Runs `work` on the configured database with an up-to-date schema. */
 export function withSchema<T>(work: (config: DatabaseConfig) => Promise<T>): Promise<T> {
   return withDatabase(async (database) => {
     await prepareSchema(database);
@@ -48,14 +49,14 @@ export function withSchema<T>(work: (config: DatabaseConfig) => Promise<T>): Pro
   });
 }
 
-/** Runs `work` with the service's own modules, on an up-to-date schema, but without HTTP. */
+/** Runs `work` with the modules of the service on an up-to-date schema, without HTTP. */
 export function withServices<T>(work: (services: INestApplicationContext) => Promise<T>): Promise<T> {
   return withSchema(async (database) => {
     const config = { ...readConfig(), ...database };
     const imports = [
       RuntimeModule.forRoot(config, new SystemClock()),
       DatabaseModule.forRoot(config),
-      AuthModule,
+      AccountsModule,
     ];
     const services = await NestFactory.createApplicationContext(
       { module: CliModule, imports },
@@ -69,13 +70,13 @@ export function withServices<T>(work: (services: INestApplicationContext) => Pro
   });
 }
 
-/** Sets an empty database up. One that is in use is upgraded only on request: its service may run the version before. */
+/** Migrates an empty database. Rejects an older schema, because a service of that version may be using it. */
 async function prepareSchema(database: DatabaseConfig): Promise<void> {
   const states = await migrationStates(database);
   if (states.every(({ isApplied }) => isApplied)) return;
   if (states.some(({ isApplied }) => isApplied)) {
-    throw new SchemaError(
-      'The database has the schema of an earlier version: start this version of the service once, or run "db migrate".',
+    throw new UserError(
+      'The database has the schema of an earlier version. Start this version of the service once, or run "db migrate".',
     );
   }
   await migrate(database);

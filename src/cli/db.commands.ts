@@ -1,33 +1,33 @@
 import type { Command } from 'commander';
-import { copyDatabase } from '../database/copy-database';
-import { migrate, migrationStates, OLDEST_SERVER, revertLast } from '../database/migrate';
+import { copyDatabase } from '../platform/database/copy/copy-database';
+import { migrate, migrationStates, MIN_SERVER_VERSION, revertLast } from '../platform/database/migrate';
 import { databaseUrl } from './arguments';
 import { withDatabase, withEmbeddedDatabase } from './context';
 import { printLine } from './output';
 
 export function addDbCommands(db: Command): void {
   db.command('migrate')
-    .description('bring the schema up to date, as the service does when it starts')
+    .description('apply all pending migrations, as the service does at start')
     .action(async () => {
       const applied = await withDatabase(migrate);
       printLine(applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`);
     });
   db.command('revert')
-    .description('take the last migration back, and with it the data that it made room for')
+    .description('revert the last migration; deletes the tables and data that it added')
     .action(async () => {
       const reverted = await withDatabase(revertLast);
-      printLine(reverted === undefined ? 'There is no migration to take back.' : `Took back ${reverted}.`);
+      printLine(reverted === undefined ? 'There is no migration to revert.' : `Reverted ${reverted}.`);
     });
   db.command('status')
-    .description('every migration, and whether it is applied')
+    .description('list all migrations, applied or pending')
     .action(async () => {
       for (const { name, isApplied } of await withDatabase(migrationStates)) {
         printLine(`${isApplied ? 'applied' : 'pending'}  ${name}`);
       }
     });
   db.command('copy')
-    .description('copy everything from the embedded database to an empty one; the service must not run')
-    .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${OLDEST_SERVER} or newer`)
+    .description('copy everything from the embedded database to an empty one; the service must be stopped')
+    .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${MIN_SERVER_VERSION} or newer`)
     .action(copy);
 }
 

@@ -8,7 +8,7 @@ import {
   type RotatedKey,
   type Scope,
   SCOPES,
-} from '../auth';
+} from '../accounts';
 import { expiry, grace, plan, planChoice, scopes, shortText, wholeNumber } from './arguments';
 import { withServices } from './context';
 import { minuteOf, printJson, printLine, printTable } from './output';
@@ -47,15 +47,15 @@ export function addKeysCommands(keys: Command): void {
   addCreate(keys);
   keys
     .command('list')
-    .description('all keys, or those of one account; never their secrets')
+    .description('list all keys, or the keys of one account; never shows secrets')
     .option('--account <name>', 'only keys of this account')
     .option('--json', 'print one JSON document')
     .action(list);
   keys
     .command('rotate <id>')
-    .description('give a key a new secret, shown this once; the old one works until the grace ends')
+    .description('give a key a new secret and print it once; older secrets work until the grace period ends')
     .addOption(
-      new Option('--grace <time>', 'how long the old secret still works: 0 to 7d, such as 30m, 24h, 7d')
+      new Option('--grace <time>', 'how long older secrets still work: 0 to 7d, such as 30m, 24h, 7d')
         .argParser(grace)
         .default(grace(DEFAULT_GRACE), DEFAULT_GRACE),
     )
@@ -63,33 +63,33 @@ export function addKeysCommands(keys: Command): void {
     .action(rotate);
   keys
     .command('set-scopes <id>')
-    .description('replace the scopes of a key; in force everywhere within 5 s')
-    .requiredOption('--scopes <list>', 'comma list of what the key may do', scopes)
+    .description('replace the scopes of a key; takes effect everywhere within 5 s')
+    .requiredOption('--scopes <list>', 'comma-separated list of scopes', scopes)
     .option('--json', 'print one JSON document')
     .action(setScopes);
-  keys.command('revoke <id>').description('end a key; in force everywhere within 5 s').action(revoke);
-  keys.command('unban <id>').description('lift the ban of a key; in force within 5 s').action(unban);
+  keys.command('revoke <id>').description('revoke a key; takes effect everywhere within 5 s').action(revoke);
+  keys.command('unban <id>').description('lift the ban of a key; takes effect within 5 s').action(unban);
 }
 
 function addCreate(keys: Command): void {
   keys
     .command('create')
-    .description('make a key, and its account if that is new; the secret is shown this once')
+    .description('create a key, and its account if it is new; prints the secret once')
     .requiredOption('--account <name>', 'account that owns the key', shortText)
     .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
-    .option('--per-minute <n>', 'requests a minute of an Enterprise account', wholeNumber)
-    .option('--per-day <n>', 'requests a day of an Enterprise account', wholeNumber)
+    .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
+    .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .addOption(
-      new Option('--scopes <list>', 'comma list of what the key may do')
+      new Option('--scopes <list>', 'comma-separated list of scopes')
         .argParser(scopes)
-        .default(SCOPES, 'everything'),
+        .default(SCOPES, 'all scopes'),
     )
     .addOption(
-      new Option('--expires <when>', 'days until it expires, such as 90d, or never')
+      new Option('--expires <when>', 'days until the key expires, such as 90d, or never')
         .argParser(expiry)
         .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
     )
-    .option('--label <text>', 'what the key is for', shortText, '')
+    .option('--label <text>', 'purpose of the key', shortText, '')
     .option('--json', 'print one JSON document')
     .action(create);
 }
@@ -143,32 +143,33 @@ async function rotate(id: string, { grace: graceMs, json }: RotateOptions): Prom
 async function setScopes(id: string, { scopes: allowed, json }: ScopesOptions): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).setScopes(id, allowed));
   if (json) printJson({ id, scopes: allowed });
-  else printLine(`The key ${id} has the scopes ${allowed.join(', ')}; in force everywhere within 5 s.`);
+  else
+    printLine(`The key ${id} now has the scopes ${allowed.join(', ')}; takes effect everywhere within 5 s.`);
 }
 
 async function revoke(id: string): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).revoke(id));
-  printLine(`Revoked ${id}; in force everywhere within 5 s.`);
+  printLine(`Revoked ${id}; takes effect everywhere within 5 s.`);
 }
 
 async function unban(id: string): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).unban(id));
-  printLine(`${id} is not banned any more, within 5 s.`);
+  printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
 }
 
 function printIssued({ id, key, account, plan: name, scopes: allowed, expiresAt }: IssuedKey): void {
-  printLine(`API key of the account ${account} (plan ${name}), shown this once:`);
+  printLine(`API key of the account ${account} (plan ${name}), shown only once:`);
   printLine(`  ${key}`);
   printLine(`id ${id}, expires ${minuteOf(expiresAt)}, scopes ${allowed.join(', ')}`);
 }
 
 function printRotated({ id, key, account, expiresAt, graceEndsAt }: RotatedKey): void {
-  printLine(`New secret of the key ${id} of the account ${account}, shown this once:`);
+  printLine(`New secret of the key ${id} of the account ${account}, shown only once:`);
   printLine(`  ${key}`);
   printLine(
-    `Older secrets are valid until ${graceEndsAt.toISOString()}, and refused everywhere 5 s later at most.`,
+    `Older secrets expire at ${graceEndsAt.toISOString()}; every instance rejects them at most 5 s later.`,
   );
-  printLine(`expires ${minuteOf(expiresAt)}, as before`);
+  printLine(`The key still expires at ${minuteOf(expiresAt)}.`);
 }
 
 function row(key: ListedKey): string[] {

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import '../config/node-version';
+import '../platform/runtime/node-version';
 import 'reflect-metadata';
 import { runCommand } from './program';
 
 const FIRST_ARGUMENT = 2;
 
-// Whoever reads our output may stop early, as `head` does.
+// The reader of our output can stop early, as `head` does.
 process.stdout.on('error', () => process.exit());
 
 async function main(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Prints one JSON document, and nothing else. */
+/** Prints one JSON document on one line. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
@@ -7,7 +7,7 @@ export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints rows in columns as wide as their longest cell, below their headings. */
+/** Prints headings and rows in columns that are as wide as their longest cell. */
 export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = headings.map((heading, at) =>
     Math.max(heading.length, ...rows.map((row) => (row[at] ?? '').length)),
@@ -22,7 +22,7 @@ export function printTable(headings: readonly string[], rows: readonly (readonly
   }
 }
 
-/** A time to the minute, or a dash for none. */
+/** Formats a time to the minute; a dash if it is missing. */
 export function minuteOf(time: Date | null): string {
   return time ? `${time.toISOString().slice(0, 16)}Z` : '-';
 }

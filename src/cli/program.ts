@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander';
-import { loadEnvFile } from '../config/env-file';
-import { explain } from '../explain';
+import { loadEnvFile } from '../platform/config/env-file';
+import { userMessage } from '../app/user-message';
 import { addAccountsCommands } from './accounts.commands';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
-import { addSeedCommand } from './seed.command';
+import { addSeedCommand } from './seed/seed.command';
 import { addVerifyCommand } from './verify/verify.command';
 
 const FAILED = 1;
@@ -13,8 +13,8 @@ const WRONG_USAGE = 2;
 /**
  * Runs one command.
  *
- * @param args without the names of Node and the program
- * @returns the exit status: done 0, failed 1, wrong usage 2
+ * @param args without the names of Node and of the program
+ * @returns the exit status: 0 done, 1 failed, 2 wrong usage
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
   try {
@@ -22,9 +22,9 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     await createProgram().parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has said what is wrong; help that was asked for is no error.
+    // Commander has printed the error already. It also throws, with exit code 0, after --help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-    process.stderr.write(`${explain(error)}\n`);
+    process.stderr.write(`${userMessage(error)}\n`);
     return FAILED;
   }
 }
@@ -32,13 +32,15 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 function createProgram(): Command {
   const program = new Command('animal-store')
     .description(
-      'Accounts, API keys, the database and made-up animals of an Animal Store. Works beside a running service.',
+      'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',
     )
     .exitOverride()
-    .showHelpAfterError('(add --help for what is possible)');
-  addKeysCommands(program.command('keys').description('API keys'));
-  addAccountsCommands(program.command('accounts').description('accounts, which own keys and have a plan'));
-  addDbCommands(program.command('db').description("the database's schema"));
+    .showHelpAfterError('(add --help for usage)');
+  addKeysCommands(program.command('keys').description('manage API keys'));
+  addAccountsCommands(
+    program.command('accounts').description('manage accounts, which own keys and have a plan'),
+  );
+  addDbCommands(program.command('db').description('manage the schema of the database, and copy it'));
   addVerifyCommand(program);
   addSeedCommand(program.command('seed'));
   return program;

@@ -1,5 +1,4 @@
-export type { PetStatus } from './pet-status';
+export { PET_STATUSES, type PetStatus } from './pet-status';
 export { petNotAvailable } from './pets.errors';
 export { PetsModule } from './pets.module';
 export { PetsService } from './pets.service';
-export { seedPets } from './seed-pets';

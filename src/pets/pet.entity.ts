@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { int64Column } from '../database/int64-column';
+import { int64Column } from '../platform/database/int64-column';
 import type { PetStatus } from './pet-status';
 
 /** An animal of the store. */

@@ -1,15 +1,15 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { ApiInt64, IsInt64 } from '../http/int64.decorator';
-import { IsOmittable } from '../http/omittable.decorator';
-import { PageQuery } from '../http/page';
+import { ApiInt64, IsInt64 } from '../platform/api-docs/int64.decorator';
+import { IsOmittable } from '../platform/http/omittable.decorator';
+import { PageQuery } from '../platform/http/page';
 import { ApiPetName, IsPetName } from './pet-name.decorator';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 const STATUS_PROPERTY = {
   enum: PET_STATUSES,
   enumName: 'PetStatus',
-  enumSchema: { description: 'Whether an animal can be had: `available`, `pending` (ordered), or `sold`.' },
+  enumSchema: { description: 'Availability of an animal: `available`, `pending` (ordered) or `sold`.' },
 } as const;
 
 /** Body of createPet. */
@@ -26,7 +26,7 @@ export class NewPet {
   @ApiPropertyOptional({
     ...STATUS_PROPERTY,
     default: 'available',
-    description: 'Availability of the animal; left out: `available`.',
+    description: 'Availability of the animal; `available` if omitted.',
     example: 'available',
   })
   @IsOmittable()
@@ -34,7 +34,7 @@ export class NewPet {
   readonly status: PetStatus = 'available';
 }
 
-/** An animal as it is returned. */
+/** Body of a response with an animal. */
 @ApiSchema({ description: 'An animal of the store.' })
 export class Pet {
   @ApiInt64('Unique identifier, assigned by the service on creation.', 1)
@@ -54,7 +54,7 @@ export class Pet {
 export class ListPetsQuery extends PageQuery {
   @ApiPropertyOptional({
     ...STATUS_PROPERTY,
-    description: 'Only animals of this availability.',
+    description: 'Only animals with this status.',
     example: 'available',
   })
   @IsOmittable()

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors/api-error';
+import { ApiError } from '../platform/errors/api-error';
 
 export function petNotFound(): ApiError {
   return new ApiError('pet_not_found');

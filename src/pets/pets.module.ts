@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Links } from '../http/links';
+import { Links } from '../platform/http/links';
 import { PetEntity } from './pet.entity';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';

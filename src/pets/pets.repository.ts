@@ -1,22 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { MIN_INT64 } from '../http/int64';
-import { type Statement, Sql } from '../database/sql';
+import { MIN_INT64 } from '../platform/http/int64';
+import { type Statement, Sql } from '../platform/database/sql';
 import type { PetStatus } from './pet-status';
 import type { NewPet, Pet } from './pets.dto';
 
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
 
-export const LIST: Statement = {
+export const LIST_PETS: Statement = {
   name: 'pets_list',
   text: `SELECT ${COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
 };
 
 /**
- * Begins behind (status, id) and ends with the status, so that only the index on both can give the order. With
- * `status = $3 … ORDER BY id` the planner may walk the primary key instead, past every animal of another status.
+ * A row comparison on (status, id), so that only the index on both columns gives the order. With
+ * `status = $3 … ORDER BY id` the planner may scan the primary key, past every animal of another status.
  */
-export const LIST_BY_STATUS: Statement = {
+export const LIST_PETS_BY_STATUS: Statement = {
   name: 'pets_list_by_status',
   text: `SELECT ${COLUMNS} FROM pets WHERE (status, id) > ($3, $1) AND status <= $3 ORDER BY status, id LIMIT $2`,
 };
@@ -31,22 +31,22 @@ const INSERT: Statement = {
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
 };
 
-/** Of several that move an animal at once, one finds it as it was; the others wait for its row, and then do not. */
-const MOVE: Statement = {
-  name: 'pets_move',
+/** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
+const CHANGE_STATUS: Statement = {
+  name: 'pets_change_status',
   text: 'UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING id',
 };
 
-/** The statements of animals, one for each operation. */
+/** The statements about animals. */
 @Injectable()
 export class PetsRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** At most `count` animals by ascending id, beginning behind `after`; the depth of the page makes no difference. */
+  /** Lists at most `count` animals after the id `after`, by ascending id. The cost does not grow with the depth. */
   list(after: bigint | undefined, count: number, status?: PetStatus): Promise<Pet[]> {
     return status === undefined
-      ? this.sql.rows<Pet>(LIST, [after ?? MIN_INT64, count])
-      : this.sql.rows<Pet>(LIST_BY_STATUS, [after ?? MIN_INT64, count, status]);
+      ? this.sql.rows<Pet>(LIST_PETS, [after ?? MIN_INT64, count])
+      : this.sql.rows<Pet>(LIST_PETS_BY_STATUS, [after ?? MIN_INT64, count, status]);
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
@@ -60,13 +60,13 @@ export class PetsRepository {
     return pet;
   }
 
-  /** Changes an animal's status where it is one of those named. @returns false where it is not, or there is no animal */
-  async move(
+  /** Changes the status if it is one of `from`. @returns false if it is not, or the animal does not exist */
+  async changeStatus(
     id: bigint,
     to: PetStatus,
     from: readonly PetStatus[],
     transaction: EntityManager,
   ): Promise<boolean> {
-    return (await this.sql.rows(MOVE, [id, to, from], transaction)).length === 1;
+    return (await this.sql.rows(CHANGE_STATUS, [id, to, from], transaction)).length === 1;
   }
 }

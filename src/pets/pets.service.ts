@@ -1,24 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { SharedRead } from '../database/shared-read';
-import { cutPage, decodeCursor, type Page } from '../http/page';
-import { listName } from '../http/links';
+import { CoalescedRead } from '../platform/database/coalesced-read';
+import { cutPage, decodeCursor, type Page } from '../platform/http/page';
+import { listName } from '../platform/http/links';
 import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { PET_TRANSITIONS, type PetStatus } from './pet-status';
 import { petNotAvailable, petNotFound } from './pets.errors';
 import { PetsRepository } from './pets.repository';
 
-/** Path of the animals below the base URL. */
+/** Path of the list of animals, relative to the base URL. */
 export const PETS_PATH = '/pets';
 
 @Injectable()
 export class PetsService {
-  private readonly pages = new SharedRead<Page<Pet>>();
+  private readonly pages = new CoalescedRead<Page<Pet>>();
 
   constructor(private readonly pets: PetsRepository) {}
 
   /**
-   * Requests for one page share its query, and what it returns.
+   * Lists a page of animals. Concurrent requests for one page share a query and its result.
    *
    * @throws ApiError `invalid_cursor`
    */
@@ -42,13 +42,12 @@ export class PetsService {
   }
 
   /**
-   * Moves an animal to another status, as part of what makes it move. Of any number of transactions that move one
-   * animal at once exactly one does.
+   * Changes the status of an animal within the transaction of an order. Of concurrent changes exactly one succeeds.
    *
-   * @throws ApiError `pet_not_found`; `pet_not_available` where its status does not lead to that one
+   * @throws ApiError `pet_not_found`; `pet_not_available` if the transition is not allowed
    */
-  async move(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
-    if (await this.pets.move(id, to, PET_TRANSITIONS[to], transaction)) return;
+  async changeStatus(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
+    if (await this.pets.changeStatus(id, to, PET_TRANSITIONS[to], transaction)) return;
     const pet = await this.pets.find(id, transaction);
     throw pet ? petNotAvailable() : petNotFound();
   }

@@ -1,67 +1,70 @@
-import type { Config } from '../config/config';
-import { DAY_MS } from './counters';
+import type { Config } from '../platform/config/config';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
-/** From so many strikes within the strike period on, a key is banned for so long. */
+/** The number of strikes within the strike period that ban a key, and the length of the ban. */
 export interface BanPolicy {
   /** 0 switches bans off, as does a length of 0. */
   readonly strikes: number;
   readonly seconds: number;
 }
 
-/** What is remembered of a key that was refused. Times are milliseconds since the epoch. */
-export interface Offender {
-  /** When its first 429 of the window was given, and until when that asked it to wait. */
+/** The recent rejections, strikes and ban of a key. Times are milliseconds since the epoch. */
+export interface KeyHistory {
+  /** The time of its first 429 in the window, and the end of the wait that its `Retry-After` asked for. */
   readonly firstRefusedAt: number;
   readonly askedToWaitUntil: number;
-  /** When it came back too early, within the strike period. */
+  /** The times of its early retries within the strike period. */
   readonly strikes: readonly number[];
   /** The last ban; both 0 for none. */
   readonly bannedAt: number;
   readonly bannedUntil: number;
 }
 
-/** Requests that were under way together with the one refused first are no strikes. */
-export const GRACE_MS = 1_000;
-/** At most one strike in this time, so that each worker of a fleet on one key can meet its own 429. */
-export const STRIKE_SPACING_MS = 1_000;
-export const STRIKE_PERIOD_MS = 300_000;
-/** Another ban within this time of the last one is longer. */
+/** Requests within this time after the first 429 are not strikes: they may have been sent concurrently. */
+export const GRACE_MS = SECOND_MS;
+/** At most one strike counts in this time, so that each worker of a fleet with one key can get its first 429. */
+export const STRIKE_SPACING_MS = SECOND_MS;
+export const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
+/** A ban within this time after the last one is longer. */
 export const REPEAT_PERIOD_MS = DAY_MS;
 export const REPEAT_FACTOR = 6;
 
-const INNOCENT = bannedOnce({ bannedAt: 0, bannedUntil: 0 });
+const NO_HISTORY = afterBan({ bannedAt: 0, bannedUntil: 0 });
 
-/** The same key after a 429 of an exhausted window that ends at `roomAgainAt`; it may be banned by now. */
-export function refused(
-  known: Offender = INNOCENT,
+/** Returns the history after a 429 of a window that ends at `resetAt`. The 429 may begin a ban. */
+export function afterRejection(
+  known: KeyHistory = NO_HISTORY,
   now: number,
-  roomAgainAt: number,
+  resetAt: number,
   policy: BanPolicy,
-): Offender {
-  // After the clock was set back the window has a new first refusal.
+): KeyHistory {
+  // If the clock was set back, this is the first 429 again.
   const isFirst = now >= known.askedToWaitUntil || now < known.firstRefusedAt;
   const isStrike = !isFirst && now > known.firstRefusedAt + GRACE_MS && isSpaced(known, now);
   const offender = {
     ...known,
     firstRefusedAt: isFirst ? now : known.firstRefusedAt,
-    askedToWaitUntil: roomAgainAt,
+    askedToWaitUntil: resetAt,
   };
   return isStrike ? withStrike(offender, now, policy) : offender;
 }
 
-/** The same key after an admitted request: whatever it was told of waiting is over. */
-export function admitted(known: Offender): Offender {
+/** Returns the history after an admitted request, which ends the wait. */
+export function afterAdmission(known: KeyHistory): KeyHistory {
   return { ...known, firstRefusedAt: 0, askedToWaitUntil: 0 };
 }
 
-/** A key of which nothing but its last ban is known. */
-export function bannedOnce({ bannedAt, bannedUntil }: Pick<Offender, 'bannedAt' | 'bannedUntil'>): Offender {
+/** Returns the history of a key of which only the last ban is known. */
+export function afterBan({
+  bannedAt,
+  bannedUntil,
+}: Pick<KeyHistory, 'bannedAt' | 'bannedUntil'>): KeyHistory {
   return { firstRefusedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
 }
 
-/** True when nothing of it can matter any more. */
+/** True if the history no longer affects a decision. */
 export function isForgettable(
-  { askedToWaitUntil, strikes, bannedAt, bannedUntil }: Offender,
+  { askedToWaitUntil, strikes, bannedAt, bannedUntil }: KeyHistory,
   now: number,
 ): boolean {
   const lastStrike = strikes.at(-1) ?? 0;
@@ -81,23 +84,23 @@ export function isOff({ strikes, seconds }: BanPolicy): boolean {
   return strikes === 0 || seconds === 0;
 }
 
-/** The same key where the clock was set back behind the beginning of its ban: the ban is as long as it was meant to be. */
-export function clamped(known: Offender, now: number): Offender {
+/** Keeps the length of a ban if the clock was set back to a time before the ban. */
+export function clampBan(known: KeyHistory, now: number): KeyHistory {
   if (known.bannedAt <= now) return known;
   return { ...known, bannedAt: now, bannedUntil: now + known.bannedUntil - known.bannedAt };
 }
 
-/** The last strike is in the future if the clock was set back meanwhile. */
-function isSpaced({ strikes }: Offender, now: number): boolean {
+/** Uses the absolute distance: the last strike is in the future if the clock was set back. */
+function isSpaced({ strikes }: KeyHistory, now: number): boolean {
   return Math.abs(now - (strikes.at(-1) ?? 0)) >= STRIKE_SPACING_MS;
 }
 
-function withStrike(offender: Offender, now: number, policy: BanPolicy): Offender {
+function withStrike(offender: KeyHistory, now: number, policy: BanPolicy): KeyHistory {
   const strikes = [...offender.strikes.filter((at) => at > now - STRIKE_PERIOD_MS && at <= now), now];
   if (strikes.length < policy.strikes) return { ...offender, strikes };
   const isRepeat = offender.bannedAt > 0 && now - offender.bannedAt <= REPEAT_PERIOD_MS;
   const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);
-  const bannedUntil = now + seconds * 1_000;
-  // From here on the client is asked to wait for the end of the ban, and heeds that by coming back then.
+  const bannedUntil = now + seconds * SECOND_MS;
+  // A client that retries when the ban ends gets no strike.
   return { firstRefusedAt: 0, askedToWaitUntil: bannedUntil, strikes: [], bannedAt: now, bannedUntil };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Statement, Sql } from '../database/sql';
+import { type Statement, Sql } from '../platform/database/sql';
 import type { Counters } from './counters';
 
 const BATCH_SIZE = 5_000;
@@ -32,13 +32,13 @@ const LOAD: Statement = {
 
 const PURGE: Statement = {
   name: 'rate_limit_purge',
-  // By the earlier of two clocks and with a margin: an instance whose clock is fast must not take rows from the others.
+  // The earlier of two clocks and a margin: an instance with a fast clock must not delete the rows of the others.
   text: `
     DELETE FROM rate_limit_counters
     WHERE greatest(minute_ends_at, day_ends_at) < least($1, clock_timestamp()) - interval '1 hour'`,
 };
 
-/** The row of this instance, and when it was first written: what others wrote before that may be of the dead. */
+/** Writes the row of this instance. Rows older than the first write may belong to instances that have stopped. */
 const ANNOUNCE: Statement = {
   name: 'rate_limit_announce',
   text: `
@@ -59,12 +59,12 @@ const LEAVE: Statement = {
   text: `DELETE FROM rate_limit_instances WHERE id = $1 OR seen_at < clock_timestamp() - interval '1 hour'`,
 };
 
-/** The counters that outlive their process, and the instances that write them. */
+/** Stores the counters and the list of the instances that write them. */
 @Injectable()
 export class CountersRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** In batches, which keep the event loop free, and in the order of the owners, so that two savers cannot deadlock. */
+  /** Saves in batches, which do not block the event loop, and in the order of the owners, which prevents deadlocks. */
   async save(counters: ReadonlyMap<string, Counters>): Promise<void> {
     const entries = [...counters].sort(([one], [other]) => (one < other ? -1 : 1));
     for (let at = 0; at < entries.length; at += BATCH_SIZE)
@@ -81,7 +81,7 @@ export class CountersRepository {
     ]);
   }
 
-  /** The counters with a window that has not ended. */
+  /** Returns the counters with at least one window that has not ended. */
   async load(now: number): Promise<Map<string, Counters>> {
     const rows = await this.sql.rows<Row>(LOAD, [new Date(now)]);
     return new Map(
@@ -99,13 +99,13 @@ export class CountersRepository {
     await this.sql.rows(PURGE, [new Date(now)]);
   }
 
-  /** Says that the instance is there. @returns when, by the database's clock */
+  /** Registers the instance as running. @returns the time, by the database's clock */
   async announce(instanceId: string): Promise<string | undefined> {
     const [row] = await this.sql.rows<{ seenAt: string }>(ANNOUNCE, [instanceId]);
     return row?.seenAt;
   }
 
-  /** How many other instances have been there since. */
+  /** Counts the other instances that have been running since a time. */
   async countOthers(instanceId: string, since: string): Promise<number> {
     const [row] = await this.sql.rows<{ others: number }>(OTHERS, [instanceId, since]);
     return row?.others ?? 0;

@@ -1,12 +1,10 @@
+import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
 import type { OwnerLimits, Usage, Windows } from './rate-limit.store';
 
-export const MINUTE_MS = 60_000;
-export const DAY_MS = 86_400_000;
-
-/** Requests counted in a window, and when it ends (milliseconds since the epoch). */
+/** The requests counted in a window, and its end (milliseconds since the epoch). */
 export interface Counter {
   readonly used: number;
-  /** Those of them that this process admitted by itself, without asking Redis. */
+  /** Those of them that this process admitted without Redis. */
   readonly own: number;
   readonly endsAt: number;
 }
@@ -17,15 +15,15 @@ export interface Counters {
   readonly day: Counter;
 }
 
-/** In the place of a window that is not known, or a day that is not limited: it has always ended. */
-const NONE: Counter = { used: 0, own: 0, endsAt: 0 };
-export const NOTHING: Counters = { minute: NONE, day: NONE };
+/** Stands for an unknown window and for a day without a limit. It has always ended. */
+const NO_COUNTER: Counter = { used: 0, own: 0, endsAt: 0 };
+export const NO_COUNTERS: Counters = { minute: NO_COUNTER, day: NO_COUNTER };
 
-/** The windows in force at a time: those that have not ended, new ones for the rest. */
+/** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */
 export function countersAt(now: number, known: Counters | undefined, { perDay }: OwnerLimits): Counters {
   return {
     minute: inForce(now, known?.minute, now + MINUTE_MS),
-    day: perDay === undefined ? NONE : inForce(now, known?.day, nextMidnight(now)),
+    day: perDay === undefined ? NO_COUNTER : inForce(now, known?.day, nextMidnight(now)),
   };
 }
 
@@ -37,31 +35,36 @@ export function isOverdrawn({ minute, day }: Counters, { perMinute, perDay }: Ow
   return minute.used > perMinute || (perDay !== undefined && day.used > perDay);
 }
 
-/** What is known after a refusal: the same windows, made shorter where the clock was set back; none begins. */
-export function shortened(known: Counters, inForceNow: Counters): Counters {
-  return { minute: shorter(known.minute, inForceNow.minute), day: shorter(known.day, inForceNow.day) };
+/** Returns the counters after a 429: no window begins, and a clock that was set back makes them shorter. */
+export function shortenWindows(known: Counters, current: Counters): Counters {
+  return { minute: shorter(known.minute, current.minute), day: shorter(known.day, current.day) };
 }
 
-/** One more request in both windows. */
-export function counted({ minute, day }: Counters): Counters {
+/** Counts one more request in both windows. */
+export function countRequest({ minute, day }: Counters): Counters {
   return { minute: oneMore(minute), day: oneMore(day) };
 }
 
 /**
- * What is known of a window after Redis told of it. It may not have heard of all that this process admitted by itself
- * meanwhile.
+ * Merges what Redis reports of a window with what this process knows. Redis does not yet know the requests that this
+ * process admitted in the meantime.
  *
- * @param sent what Redis had been told of it before
+ * @param sent the window that was sent to Redis with the charge
  */
-export function learnt(known: Counter, told: Omit<Counter, 'own'>, sent: Counter, now: number): Counter {
-  // A window that has not begun, and may never.
-  if (told.used === 0) return known;
-  if (known.endsAt <= now) return { ...told, own: 0 };
-  const unheard = Math.max(0, known.own - sent.own);
+export function mergeFromRedis(
+  known: Counter,
+  reported: Omit<Counter, 'own'>,
+  sent: Counter,
+  now: number,
+): Counter {
+  // The window has not begun.
+  if (reported.used === 0) return known;
+  if (known.endsAt <= now) return { ...reported, own: 0 };
+  const unreported = Math.max(0, known.own - sent.own);
   return {
-    used: Math.max(known.used, told.used + unheard),
+    used: Math.max(known.used, reported.used + unreported),
     own: known.own,
-    endsAt: Math.min(known.endsAt, told.endsAt),
+    endsAt: Math.min(known.endsAt, reported.endsAt),
   };
 }
 
@@ -72,8 +75,8 @@ export function windowsOf({ minute, day }: Counters, { perMinute, perDay }: Owne
   };
 }
 
-/** Of the exhausted windows the one that resets last. */
-export function exhausted({ minute, day }: Windows): Usage {
+/** Returns the exhausted window that resets last. */
+export function exhaustedWindow({ minute, day }: Windows): Usage {
   if (day?.remaining !== 0) return minute;
   return minute.remaining === 0 && minute.resetAt > day.resetAt ? minute : day;
 }
@@ -86,13 +89,13 @@ function shorter(one: Counter, other: Counter): Counter {
   return other.endsAt < one.endsAt ? other : one;
 }
 
-/** A clock that was set back must not make a window longer than a new one would be. */
+/** Returns a window at a time. It is never longer than a new one, even if the clock was set back. */
 function inForce(now: number, known: Counter | undefined, newEnd: number): Counter {
   if (known === undefined || known.endsAt <= now) return { used: 0, own: 0, endsAt: newEnd };
   return known.endsAt > newEnd ? { ...known, endsAt: newEnd } : known;
 }
 
-/** After a change to a smaller plan more may be used than the limit allows. */
+/** Converts a counter. After a change to a smaller plan, `used` may exceed the limit. */
 function usageOf({ used, endsAt }: Counter, limit: number): Usage {
   return { limit, remaining: Math.max(0, limit - used), resetAt: endsAt };
 }

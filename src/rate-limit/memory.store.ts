@@ -1,29 +1,29 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Ban } from '../auth';
-import { Clock } from '../clock';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
+import { Clock } from '../platform/runtime/clock';
+import type { Config } from '../platform/config/config';
+import { CONFIG } from '../platform/config/config.token';
 import {
-  admitted,
-  bannedOnce,
+  afterAdmission,
+  afterBan,
+  afterRejection,
   type BanPolicy,
   banPolicyOf,
-  clamped,
+  clampBan,
   isForgettable,
   isOff,
-  type Offender,
-  refused,
+  type KeyHistory,
 } from './bans';
+import type { Ban } from './bans.repository';
 import {
-  counted,
+  countRequest,
   type Counter,
   type Counters,
   countersAt,
-  exhausted,
+  exhaustedWindow,
   hasRoom,
-  learnt,
-  NOTHING,
-  shortened,
+  mergeFromRedis,
+  NO_COUNTERS,
+  shortenWindows,
   windowsOf,
 } from './counters';
 import {
@@ -34,28 +34,29 @@ import {
   type Windows,
 } from './rate-limit.store';
 
-/** What has changed since it was last asked for. */
+/** The changes since the last call of `takeChanges`. */
 export interface Changes {
   readonly counters: ReadonlyMap<string, Counters>;
   readonly bans: readonly Ban[];
 }
 
-/** What Redis told of an owner. */
-export interface Told {
+/** The windows of an owner as Redis reports them. */
+export interface RedisState {
   readonly now: number;
   readonly minute: Omit<Counter, 'own'>;
   readonly day?: Omit<Counter, 'own'>;
 }
 
 /**
- * The windows of one process. A charge is decided without a pause, so it is atomic. It holds an entry for each owner
- * with a window in force and each key that was refused lately, and nothing else.
+ * The windows of one process. It decides on a charge synchronously, so the decision is atomic.
+ *
+ * It holds an entry for each owner with a window that has not ended and for each key with a recent rejection.
  */
 @Injectable()
 export class MemoryRateLimitStore extends RateLimitStore {
   override readonly isShared = false;
   private readonly counters = new Map<string, Counters>();
-  private readonly offenders = new Map<string, Offender>();
+  private readonly offenders = new Map<string, KeyHistory>();
   private changedOwners = new Set<string>();
   private changedKeys = new Set<string>();
   private readonly banPolicy: BanPolicy;
@@ -78,13 +79,13 @@ export class MemoryRateLimitStore extends RateLimitStore {
       return { verdict: 'banned', windows, now, bannedUntil: offender.bannedUntil };
     }
     if (!hasRoom(counters, limits)) {
-      if (known) this.counters.set(owner, shortened(known, counters));
-      return this.refuse(windowsOf(counters, limits), now, key?.id);
+      if (known) this.counters.set(owner, shortenWindows(known, counters));
+      return this.reject(windowsOf(counters, limits), now, key?.id);
     }
-    const next = counted(counters);
+    const next = countRequest(counters);
     this.counters.set(owner, next);
     this.changedOwners.add(owner);
-    if (key && offender) this.offenders.set(key.id, admitted(offender));
+    if (key && offender) this.offenders.set(key.id, afterAdmission(offender));
     return { verdict: 'admitted', windows: windowsOf(next, limits), now };
   }
 
@@ -92,7 +93,7 @@ export class MemoryRateLimitStore extends RateLimitStore {
     return windowsOf(countersAt(this.clock.now(), this.counters.get(owner), limits), limits);
   }
 
-  /** Hands over what changed since the last call; `giveBack` returns it where it could not be kept. */
+  /** Returns the changes since the last call. If they cannot be saved, the caller returns them with `giveBack`. */
   takeChanges(): Changes {
     const counters = new Map<string, Counters>();
     for (const owner of this.changedOwners) {
@@ -108,53 +109,53 @@ export class MemoryRateLimitStore extends RateLimitStore {
     return { counters, bans };
   }
 
-  /** Marks changes as still to be kept. */
+  /** Marks changes as unsaved. */
   giveBack({ counters, bans }: Changes): void {
     for (const owner of counters.keys()) this.changedOwners.add(owner);
     for (const { keyId } of bans) this.changedKeys.add(keyId);
   }
 
-  /** Goes on from what an earlier process kept. */
+  /** Loads the counters and bans that an earlier process saved. */
   load(counters: ReadonlyMap<string, Counters>, bans: readonly Ban[]): void {
     for (const [owner, known] of counters) this.counters.set(owner, known);
-    for (const ban of bans) this.offenders.set(ban.keyId, bannedOnce(ban));
+    for (const ban of bans) this.offenders.set(ban.keyId, afterBan(ban));
   }
 
-  /** What is known of an owner's windows, ended ones included. */
+  /** Returns the known windows of an owner, ended ones included. */
   known(owner: string): Counters {
-    return this.counters.get(owner) ?? NOTHING;
+    return this.counters.get(owner) ?? NO_COUNTERS;
   }
 
-  /** The last ban that is known of a key; both times 0 for none. */
+  /** Returns the last known ban of a key; both times are 0 for none. */
   lastBan(keyId: string): Omit<Ban, 'keyId'> {
     const { bannedAt = 0, bannedUntil = 0 } = this.offenders.get(keyId) ?? {};
     return { bannedAt, bannedUntil };
   }
 
-  /** Takes over what Redis told of an owner, after it had been told what was known then. */
-  learn(owner: string, { now, minute, day }: Told, sent: Counters): void {
+  /** Merges the windows that Redis reports. `sent` are the windows that were sent with the charge. */
+  learn(owner: string, { now, minute, day }: RedisState, sent: Counters): void {
     const known = this.known(owner);
     this.counters.set(owner, {
-      minute: learnt(known.minute, minute, sent.minute, now),
-      day: day ? learnt(known.day, day, sent.day, now) : known.day,
+      minute: mergeFromRedis(known.minute, minute, sent.minute, now),
+      day: day ? mergeFromRedis(known.day, day, sent.day, now) : known.day,
     });
   }
 
   /**
-   * Takes over what Redis told of a key's last ban, unless another one has become known meanwhile.
+   * Stores the last ban of a key as Redis reports it, unless this process has learnt of a newer one.
    *
-   * @param sentBannedAt when the ban began of which Redis had been told before
+   * @param sentBannedAt the beginning of the ban that was sent with the charge
    */
-  learnBan(told: Ban, sentBannedAt: number, beganNow: boolean): void {
-    const { keyId, bannedAt } = told;
+  learnBan(reported: Ban, sentBannedAt: number, beganNow: boolean): void {
+    const { keyId, bannedAt } = reported;
     const known = this.lastBan(keyId).bannedAt;
     if (bannedAt <= known && known !== sentBannedAt) return;
-    if (bannedAt > 0) this.offenders.set(keyId, bannedOnce(told));
+    if (bannedAt > 0) this.offenders.set(keyId, afterBan(reported));
     else if (known > 0) this.offenders.delete(keyId);
     if (beganNow) this.changedKeys.add(keyId);
   }
 
-  /** Forgets what can no longer matter. */
+  /** Removes entries that no longer affect a decision. */
   sweep(): void {
     const now = this.clock.now();
     for (const [owner, { minute, day }] of this.counters) {
@@ -165,27 +166,33 @@ export class MemoryRateLimitStore extends RateLimitStore {
     }
   }
 
-  /** How many owners and keys are held. */
+  /** Returns the number of entries. */
   sizes(): { readonly owners: number; readonly keys: number } {
     return { owners: this.counters.size, keys: this.offenders.size };
   }
 
-  /** What is known of a key, unless its last ban was lifted by hand: then it begins anew. */
-  private offenderOf({ id, unbannedAt }: NonNullable<Charge['key']>, now: number): Offender | undefined {
+  /** Returns the history of a key. A ban that was lifted clears it. */
+  private offenderOf({ id, unbannedAt }: NonNullable<Charge['key']>, now: number): KeyHistory | undefined {
     const known = this.offenders.get(id);
     if (!known) return undefined;
-    if (isOff(this.banPolicy) || (known.bannedAt > 0 && known.bannedAt <= unbannedAt)) {
+    // Clamped before the comparison, so that the next request, which sees the clamped time, decides alike.
+    const offender = clampBan(known, now);
+    if (isOff(this.banPolicy) || (offender.bannedAt > 0 && offender.bannedAt <= unbannedAt)) {
       this.offenders.delete(id);
       return undefined;
     }
-    const offender = clamped(known, now);
     if (offender !== known) this.offenders.set(id, offender);
     return offender;
   }
 
-  private refuse(windows: Windows, now: number, keyId: string | undefined): Decision {
+  private reject(windows: Windows, now: number, keyId: string | undefined): Decision {
     if (keyId === undefined || isOff(this.banPolicy)) return { verdict: 'limited', windows, now };
-    const offender = refused(this.offenders.get(keyId), now, exhausted(windows).resetAt, this.banPolicy);
+    const offender = afterRejection(
+      this.offenders.get(keyId),
+      now,
+      exhaustedWindow(windows).resetAt,
+      this.banPolicy,
+    );
     this.offenders.set(keyId, offender);
     if (offender.bannedUntil <= now) return { verdict: 'limited', windows, now };
     this.changedKeys.add(keyId);

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { normalizeIp } from '@nestjs/throttler';
 
-/** An address that a proxy wrote with a port, as some do: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
+/** An address with a port, as some proxies write it: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
 export function ownerOfAccount(accountId: bigint): string {
@@ -9,9 +9,9 @@ export function ownerOfAccount(accountId: bigint): string {
 }
 
 /**
- * The owner of requests without a valid key: their address, of IPv6 the /64, as one customer has at least so many.
+ * Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer.
  *
- * @param ip what X-Forwarded-For or the socket says; anything that is no address counts as the socket's own
+ * @param ip from X-Forwarded-For or the socket; if it is not an address, the socket's address counts
  */
 export function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
   return `ip:${normalizeIp(addressIn(ip) ?? addressIn(socketAddress) ?? 'unknown')}`;

@@ -1,32 +1,33 @@
-import { DAY_MS, exhausted, MINUTE_MS } from './counters';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { exhaustedWindow } from './counters';
 import type { Decision, Usage, Windows } from './rate-limit.store';
 
 type Headers = Record<string, string>;
 
-const MINUTE_SECONDS = MINUTE_MS / 1_000;
-const DAY_SECONDS = DAY_MS / 1_000;
+const MINUTE_SECONDS = MINUTE_MS / SECOND_MS;
+const DAY_SECONDS = DAY_MS / SECOND_MS;
 
-/** Headers of a response that was charged. */
+/** Returns the headers of a response to a charged request. */
 export function decisionHeaders({ verdict, windows, now, bannedUntil }: Decision): Headers {
-  const shown = verdict === 'limited' ? exhausted(windows) : tightest(windows);
+  const shown = verdict === 'limited' ? exhaustedWindow(windows) : tightest(windows);
   if (bannedUntil === undefined) return headersOf(shown, windows, now);
   return headersOf(closed(shown, bannedUntil), closedUntil(windows, bannedUntil), now);
 }
 
-/** Headers of a response that was charged to nobody. */
+/** Returns the headers of a response to a request that is not charged. */
 export function windowsHeaders(windows: Windows, now: number): Headers {
   return headersOf(tightest(windows), windows, now);
 }
 
 /**
- * Whole seconds to wait, at least 1. Counted between the rounded times, so that a client which adds it to the clock's
- * second arrives at `X-RateLimit-Reset` or later.
+ * Returns the whole seconds to wait, at least 1. It subtracts rounded times: a client that adds the result to its clock's
+ * second gets `X-RateLimit-Reset` or later.
  */
 export function retryAfterSeconds(now: number, resetAt: number): number {
-  return Math.max(1, seconds(resetAt) - Math.floor(now / 1_000));
+  return Math.max(1, seconds(resetAt) - Math.floor(now / SECOND_MS));
 }
 
-/** The window with the fewest requests remaining; of two alike the one that resets later. */
+/** Returns the window with the fewest requests remaining. If both have as many, it is the one that resets later. */
 function tightest({ minute, day }: Windows): Usage {
   if (day === undefined || minute.remaining < day.remaining) return minute;
   if (day.remaining < minute.remaining) return day;
@@ -34,8 +35,9 @@ function tightest({ minute, day }: Windows): Usage {
 }
 
 /**
- * One window, and both at once, as draft-ietf-httpapi-ratelimit-headers-10 has them: an extra, and experimental. Every
- * response has them, so they are written out, without lists and objects in between.
+ * Writes one window, and both windows as draft-ietf-httpapi-ratelimit-headers-10 defines them (experimental).
+ *
+ * Every response has these headers, so the function builds no lists.
  */
 function headersOf({ limit, remaining, resetAt }: Usage, { minute, day }: Windows, now: number): Headers {
   const minutePolicy = `"minute";q=${minute.limit};w=${MINUTE_SECONDS}`;
@@ -49,7 +51,7 @@ function headersOf({ limit, remaining, resetAt }: Usage, { minute, day }: Window
   };
 }
 
-/** The windows as a banned key finds them: nothing is left until the ban ends. */
+/** Returns the windows of a banned key: no requests remain until the ban ends. */
 function closedUntil({ minute, day }: Windows, resetAt: number): Windows {
   return { minute: closed(minute, resetAt), day: day && closed(day, resetAt) };
 }
@@ -58,7 +60,7 @@ function closed({ limit }: Usage, resetAt: number): Usage {
   return { limit, remaining: 0, resetAt };
 }
 
-/** Milliseconds as whole seconds, rounded up. */
+/** Converts milliseconds to whole seconds, rounded up. */
 function seconds(milliseconds: number): number {
-  return Math.ceil(milliseconds / 1_000);
+  return Math.ceil(milliseconds / SECOND_MS);
 }

@@ -1,4 +1,6 @@
-/** How often an owner may ask: an account by its plan, an address by the anonymous budget, which has no day. */
+import type { RateLimitDecision } from '../platform/http/request-context';
+
+/** The limits of an owner: an account has those of its plan, an address has a limit per minute only. */
 export interface OwnerLimits {
   readonly perMinute: number;
   readonly perDay?: number;
@@ -6,56 +8,54 @@ export interface OwnerLimits {
 
 /** One request to be charged. */
 export interface Charge {
-  /** Whose windows: `account:7` or `ip:192.0.2.1`. */
+  /** The owner of the windows: `account:7` or `ip:192.0.2.1`. */
   readonly owner: string;
   readonly limits: OwnerLimits;
-  /** The key that was shown: strikes and bans are its own. */
+  /** The key of the request. Strikes and bans belong to the key. */
   readonly key?: {
     readonly id: string;
-    /** A ban that began before this time (milliseconds) was lifted by hand; 0 for never. */
+    /** The time of the last `keys unban` in milliseconds, which lifts earlier bans; 0 for never. */
     readonly unbannedAt: number;
   };
 }
 
-/** A window as the client is told of it. */
+/** A window as the headers show it. */
 export interface Usage {
   readonly limit: number;
   /** Requests left, after this one. */
   readonly remaining: number;
-  /** When it ends, in milliseconds since the epoch; of a window that has not begun, when it would. */
+  /** The end in milliseconds since the epoch. A window that has not begun ends as if it began now. */
   readonly resetAt: number;
 }
 
 export interface Windows {
   readonly minute: Usage;
-  /** Undefined where the owner has no daily limit. */
+  /** Undefined if the owner has no daily limit. */
   readonly day: Usage | undefined;
 }
 
-/** What became of a charge. */
-export interface Decision {
-  readonly verdict: 'admitted' | 'limited' | 'banned';
+/** The decision on a charge. */
+export interface Decision extends RateLimitDecision {
   readonly windows: Windows;
   /** The store's time, in milliseconds since the epoch. */
   readonly now: number;
-  /** With `banned`: when the ban ends. */
+  /** The end of the ban, if the verdict is `banned`. */
   readonly bannedUntil?: number;
-  /** True when this very request brought the ban about. */
-  readonly beganBan?: true;
 }
 
 /**
- * Counts requests in two fixed windows an owner: a minute, which begins with the first request counted in it, and the
- * UTC day. A request is admitted where both have room, and then counted in both; refused, it is counted in neither.
- * Of requests at once, over every instance that shares the store, exactly as many as the limit are admitted.
+ * Counts requests in two fixed windows of an owner: a minute, which begins with the first counted request, and the UTC day.
+ *
+ * A request is admitted if both windows have requests left, and then counted in both. A rejected request is counted in
+ * neither. The store admits exactly as many concurrent requests as the limit, over all instances that share it.
  */
 export abstract class RateLimitStore {
   /** True while the counters are shared with other instances. */
   abstract readonly isShared: boolean;
 
-  /** Decides on one request in one atomic step. It rejects only where the store is broken. */
+  /** Decides on one request in one atomic step. Rejects only if the store is broken. */
   abstract take(charge: Charge): Decision | Promise<Decision>;
 
-  /** The windows as this process knows them, without charging anything. */
+  /** Returns the windows that this process knows, and charges nothing. */
   abstract peek(owner: string, limits: OwnerLimits): Windows;
 }

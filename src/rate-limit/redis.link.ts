@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { RedisClient } from './redis.client';
-import { keysOf, probeKeysOf, type ScriptAnswer, type ScriptCharge, TAKE } from './redis.script';
+import type { RedisClient, RedisConnector } from './redis.connector';
+import { keysOf, probeKeysOf, type ScriptResult, type ScriptCharge, TAKE } from './redis.script';
+import { withTimeout } from './redis.timeout';
 
-/** How long a start waits to learn whether Redis is there. */
+/** Longest wait of a start for the first connection. */
 const START_LIMIT_MS = 2_000;
-const WAIT_SLICES = 10;
+/** Pause before each attempt to connect again. */
+const RETRY_DELAY_MS = 200;
 
-/** A charge that is never refused, of nobody: it must be written, so a Redis that cannot write does not pass for one. */
+/** A charge that belongs to no account and is always admitted. It writes, so a Redis that cannot write fails the probe. */
 const PROBE: ScriptCharge = {
   instance: 'probe',
   now: undefined,
@@ -18,139 +20,127 @@ const PROBE: ScriptCharge = {
   key: undefined,
 };
 
-type State = 'unknown' | 'shared' | 'alone' | 'closed';
+type State = 'unknown' | 'shared' | 'local' | 'closed';
 
 /**
- * Runs the script in Redis while Redis is there, and knows whether it is. The first failure of any kind ends the
- * connection, and with it whatever waits for an answer; from then on nobody waits. Connections are tried again every
- * fraction of a second, each by one probe, until one succeeds.
+ * Runs the script in Redis while Redis is available.
+ *
+ * The first error of a connection closes it and rejects its pending commands; from then on no request waits for Redis.
+ * The link opens a new connection every fraction of a second, and uses it if a probe succeeds.
  */
 export class RedisLink {
   private readonly logger = new Logger('RateLimit');
   private state: State = 'unknown';
-  /** Whose charge failed. The probe goes to the same node of a cluster. */
-  private suspect = 'nobody';
-  /** Grows with each connection and each failure: the answer to a probe counts only while it stays the same. */
-  private epoch = 0;
-  private tellState: () => void = () => undefined;
+  /** Closes the latest connection; aborted after its first error. */
+  private connection = new AbortController();
+  private client: RedisClient | undefined;
+  /** The owner of the failed charge. The probe uses the same node of a cluster. */
+  private suspect = 'none';
+  private retryTimer: NodeJS.Timeout | undefined;
+  private reportState: () => void = () => undefined;
 
   /**
-   * @param timeoutMs longest wait for an answer
-   * @param rules of the script, see `rulesOf`
+   * @param timeoutMs longest wait for a response
+   * @param rules from `rulesOf`
    */
   constructor(
-    private readonly client: RedisClient,
+    private readonly connector: Pick<RedisConnector, 'load' | 'connect'>,
     private readonly timeoutMs: number,
     private readonly rules: string,
-  ) {
-    client.on('ready', () => void this.probe());
-    client.on('error', (error: Error) => this.leave(error.message));
-    client.on('close', () => this.leave('the connection was closed'));
-  }
+    private readonly retryDelayMs = RETRY_DELAY_MS,
+  ) {}
 
-  /** True while Redis answers. */
+  /** True while the connection is usable. */
   get isShared(): boolean {
     return this.state === 'shared';
   }
 
-  /** Connects, and goes on without Redis where it is not there; it is joined when it comes. */
+  /** Connects. Resolves without a connection if Redis is unavailable; the link then continues to retry. */
   async open(): Promise<void> {
     const isKnown = new Promise<void>((resolve) => {
-      this.tellState = resolve;
+      this.reportState = resolve;
     });
-    this.client.connect().catch(() => undefined);
+    await this.connector.load();
+    void this.connect();
     await Promise.race([isKnown, sleep(START_LIMIT_MS, undefined, { ref: false })]);
-    if (this.state === 'unknown') this.leave('it does not answer');
+    if (this.state === 'unknown') this.leave(this.connection, new Error('no response'));
   }
 
-  /** What the script says of a charge. Rejects where Redis is away, and then it has been told to everybody. */
-  async run(owner: string, keyId: string | undefined, charge: ScriptCharge): Promise<ScriptAnswer> {
+  /** Decides on a charge by the script. Rejects if Redis is unavailable. */
+  async run(owner: string, keyId: string | undefined, charge: ScriptCharge): Promise<ScriptResult> {
+    const { connection, client } = this;
     try {
-      const text = await within(this.timeoutMs, this.ask(keysOf(owner, keyId), charge));
-      const answer: ScriptAnswer = JSON.parse(String(text));
-      return answer;
+      return await this.ask(client, keysOf(owner, keyId), charge);
     } catch (error) {
-      // The first failure tells; whatever else was under way ends with the connection.
-      if (this.isShared) {
-        this.suspect = owner;
-        this.leave(messageOf(error));
-      }
+      // Other charges that were under way fail with the same connection.
+      if (!connection.signal.aborted) this.suspect = owner;
+      this.leave(connection, error);
       throw error;
     }
   }
 
   close(): void {
     this.state = 'closed';
-    this.client.disconnect();
+    clearTimeout(this.retryTimer);
+    this.connection.abort();
   }
 
-  /**
-   * A full Redis, one that is loading and one that may not be written to answer, but not to this. One that refuses the
-   * login or the database does answer, as somebody else or in another database: the client tells of that as an error.
-   */
-  private async probe(): Promise<void> {
-    this.epoch += 1;
-    const { epoch } = this;
+  /** Opens a connection and tests it: a Redis that is full, loading or read-only accepts connections, too. */
+  private async connect(): Promise<void> {
+    const connection = new AbortController();
+    this.connection = connection;
     try {
-      await within(this.timeoutMs, this.ask(probeKeysOf(this.suspect), PROBE));
-      if (epoch === this.epoch) this.join();
+      const onError = (error: Error): void => this.leave(connection, error);
+      const client = await this.connector.connect(connection.signal, onError);
+      await this.ask(client, probeKeysOf(this.suspect), PROBE);
+      this.join(connection, client);
     } catch (error) {
-      if (epoch === this.epoch) this.leave(messageOf(error));
+      this.leave(connection, error);
     }
   }
 
-  private join(): void {
-    if (this.state === 'closed') return;
-    if (this.state === 'alone')
-      this.logger.warn('Redis is back: the counters of the limit are shared again.');
+  private join({ signal }: AbortController, client: RedisClient): void {
+    if (signal.aborted) return;
+    if (this.state === 'local') {
+      this.logger.warn('Redis is available again. The instances share their counters again.');
+    }
+    this.client = client;
     this.changeTo('shared');
   }
 
-  private leave(reason: string): void {
-    if (this.state === 'closed') return;
-    this.epoch += 1;
-    if (this.state !== 'alone') {
-      this.logger.warn(`Redis is away (${reason}): this instance counts by itself, from what it last knew.`);
+  /** Closes a connection after its first error. The next one may reach another server, such as a new master. */
+  private leave(connection: AbortController, error: unknown): void {
+    if (connection.signal.aborted) return;
+    if (this.state !== 'local') {
+      this.logger.warn(
+        `Redis is unavailable (${messageOf(error)}). This instance now enforces limits locally, starting from its last known counters.`,
+      );
     }
-    this.changeTo('alone');
-    // What is wrong with this one, a frozen host or a master that is none any more, may be right with the next.
-    if (this.client.status === 'ready') this.client.disconnect(true);
+    this.changeTo('local');
+    connection.abort();
+    this.retryTimer = setTimeout(() => void this.connect(), this.retryDelayMs).unref();
   }
 
   private changeTo(state: State): void {
     this.state = state;
-    this.tellState();
+    this.reportState();
   }
 
-  /** By the hash of the script; where Redis does not know it, with the script, which it then remembers. */
-  private ask(keys: readonly string[], charge: ScriptCharge): Promise<unknown> {
-    return this.send('evalsha', keys, charge).catch((error: unknown) => {
+  private async ask(
+    client: RedisClient | undefined,
+    keys: string[],
+    charge: ScriptCharge,
+  ): Promise<ScriptResult> {
+    if (!client) throw new Error('there is no connection');
+    const input = { keys, arguments: [JSON.stringify(charge), this.rules] };
+    const response = client.evalSha(TAKE.sha, input).catch((error: unknown) => {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
-      return this.send('eval', keys, charge);
+      // Redis remembers the script from now on.
+      return client.eval(TAKE.lua, input);
     });
+    const result: ScriptResult = JSON.parse(String(await withTimeout(this.timeoutMs, response)));
+    return result;
   }
-
-  private send(command: 'eval' | 'evalsha', keys: readonly string[], charge: ScriptCharge): Promise<unknown> {
-    const script = command === 'eval' ? TAKE.lua : TAKE.sha;
-    return this.client[command](script, keys.length, ...keys, JSON.stringify(charge), this.rules);
-  }
-}
-
-/**
- * Counts the wait in slices, each of them once, however late its timer is; and what has arrived by the end is read
- * first. So a process that is too busy to read an answer does not take its own delay for that of Redis.
- */
-function within<T>(limitMs: number, answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout;
-    const giveUp = (): void => reject(new Error(`no answer within ${limitMs} ms`));
-    const wait = (slices: number): void => {
-      const next = (): unknown => (slices > 1 ? wait(slices - 1) : setImmediate(giveUp));
-      timer = setTimeout(next, limitMs / WAIT_SLICES);
-    };
-    wait(WAIT_SLICES);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 function messageOf(error: unknown): string {

@@ -1,28 +1,36 @@
 import { ADDRCONFIG, type LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 
-/** The addresses of a host, one at least. */
-export type Lookup = (host: string) => Promise<LookupAddress[]>;
+/** Finds the addresses of a host; at least one. */
+export type HostLookup = (host: string) => Promise<LookupAddress[]>;
 
-/** As Node looks up the host of a connection. */
-export const systemLookup: Lookup = (host) => lookup(host, { all: true, hints: ADDRCONFIG });
+/** Looks up a host as Node does for a connection. */
+export const systemLookup: HostLookup = (host) => lookup(host, { all: true, hints: ADDRCONFIG });
 
 /**
- * One lookup at a time: whoever asks for a host that is asked for already gets the same answer, the next host waits.
+ * Runs one lookup at a time: concurrent lookups of one host share a result, other hosts wait.
  *
- * A lookup cannot be cancelled, and holds one of the few threads of the process until the DNS answers or is given up,
- * long after the attempt to connect. Were there one for each attempt, they would hold all threads, and the database,
- * whose host is looked up by them too, could not be reached for want of a name of Redis.
+ * A lookup cannot be cancelled. It holds one of the process's few threads until the DNS responds or gives up, long after
+ * the attempt to connect. With one lookup for each attempt, Redis would hold all threads, and the service could not look
+ * up the host of its database.
  */
-export function oneAtATime(ask: Lookup): Lookup {
-  const pending = new Map<string, ReturnType<Lookup>>();
+export function oneAtATime(ask: HostLookup): HostLookup {
+  const pending = new Map<string, ReturnType<HostLookup>>();
   let last: Promise<unknown> = Promise.resolve();
   return (host) => {
     const known = pending.get(host);
     if (known) return known;
-    const answer = last.then(() => ask(host)).finally(() => pending.delete(host));
-    pending.set(host, answer);
-    last = answer.catch(() => undefined);
-    return answer;
+    const addresses = last.then(() => ask(host)).finally(() => pending.delete(host));
+    pending.set(host, addresses);
+    last = addresses.catch(() => undefined);
+    return addresses;
   };
+}
+
+/** Converts a lookup to the `lookup` option of a socket with `autoSelectFamily`. */
+export function socketLookup(lookupHost: HostLookup): LookupFunction {
+  const ask = callbackify(lookupHost);
+  return (host, _options, callback) => ask(host, callback);
 }

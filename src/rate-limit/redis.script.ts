@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import {
   type BanPolicy,
   GRACE_MS,
@@ -9,19 +10,19 @@ import {
   STRIKE_PERIOD_MS,
   STRIKE_SPACING_MS,
 } from './bans';
-import { type Counter, type Counters, DAY_MS, MINUTE_MS } from './counters';
+import type { Counter, Counters } from './counters';
 import type { Decision } from './rate-limit.store';
 
 const PREFIX = 'animal-store:';
 
-/** The script that decides on a charge, and the hash by which Redis knows it. */
 const lua = readFileSync(join(__dirname, 'take.lua'), 'utf8');
+/** The script that decides on a charge, and the hash by which Redis remembers it. */
 export const TAKE = { lua, sha: createHash('sha1').update(lua).digest('hex') };
 
-/** A charge as the script takes it: with what the instance knows of the owner and the key. */
+/** The charge that the script gets: it includes what the instance knows of the owner and the key. */
 export interface ScriptCharge extends Counters {
   readonly instance: string;
-  /** Undefined for the time of Redis. */
+  /** In milliseconds since the epoch; undefined for the time of Redis. */
   readonly now: number | undefined;
   readonly perMinute: number;
   readonly perDay: number | undefined;
@@ -29,8 +30,8 @@ export interface ScriptCharge extends Counters {
     { readonly unbannedAt: number; readonly bannedAt: number; readonly bannedUntil: number } | undefined;
 }
 
-/** What the script answers: the windows after the charge, and the key's last ban, both times 0 for none. */
-export interface ScriptAnswer {
+/** The result of the script: the windows after the charge, and the key's last ban (both times 0 for none). */
+export interface ScriptResult {
   readonly verdict: Decision['verdict'];
   readonly now: number;
   readonly minute: Omit<Counter, 'own'>;
@@ -40,18 +41,18 @@ export interface ScriptAnswer {
   readonly beganBan: boolean;
 }
 
-/** The keys of an owner. What stands in braces decides where a key lives in a cluster: together. */
+/** Returns the Redis keys of an owner. The part in braces puts them on the same node of a cluster. */
 export function keysOf(owner: string, keyId = ''): string[] {
   const name = `${PREFIX}{${owner}}:`;
   return [`${name}minute`, `${name}day`, `${name}key:${keyId}`];
 }
 
-/** Keys of nobody, on the same node as those of the owner. */
+/** Returns unused keys on the same node as those of an owner. */
 export function probeKeysOf(owner: string): string[] {
   return keysOf(owner).map((key) => `${key}:probe`);
 }
 
-/** The rules as the script takes them; they are the same for every charge. */
+/** Returns the rules that the script gets with every charge. */
 export function rulesOf({ strikes, seconds }: BanPolicy): string {
   return JSON.stringify({
     minuteMs: MINUTE_MS,
@@ -62,6 +63,6 @@ export function rulesOf({ strikes, seconds }: BanPolicy): string {
     repeatPeriodMs: REPEAT_PERIOD_MS,
     repeatFactor: REPEAT_FACTOR,
     strikes,
-    banMs: seconds * 1_000,
+    banMs: seconds * SECOND_MS,
   });
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { Clock } from '../clock';
+import type { Clock } from '../platform/runtime/clock';
 import { type BanPolicy, isOff } from './bans';
-import { isOverdrawn, NOTHING, windowsOf } from './counters';
+import { isOverdrawn, NO_COUNTERS, windowsOf } from './counters';
 import type { MemoryRateLimitStore } from './memory.store';
 import {
   type Charge,
@@ -12,23 +12,25 @@ import {
   type Windows,
 } from './rate-limit.store';
 import type { RedisLink } from './redis.link';
-import type { ScriptAnswer, ScriptCharge } from './redis.script';
+import type { ScriptResult, ScriptCharge } from './redis.script';
 
 const INSTANCE_ID_BYTES = 6;
 
 /**
- * The windows and bans of all instances that share a Redis: one call of a script decides on a request.
+ * The windows and bans of all instances that share a Redis. One call of a script decides on a request.
  *
- * While Redis is away the instance decides by itself, from what it last knew. Every answer is remembered, and every
- * charge says what is known and what was admitted alone; so Redis catches up, and what it lost it is told again. Each
- * admission, by whomever it was decided, raises what this instance knows to be used, and there is none at the limit:
- * so an instance never admits more than the limit within a window, whatever becomes of Redis, and N instances never
- * more than N times the limit.
+ * If Redis is unavailable, the instance decides locally, starting from its last known counters. It stores every result
+ * of the script. Every charge reports the known counters and the requests that were admitted locally, so Redis catches
+ * up, even if it lost its data.
+ *
+ * Each admission, local or by Redis, increases the used requests that this instance knows, and it admits none at the
+ * limit. So an instance never admits more than the limit within a window, and N instances never more than N times the
+ * limit. See docs/decisions/0010-redis-store.md.
  */
 export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit, OnApplicationShutdown {
   private readonly instance = randomBytes(INSTANCE_ID_BYTES).toString('base64url');
 
-  /** @param clock in place of the time of Redis */
+  /** @param clock replaces the time of Redis */
   constructor(
     private readonly link: Pick<RedisLink, 'isShared' | 'open' | 'run' | 'close'>,
     private readonly local: MemoryRateLimitStore,
@@ -46,7 +48,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     return this.link.open();
   }
 
-  /** Runs when the last request has been answered. */
+  /** Runs after the last response. */
   onApplicationShutdown(): void {
     this.link.close();
   }
@@ -61,18 +63,18 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
 
   private async takeShared(charge: Charge): Promise<Decision> {
     const sent = this.scriptCharge(charge);
-    let answer: ScriptAnswer;
+    let result: ScriptResult;
     try {
-      answer = await this.link.run(charge.owner, charge.key?.id, sent);
+      result = await this.link.run(charge.owner, charge.key?.id, sent);
     } catch {
-      // It may yet be counted by a Redis that is only slow: twice rather than not at all.
+      // A slow Redis may still count the request. Counting twice is better than not at all.
       return this.local.take(charge);
     }
-    this.learn(charge, answer, sent);
-    // Others of its requests may have been admitted alone while this one was under way.
+    this.learn(charge, result, sent);
+    // The instance may have admitted other requests of the owner locally while this one was under way.
     const isTooMany =
-      answer.verdict === 'admitted' && isOverdrawn(this.local.known(charge.owner), charge.limits);
-    return isTooMany ? this.local.take(charge) : decisionOf(answer, charge.limits);
+      result.verdict === 'admitted' && isOverdrawn(this.local.known(charge.owner), charge.limits);
+    return isTooMany ? this.local.take(charge) : decisionOf(result, charge.limits);
   }
 
   private scriptCharge({ owner, limits, key }: Charge): ScriptCharge {
@@ -88,19 +90,19 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     };
   }
 
-  private learn({ owner, key }: Charge, answer: ScriptAnswer, sent: ScriptCharge): void {
-    if (answer.verdict !== 'banned' || answer.beganBan) this.local.learn(owner, answer, sent);
+  private learn({ owner, key }: Charge, result: ScriptResult, sent: ScriptCharge): void {
+    if (result.verdict !== 'banned' || result.beganBan) this.local.learn(owner, result, sent);
     if (!key || !sent.key) return;
-    const { bannedAt, bannedUntil, beganBan } = answer;
+    const { bannedAt, bannedUntil, beganBan } = result;
     this.local.learnBan({ keyId: key.id, bannedAt, bannedUntil }, sent.key.bannedAt, beganBan);
   }
 }
 
 function decisionOf(
-  { verdict, now, minute, day, bannedUntil, beganBan }: ScriptAnswer,
+  { verdict, now, minute, day, bannedUntil, beganBan }: ScriptResult,
   limits: OwnerLimits,
 ): Decision {
-  const counters = { minute: { ...minute, own: 0 }, day: { ...NOTHING.day, ...day } };
+  const counters = { minute: { ...minute, own: 0 }, day: { ...NO_COUNTERS.day, ...day } };
   return {
     verdict,
     now,

@@ -1,28 +1,29 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Clock } from '../clock';
-import { exhausted, MINUTE_MS } from './counters';
+import { Clock } from '../platform/runtime/clock';
+import { MINUTE_MS } from '../platform/runtime/time';
+import { exhaustedWindow } from './counters';
 import type { Decision } from './rate-limit.store';
 
 const SWEEP_INTERVAL_MS = 1_000;
-/** Keys and addresses that are told apart; further ones share a count. */
+/** Most keys and addresses with a count of their own; further ones share a count. */
 const MAX_OWNERS = 1_000;
 const OTHERS = 'others';
 
-/** The 429s of one key or address within a minute, after the first. */
+/** The 429s of one key or address within a minute, without the first. */
 interface Count {
   readonly verdict: Decision['verdict'];
   readonly beganAt: number;
   readonly endsAt: number;
-  /** Whose they are, for the log. */
+  /** The account and key, or the address, for the log. */
   readonly facts: Readonly<Record<string, unknown>>;
   readonly log: FastifyRequest['log'];
   rejected: number;
 }
 
 /**
- * Keeps the log small beside a client that ignores its limit: of each key or address, window and minute the first 429
- * has a line of its own, and the others are counted in one.
+ * Keeps the log small if a client ignores its limit. The first 429 of a key or address in a window and minute has a log
+ * line; the others are counted in one line.
  */
 @Injectable()
 export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
@@ -35,7 +36,7 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
     this.timer = setInterval(() => this.sweep(), SWEEP_INTERVAL_MS).unref();
   }
 
-  /** Runs when the last request has its response. */
+  /** Runs after the last response. */
   onApplicationShutdown(): void {
     clearInterval(this.timer);
     for (const owner of this.counts.keys()) this.close(owner);
@@ -45,13 +46,13 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
    * Counts a 429.
    *
    * @param owner a key's id or an address
-   * @returns true if it needs no line of its own
+   * @returns true if the 429 needs no log line
    */
   count(owner: string, request: FastifyRequest, decision: Decision): boolean {
     const isKnown = this.counts.has(owner) || this.counts.size < MAX_OWNERS;
     const name = isKnown ? owner : OTHERS;
     const count = this.counts.get(name);
-    // The verdicts of different owners alternate.
+    // The shared count has one verdict, although its owners' verdicts differ.
     if (count && (!isKnown || count.verdict === decision.verdict) && this.isRunning(count)) {
       count.rejected += 1;
       return true;
@@ -64,7 +65,7 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
   private begin(request: FastifyRequest, decision: Decision, isKnown: boolean): Count {
     const { verdict, windows, bannedUntil, now } = decision;
     const beganAt = this.clock.now();
-    const left = (bannedUntil ?? exhausted(windows).resetAt) - now;
+    const left = (bannedUntil ?? exhaustedWindow(windows).resetAt) - now;
     const facts = request.logFacts ?? { ip: request.ip };
     return {
       verdict,
@@ -76,7 +77,7 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
     };
   }
 
-  /** False too if the clock was set back behind the beginning. */
+  /** True until the count ends. A clock that was set back to a time before the beginning ends it, too. */
   private isRunning({ beganAt, endsAt }: Count): boolean {
     const now = this.clock.now();
     return beganAt <= now && now < endsAt;

@@ -1,12 +1,12 @@
--- One charge, decided in one atomic step by the rules of counters.ts and bans.ts.
+-- Decides on one charge in one atomic step, by the rules of counters.ts and bans.ts.
 --
--- KEYS     the owner's minute and day, and what is held against the key; the owner is their hash tag, so that in a
---          cluster all three are on one node
--- ARGV[1]  the charge, ARGV[2] the rules: JSON, see redis.script.ts, as is the answer
+-- KEYS     the owner's minute, the owner's day, and the history of the key. The owner is their hash tag, so that in a
+--          cluster all three are on one node.
+-- ARGV[1]  the charge, ARGV[2] the rules. Both and the result are JSON, see redis.script.ts.
 --
--- Whoever asks tells what it knows of the windows: Redis may have been away, or have lost what it held. `own` counts
--- the requests that this instance has admitted by itself in the window. Redis keeps the number beside the window and
--- adds only what it has grown by, so each of them is counted once, however often it is told.
+-- The instance reports what it knows of the windows, because Redis may have been unavailable or have lost its data.
+-- `own` is the number of requests that the instance has admitted locally in the window. Redis stores this number with
+-- the window and adds only the increase, so each request is counted once, even if it is reported repeatedly.
 
 local charge = cjson.decode(ARGV[1])
 local rules = cjson.decode(ARGV[2])
@@ -18,7 +18,7 @@ end
 
 local now = charge.now or time()
 
--- A key of another type, whoever wrote it, holds no counters. An error for it would end sharing for every owner.
+-- Reads a key and deletes one of another type. An error for it would end sharing for every owner.
 local function read(command, key, ...)
   local stored = redis.pcall(command, key, ...)
   if type(stored) ~= 'table' or not stored.err then return stored end
@@ -27,14 +27,15 @@ local function read(command, key, ...)
   return redis.call(command, key, ...)
 end
 
--- A damaged number counts as 0, the value of what is not known. cjson writes 14 digits: a larger number would change.
+-- Returns a stored number, or 0 if it is damaged. cjson writes 14 digits, so a larger number would change.
 local function whole(value)
   local number = tonumber(value)
   local isWhole = number and number >= 0 and number < 1e14 and number == math.floor(number)
   return isWhole and number or 0
 end
 
--- The window in force. Of two that overlap the one that ends first began with the first request, and is the true one.
+-- Returns the current window. If the stored and the known window overlap, the one that ends first is right: it began
+-- with the first request.
 local function windowOf(key, known, newEnd)
   local stored = read('HMGET', key, 'used', 'endsAt', 'own:' .. charge.instance)
   local used, endsAt, own = whole(stored[1]), whole(stored[2]), whole(stored[3])
@@ -47,7 +48,7 @@ local function windowOf(key, known, newEnd)
     window.own = math.max(window.own, known.own)
     window.endsAt = math.min(window.endsAt, known.endsAt)
   end
-  -- A clock that was set back must not make a window longer than a new one would be.
+  -- A clock that was set back must not make a window longer than a new one.
   window.endsAt = math.min(window.endsAt, newEnd)
   window.isChanged = window.used ~= used or window.endsAt ~= endsAt
   return window
@@ -55,7 +56,7 @@ end
 
 local function keepWindow(window)
   if window.used == 0 or not window.isChanged then return end
-  -- Normally it has expired. Redis refuses a script for want of memory at its first write only, and DEL is one.
+  -- Normally the key has expired. DEL is a write, and a full Redis rejects a script at its first write only.
   if window.isStale then redis.call('DEL', window.key) end
   redis.call('HSET', window.key, 'used', window.used, 'endsAt', window.endsAt)
   if window.own > 0 then redis.call('HSET', window.key, 'own:' .. charge.instance, window.own) end
@@ -72,7 +73,7 @@ local function offenderWith(bannedAt, bannedUntil)
   return { firstRefusedAt = 0, askedToWaitUntil = 0, strikes = {}, bannedAt = bannedAt, bannedUntil = bannedUntil }
 end
 
--- Kept as long as anything of it can matter.
+-- Stores the history until it no longer affects a decision.
 local function keepOffender(offender)
   local lastStrike = offender.strikes[#offender.strikes] or 0
   local leftMs = math.ceil(math.max(
@@ -88,7 +89,7 @@ local function keepOffender(offender)
   end
 end
 
--- What is stored of the key, or nil if nothing is or it is damaged.
+-- Returns the stored history of the key, or nil if it is missing or damaged.
 local function storedOffender()
   local isJson, known = pcall(cjson.decode, read('GET', KEYS[3]))
   if not isJson or type(known) ~= 'table' or type(known.strikes) ~= 'table' then return nil end
@@ -98,26 +99,31 @@ local function storedOffender()
   return offender
 end
 
--- What is held against the key, or nil. A ban that was lifted by hand is forgotten, one that the instance knows is not.
+-- Moves the beginning of a ban to now, with its length kept, if the clock was set back.
+local function clampBan(ban)
+  if ban.bannedAt <= now then return false end
+  ban.bannedAt, ban.bannedUntil = now, now + ban.bannedUntil - ban.bannedAt
+  return true
+end
+
+-- Returns the history of the key, or nil. A lifted ban is removed; a ban that only the instance knows is added.
 local function offenderOf(key)
   local offender = storedOffender()
+  if offender and clampBan(offender) then keepOffender(offender) end
   if offender and offender.bannedAt > 0 and offender.bannedAt <= key.unbannedAt then
     redis.call('DEL', KEYS[3])
     offender = nil
   end
-  local bannedAt = offender and offender.bannedAt or 0
-  if key.bannedAt > math.max(bannedAt, key.unbannedAt) then
-    offender = offenderWith(key.bannedAt, key.bannedUntil)
-    keepOffender(offender)
-  end
-  if offender and offender.bannedAt > now then
-    offender.bannedAt, offender.bannedUntil = now, now + offender.bannedUntil - offender.bannedAt
+  local told = offenderWith(key.bannedAt, key.bannedUntil)
+  clampBan(told)
+  if told.bannedAt > math.max(offender and offender.bannedAt or 0, key.unbannedAt) then
+    offender = told
     keepOffender(offender)
   end
   return offender
 end
 
--- True where this strike bans the key.
+-- Counts a strike. Returns true if it bans the key.
 local function strike(offender)
   local strikes = {}
   for _, at in ipairs(offender.strikes) do
@@ -133,15 +139,15 @@ local function strike(offender)
   return true
 end
 
--- True where this refusal bans the key.
-local function refuse(offender, roomAgainAt)
-  -- After the clock was set back the window has a new first refusal, and the last strike is in the future.
+-- Records a 429. Returns true if it bans the key.
+local function reject(offender, resetAt)
+  -- If the clock was set back, this is the first 429 again, and the last strike is in the future.
   local isFirst = now >= offender.askedToWaitUntil or now < offender.firstRefusedAt
   local lastStrike = offender.strikes[#offender.strikes] or 0
   local isSpaced = math.abs(now - lastStrike) >= rules.strikeSpacingMs
   local isStrike = not isFirst and now > offender.firstRefusedAt + rules.graceMs and isSpaced
   if isFirst then offender.firstRefusedAt = now end
-  offender.askedToWaitUntil = roomAgainAt
+  offender.askedToWaitUntil = resetAt
   local beganBan = isStrike and strike(offender)
   keepOffender(offender)
   return beganBan
@@ -164,13 +170,13 @@ elseif isMinuteFull or isDayFull then
   if charge.key then
     local isMinuteLast = not isDayFull or (isMinuteFull and minute.endsAt > day.endsAt)
     offender = offender or offenderWith(0, 0)
-    beganBan = refuse(offender, isMinuteLast and minute.endsAt or day.endsAt)
+    beganBan = reject(offender, isMinuteLast and minute.endsAt or day.endsAt)
     if beganBan then verdict = 'banned' end
   end
 else
   count(minute)
   if day then count(day) end
-  -- Whatever the key was told of waiting is over.
+  -- An admitted request ends the wait.
   if offender and offender.askedToWaitUntil > 0 then
     offender.firstRefusedAt, offender.askedToWaitUntil = 0, 0
     keepOffender(offender)

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { int64Column } from '../database/int64-column';
+import { int64Column } from '../platform/database/int64-column';
 import type { OrderStatus } from './order-status';
 
-/** An account's order of one animal. */
+/** An order of one animal by an account. */
 @Entity('store_orders')
 export class StoreOrderEntity {
   @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })

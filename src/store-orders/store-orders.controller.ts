@@ -1,16 +1,16 @@
 import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { CurrentPrincipal, type Principal, RequireScope } from '../auth';
-import { Answers, Refuses } from '../http/answers.decorator';
-import { IdPipe } from '../http/id.pipe';
-import { ApiIdParam } from '../http/int64.decorator';
-import { Links } from '../http/links';
-import { Extension, Operation } from '../http/operation.decorator';
-import { Idempotent, IdempotentWork } from '../idempotency';
+import { CurrentPrincipal, type Principal } from '../auth';
+import { Operation } from '../platform/api-docs/operation.decorator';
+import { IdPipe } from '../platform/http/id.pipe';
+import { Links } from '../platform/http/links';
+import { IdempotentWork } from '../platform/idempotency';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderNotFound } from './store-orders.errors';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
+
+const ORDER_ID = { orderId: 'Identifier of the order.' };
 
 @ApiTags('store orders')
 @Controller({ path: STORE_ORDERS_PATH, version: '1' })
@@ -22,13 +22,13 @@ export class StoreOrdersController {
   ) {}
 
   @Get()
-  @RequireScope('orders:read')
-  @Operation(
-    'listOrders',
-    "List the account's orders",
-    "Lists the orders of the key's account by ascending `id`, page by page.",
-  )
-  @Answers(200, [Order], "A page of the account's orders by ascending id; `Link` leads to the next one.")
+  @Operation({
+    id: 'listOrders',
+    summary: "List the account's orders",
+    description: "Lists the orders of the key's account in pages, by ascending `id`.",
+    scope: 'orders:read',
+    returns: [200, [Order], "A page of the account's orders by ascending `id`. `Link` has the next page."],
+  })
   async listOrders(
     @CurrentPrincipal() { accountId }: Principal,
     @Query() query: ListOrdersQuery,
@@ -38,11 +38,16 @@ export class StoreOrdersController {
   }
 
   @Post()
-  @RequireScope('orders:write')
-  @Extension('placeOrder', 'Order an animal', 'Orders an animal that is available; it becomes `pending`.')
-  @Answers(201, Order, 'The placed order; `Location` is its address.')
-  @Refuses('pet_not_found', 'pet_not_available')
-  @Idempotent()
+  @Operation({
+    id: 'placeOrder',
+    summary: 'Order an animal',
+    description: 'Orders an `available` animal, which becomes `pending`.',
+    extension: true,
+    scope: 'orders:write',
+    idempotent: true,
+    returns: [201, Order, 'The placed order. `Location` is its URL.'],
+    rejects: ['pet_not_found', 'pet_not_available'],
+  })
   placeOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Body() order: NewOrder,
@@ -54,11 +59,16 @@ export class StoreOrdersController {
   }
 
   @Get(':orderId')
-  @RequireScope('orders:read')
-  @Extension('getOrder', 'Get an order', 'Fetches one order of the account.')
-  @ApiIdParam('orderId', 'Identifier of the order.')
-  @Answers(200, Order, 'The order.')
-  @Refuses('order_not_found')
+  @Operation({
+    id: 'getOrder',
+    summary: 'Get an order',
+    description: "Returns one order of the key's account.",
+    extension: true,
+    scope: 'orders:read',
+    pathIds: ORDER_ID,
+    returns: [200, Order, 'The order.'],
+    rejects: ['order_not_found'],
+  })
   getOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('orderId', new IdPipe(orderNotFound)) id: bigint,
@@ -67,15 +77,17 @@ export class StoreOrdersController {
   }
 
   @Patch(':orderId')
-  @RequireScope('orders:write')
-  @Extension(
-    'updateOrder',
-    'Approve, deliver or cancel an order',
-    'An order that is `placed` can be `approved`, then `delivered`; until it is delivered it can be `cancelled`. Delivered, the animal is `sold`; cancelled, `available` again.',
-  )
-  @ApiIdParam('orderId', 'Identifier of the order.')
-  @Answers(200, Order, 'The order as it is now.')
-  @Refuses('order_not_found', 'invalid_transition')
+  @Operation({
+    id: 'updateOrder',
+    summary: 'Approve, deliver or cancel an order',
+    description:
+      'A `placed` order can be `approved`, and an `approved` order `delivered`; both can be `cancelled`. Delivery makes the animal `sold`; cancellation makes it `available` again.',
+    extension: true,
+    scope: 'orders:write',
+    pathIds: ORDER_ID,
+    returns: [200, Order, 'The updated order.'],
+    rejects: ['order_not_found', 'invalid_transition'],
+  })
   updateOrder(
     @CurrentPrincipal() { accountId }: Principal,
     @Param('orderId', new IdPipe(orderNotFound)) id: bigint,

@@ -1,17 +1,17 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsIn } from 'class-validator';
-import { ApiInt64, IsInt64 } from '../http/int64.decorator';
-import { IsOmittable } from '../http/omittable.decorator';
-import { PageQuery } from '../http/page';
+import { ApiInt64, IsInt64 } from '../platform/api-docs/int64.decorator';
+import { IsOmittable } from '../platform/http/omittable.decorator';
+import { PageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS_PROPERTY = {
   enum: ORDER_STATUSES,
   enumName: 'OrderStatus',
-  enumSchema: { description: 'How far an order has come; `delivered` and `cancelled` are final.' },
+  enumSchema: { description: 'Status of an order; `delivered` and `cancelled` are final.' },
 } as const;
 
-/** Of `2026-11-21T12:00:00.000Z`. */
+/** Length of `2026-11-21T12:00:00.000Z`. */
 const TIME_LENGTH = 24;
 
 /** Body of placeOrder. */
@@ -23,14 +23,14 @@ export class NewOrder {
 }
 
 /** Body of updateOrder. */
-@ApiSchema({ description: 'What becomes of an order. Members that are not listed are ignored.' })
+@ApiSchema({ description: 'A new status for an order. Members that are not listed are ignored.' })
 export class OrderUpdate {
-  @ApiProperty({ ...STATUS_PROPERTY, description: 'How far the order has come now.', example: 'approved' })
+  @ApiProperty({ ...STATUS_PROPERTY, description: 'New status of the order.', example: 'approved' })
   @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
   readonly status!: OrderStatus;
 }
 
-/** An order as it is returned. */
+/** Body of a response with an order. */
 @ApiSchema({ description: 'An order of an animal.' })
 export class Order {
   @ApiInt64('Unique identifier, assigned by the service.', 1)
@@ -39,7 +39,7 @@ export class Order {
   @ApiInt64('Identifier of the ordered animal.', 1)
   readonly petId!: bigint;
 
-  @ApiProperty({ ...STATUS_PROPERTY, description: 'How far the order has come.', example: 'placed' })
+  @ApiProperty({ ...STATUS_PROPERTY, description: 'Status of the order.', example: 'placed' })
   readonly status!: OrderStatus;
 
   @ApiProperty({
@@ -57,7 +57,7 @@ export class Order {
 export class ListOrdersQuery extends PageQuery {
   @ApiPropertyOptional({
     ...STATUS_PROPERTY,
-    description: 'Only orders that have come this far.',
+    description: 'Only orders with this status.',
     example: 'placed',
   })
   @IsOmittable()

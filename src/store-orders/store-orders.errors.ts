@@ -1,7 +1,7 @@
-import { ApiError } from '../errors/api-error';
+import { ApiError } from '../platform/errors/api-error';
 import type { OrderStatus } from './order-status';
 
-/** Also where the order is another account's: nobody learns of it. */
+/** The order does not exist or belongs to another account; a client cannot tell which. */
 export function orderNotFound(): ApiError {
   return new ApiError('order_not_found');
 }

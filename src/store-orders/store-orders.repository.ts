@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { MIN_INT64 } from '../http/int64';
-import { type Statement, Sql } from '../database/sql';
+import { MIN_INT64 } from '../platform/http/int64';
+import { type Statement, Sql } from '../platform/database/sql';
 import type { OrderStatus } from './order-status';
 import { type Order, type OrderRow, toOrder } from './store-orders.dto';
 
 const COLUMNS = 'id, pet_id AS "petId", status, placed_at AS "placedAt"';
 
 /**
- * Begins behind (account_id, id) and ends with the account, so that only the index on both can give the order. With
- * `account_id = $3 … ORDER BY id` the planner may walk the primary key instead, past every order of other accounts.
+ * A row comparison on (account_id, id), so that only the index on both columns gives the order. With
+ * `account_id = $3 … ORDER BY id` the planner may scan the primary key, past every order of other accounts.
  */
-export const LIST: Statement = {
+export const LIST_ORDERS: Statement = {
   name: 'store_orders_list',
   text: `
     SELECT ${COLUMNS} FROM store_orders
@@ -20,10 +20,10 @@ export const LIST: Statement = {
 };
 
 /**
- * Only the index on (account_id, status, id) gives this order. The account is compared alone, by `=`: taken into the
- * row comparisons, it hides from the planner how few rows they leave, and a generic plan then sorts the account's orders.
+ * Only the index on (account_id, status, id) gives this order. The account is compared by `=`, outside the row
+ * comparison. Inside it, the planner overestimates the rows, and a generic plan sorts all orders of the account.
  */
-export const LIST_BY_STATUS: Statement = {
+export const LIST_ORDERS_BY_STATUS: Statement = {
   name: 'store_orders_list_by_status',
   text: `
     SELECT ${COLUMNS} FROM store_orders
@@ -36,7 +36,7 @@ const FIND: Statement = {
   text: `SELECT ${COLUMNS} FROM store_orders WHERE id = $1 AND account_id = $2`,
 };
 
-/** Inserts nothing where the animal has an open order: the index sees to it, whatever the animal's status says. */
+/** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
 const INSERT: Statement = {
   name: 'store_orders_insert',
   text: `
@@ -45,50 +45,49 @@ const INSERT: Statement = {
     RETURNING ${COLUMNS}`,
 };
 
-const MOVE: Statement = {
-  name: 'store_orders_move',
+const CHANGE_STATUS: Statement = {
+  name: 'store_orders_change_status',
   text: `
     UPDATE store_orders SET status = $3 WHERE id = $1 AND account_id = $2 AND status = ANY($4::text[])
     RETURNING ${COLUMNS}`,
 };
 
-/** One order, and the account that asks for it: it sees its own alone. */
-export interface OrderOf {
+/** An order id and the account of the caller, which can access only its own orders. */
+export interface OrderKey {
   readonly id: bigint;
   readonly accountId: bigint;
 }
 
-/** Which orders a page is cut from. */
-export interface OrdersOf {
+/** The orders that a list contains. */
+export interface OrderFilter {
   readonly accountId: bigint;
-  /** Undefined: of every status. */
+  /** Undefined: all statuses. */
   readonly status: OrderStatus | undefined;
 }
 
-/** The statements of orders, one for each operation. */
+/** The statements about orders. */
 @Injectable()
 export class StoreOrdersRepository {
   constructor(private readonly sql: Sql) {}
 
   /**
-   * At most `count` orders of one account by ascending id, beginning behind `after`; neither the depth of the page nor
-   * the orders of other accounts make a difference.
+   * Lists at most `count` orders of one account after the id `after`, by ascending id. The cost grows neither with the
+   * depth nor with the orders of other accounts.
    */
-  async list({ accountId, status }: OrdersOf, after: bigint | undefined, count: number): Promise<Order[]> {
+  async list({ accountId, status }: OrderFilter, after: bigint | undefined, count: number): Promise<Order[]> {
     const page = [after ?? MIN_INT64, count, accountId];
     const rows = await (status === undefined
-      ? this.sql.rows<OrderRow>(LIST, page)
-      : this.sql.rows<OrderRow>(LIST_BY_STATUS, [...page, status]));
+      ? this.sql.rows<OrderRow>(LIST_ORDERS, page)
+      : this.sql.rows<OrderRow>(LIST_ORDERS_BY_STATUS, [...page, status]));
     return rows.map(toOrder);
   }
 
-  /** An order of one account. */
-  async find({ id, accountId }: OrderOf, transaction?: EntityManager): Promise<Order | undefined> {
+  async find({ id, accountId }: OrderKey, transaction?: EntityManager): Promise<Order | undefined> {
     const [row] = await this.sql.rows<OrderRow>(FIND, [id, accountId], transaction);
     return row && toOrder(row);
   }
 
-  /** @returns undefined where the animal has an open order, of whatever account */
+  /** @returns undefined if any account has an open order of the animal */
   async insert(
     accountId: bigint,
     petId: bigint,
@@ -99,14 +98,14 @@ export class StoreOrdersRepository {
     return row && toOrder(row);
   }
 
-  /** Changes the status of an account's order where it is one of those named, and else returns undefined. */
-  async move(
-    { id, accountId }: OrderOf,
+  /** Changes the status if it is one of `from`. @returns undefined if it is not, or the order does not exist */
+  async changeStatus(
+    { id, accountId }: OrderKey,
     to: OrderStatus,
     from: readonly OrderStatus[],
     transaction: EntityManager,
   ): Promise<Order | undefined> {
-    const [row] = await this.sql.rows<OrderRow>(MOVE, [id, accountId, to, from], transaction);
+    const [row] = await this.sql.rows<OrderRow>(CHANGE_STATUS, [id, accountId, to, from], transaction);
     return row && toOrder(row);
   }
 }

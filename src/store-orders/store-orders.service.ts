@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Clock } from '../clock';
-import { Sql } from '../database/sql';
-import { listName } from '../http/links';
-import { cutPage, decodeCursor, type Page } from '../http/page';
+import { Clock } from '../platform/runtime/clock';
+import { Sql } from '../platform/database/sql';
+import { listName } from '../platform/http/links';
+import { cutPage, decodeCursor, type Page } from '../platform/http/page';
 import { petNotAvailable, PetsService } from '../pets';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { invalidTransition, orderNotFound } from './store-orders.errors';
-import { type OrderOf, StoreOrdersRepository } from './store-orders.repository';
+import { type OrderKey, StoreOrdersRepository } from './store-orders.repository';
 
-/** Path of the orders below the base URL. */
+/** Path of the list of orders, relative to the base URL. */
 export const STORE_ORDERS_PATH = '/store/orders';
 
 @Injectable()
@@ -23,8 +23,8 @@ export class StoreOrdersService {
   ) {}
 
   /**
-   * A page of one account's orders. A cursor carries no account: one made for another account is only a position
-   * among the orders of this one.
+   * Lists a page of an account's orders. A cursor does not contain an account: a cursor of another account is only a
+   * position among this account's orders.
    *
    * @throws ApiError `invalid_cursor`
    */
@@ -35,47 +35,50 @@ export class StoreOrdersService {
   }
 
   /** @throws ApiError `order_not_found` */
-  async get(order: OrderOf): Promise<Order> {
+  async get(order: OrderKey): Promise<Order> {
     const found = await this.orders.find(order);
     if (!found) throw orderNotFound();
     return found;
   }
 
   /**
-   * Orders an animal and reserves it, both or neither. Of any number of orders of one animal at once exactly one is
-   * placed.
+   * Places an order and reserves its animal in one transaction. Of concurrent orders of one animal exactly one succeeds.
    *
    * @throws ApiError `pet_not_found`, `pet_not_available`
    */
-  place(accountId: bigint, { petId }: NewOrder, transaction?: EntityManager): Promise<Order> {
-    return this.sql.transaction(async (own) => {
-      await this.moveAnimal(petId, 'placed', own);
-      const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), own);
+  place(accountId: bigint, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
+    return this.sql.transaction(async (transaction) => {
+      await this.changePetStatus(petId, 'placed', transaction);
+      const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), transaction);
       if (!placed) throw petNotAvailable();
       return placed;
-    }, transaction);
+    }, outer);
   }
 
   /**
-   * Moves an order, and its animal with it.
+   * Changes the status of an order, and of its animal, in one transaction.
    *
    * @throws ApiError `order_not_found`, `invalid_transition`
    */
-  update(order: OrderOf, status: OrderStatus): Promise<Order> {
-    return this.sql.transaction(async (own) => {
-      const moved = await this.orders.move(order, status, ORDER_TRANSITIONS[status], own);
-      if (!moved) throw await this.whyNotMoved(order, status, own);
-      await this.moveAnimal(moved.petId, status, own);
-      return moved;
+  update(order: OrderKey, status: OrderStatus): Promise<Order> {
+    return this.sql.transaction(async (transaction) => {
+      const updated = await this.orders.changeStatus(order, status, ORDER_TRANSITIONS[status], transaction);
+      if (!updated) throw await this.rejectionOf(order, status, transaction);
+      await this.changePetStatus(updated.petId, status, transaction);
+      return updated;
     });
   }
 
-  private async moveAnimal(petId: bigint, status: OrderStatus, transaction: EntityManager): Promise<void> {
+  private async changePetStatus(
+    petId: bigint,
+    status: OrderStatus,
+    transaction: EntityManager,
+  ): Promise<void> {
     const petStatus = PET_STATUS_AFTER[status];
-    if (petStatus) await this.pets.move(petId, petStatus, transaction);
+    if (petStatus) await this.pets.changeStatus(petId, petStatus, transaction);
   }
 
-  private async whyNotMoved(order: OrderOf, to: OrderStatus, transaction: EntityManager) {
+  private async rejectionOf(order: OrderKey, to: OrderStatus, transaction: EntityManager) {
     const found = await this.orders.find(order, transaction);
     return found ? invalidTransition(found.status, to) : orderNotFound();
   }

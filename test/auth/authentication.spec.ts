@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { ApiKeysService } from '../../src/auth';
-import { ApiKeysRepository } from '../../src/auth/api-keys.repository';
+import { ApiKeysService } from '../../src/accounts';
+import { KnownKeysRepository } from '../../src/auth/known-keys.repository';
 import { LastUsed } from '../../src/auth/last-used';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -19,7 +19,6 @@ describe('bearer authentication', () => {
   const withHeader = (authorization: string | string[]) =>
     app.get('/v1/pets', { key: undefined, headers: { authorization } });
   const REALM = 'Bearer realm="animal-store"';
-
   it('200 with a key, in any letter case of the scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
       expect((await withHeader(`${scheme} ${app.key}`)).status).toBe(200);
@@ -27,9 +26,9 @@ describe('bearer authentication', () => {
   });
 
   it('401 missing_api_key without an Authorization header', async () => {
-    const answer = await app.get('/v1/pets', { key: undefined });
-    expectError(answer, 401, 'missing_api_key');
-    expect(answer.headers['www-authenticate']).toBe(REALM);
+    const response = await app.get('/v1/pets', { key: undefined });
+    expectError(response, 401, 'missing_api_key');
+    expect(response.headers['www-authenticate']).toBe(REALM);
   });
 
   it.each(['', 'Basic dXNlcjpwYXNz', 'ApiKey x', 'Bearerx', 'Negotiate'])(
@@ -46,9 +45,9 @@ describe('bearer authentication', () => {
     'Bearer "quoted"',
     `Bearer ${'x'.repeat(5_000)}`,
   ])('401 invalid_api_key for Authorization: %.30s', async (header) => {
-    const answer = await withHeader(header);
-    expectError(answer, 401, 'invalid_api_key');
-    expect(answer.headers['www-authenticate']).toMatch(
+    const response = await withHeader(header);
+    expectError(response, 401, 'invalid_api_key');
+    expect(response.headers['www-authenticate']).toMatch(
       /^Bearer realm="animal-store", error="invalid_token", error_description="[^"]+"$/,
     );
   });
@@ -60,17 +59,17 @@ describe('bearer authentication', () => {
         [other, `Bearer ${app.key}`],
       ]) {
         const lines = pair.map((value) => `Authorization: ${value}\r\n`).join('');
-        const answer = await sendRaw(
+        const response = await sendRaw(
           app.url,
           `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`,
         );
-        expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-        expect(answer).toContain('"code":"invalid_api_key"');
+        expect(response).toMatch(/^HTTP\/1\.1 401 /);
+        expect(response).toContain('"code":"invalid_api_key"');
       }
     }
   });
 
-  it('401 invalid_api_key for a second Authorization header behind others, and for a no-break space; 431 behind 2,100', async () => {
+  it('401 invalid_api_key for a second Authorization header after 190 others, or a no-break space; 431 after 2,100', async () => {
     const others = (length: number) => Array.from({ length }, (_, at) => `a${at}:\r\n`).join('');
     const second = (count: number) =>
       `Authorization: Bearer ${app.key}\r\n${others(count)}Authorization: Basic x\r\n`;
@@ -79,20 +78,20 @@ describe('bearer authentication', () => {
       [second(2_100), 'headers_too_large'],
       [`Authorization: Bearer \u00a0${app.key}\r\n`, 'invalid_api_key'],
     ] as const) {
-      const answer = await sendRaw(
+      const response = await sendRaw(
         app.url,
         Buffer.from(`GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`, 'latin1'),
       );
-      expect(answer).toContain(`"code":"${code}"`);
+      expect(response).toContain(`"code":"${code}"`);
     }
   });
 
-  it('401 invalid_api_key without a query for a wrong checksum, length or character; with one for a made-up key', async () => {
+  it('401 invalid_api_key: no query for a wrong checksum, length or character; one query for a made-up key', async () => {
     const random = app.key.slice('ask_test_'.length, -6);
     const last = app.key.at(-1) === 'a' ? 'b' : 'a';
     const first = random.startsWith('a') ? 'b' : 'a';
     const withChecksum = (text: string) => `ask_test_${text}${base62(crc32(text))}`;
-    const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHashes');
+    const find = jest.spyOn(app.nest.get(KnownKeysRepository, { strict: false }), 'findBySecretHashes');
     for (const key of [
       `${app.key.slice(0, -1)}${last}`,
       app.key.replace(random, random.replace(/^./, first)),
@@ -110,7 +109,7 @@ describe('bearer authentication', () => {
     expect(find).toHaveBeenCalledTimes(1);
   });
 
-  it('401 expired_api_key from the moment of expiry on', async () => {
+  it('401 expired_api_key from the time of expiry', async () => {
     const { key } = await app.createKey({ expiresAt: new Date(app.clock.now() + DAY_SECONDS * 1_000) });
     expect((await app.get('/v1/pets', { key })).status).toBe(200);
     app.clock.advance({ seconds: DAY_SECONDS - 1 });
@@ -122,28 +121,28 @@ describe('bearer authentication', () => {
   it('401 revoked_api_key within 5 s of the revocation', async () => {
     const { id, key } = await app.createKey();
     expect((await app.get('/v1/pets', { key })).status).toBe(200);
-    // Another instance revokes: this one learns it from the database alone.
+    // As if another instance had revoked it: this instance can see it only in the database.
     await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
     app.clock.advance({ seconds: 5 });
     expectError(await app.get('/v1/pets', { key }), 401, 'revoked_api_key');
   });
 
   it.each([1, 3_600])(
-    '401 revoked_api_key if the clock was set back by %i s since the key was seen',
+    '401 revoked_api_key if the clock was set back by %i s after the key was cached',
     async (seconds) => {
       const { id, key } = await app.createKey();
       expect((await app.get('/v1/pets', { key })).status).toBe(200);
       await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
       app.clock.advance({ seconds: -seconds });
-      const answer = await app.get('/v1/pets', { key });
+      const response = await app.get('/v1/pets', { key });
       app.clock.advance({ seconds });
-      expectError(answer, 401, 'revoked_api_key');
+      expectError(response, 401, 'revoked_api_key');
     },
   );
 
-  it('a key seen lately costs no query; many requests with one that was not cost one', async () => {
+  it('a cached key costs no query; 50 concurrent requests with a new key cost one', async () => {
     const { key } = await app.createKey();
-    const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHashes');
+    const find = jest.spyOn(app.nest.get(KnownKeysRepository, { strict: false }), 'findBySecretHashes');
     await Promise.all(Array.from({ length: 50 }, () => app.get('/v1/pets', { key })));
     expect(find).toHaveBeenCalledTimes(1);
     await app.get('/v1/pets', { key });
@@ -159,16 +158,16 @@ describe('bearer authentication', () => {
     let key: string;
     beforeAll(async () => {
       lastUsed = app.nest.get(LastUsed, { strict: false });
-      // Ends its timer: here the specs write.
+      // Stops its timer, so that only these specs write.
       await lastUsed.onApplicationShutdown();
-      // To the full minute, wherever other specs have moved the clock.
+      // The next full minute: other specs have moved the clock.
       app.clock.advance({ seconds: 60 - ((app.clock.now() / 1_000) % 60) });
     });
     beforeEach(async () => {
       ({ id, key } = await app.createKey({ expiresAt: new Date(app.clock.now() + DAY_SECONDS * 1_000) }));
     });
 
-    /** In milliseconds; undefined if the key was never used. */
+    /** Returns the stored time in milliseconds; undefined if the key was never used. */
     async function written(): Promise<number | undefined> {
       await lastUsed.write();
       const keys = await app.nest.get(ApiKeysService, { strict: false }).list();
@@ -181,7 +180,7 @@ describe('bearer authentication', () => {
     }
 
     it('is written once a minute, and again if the database failed', async () => {
-      const record = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'recordUse');
+      const record = jest.spyOn(app.nest.get(KnownKeysRepository, { strict: false }), 'recordUse');
       const minute = app.clock.now();
       expect([await useAfter(0), await useAfter(59)]).toEqual([minute, minute]);
       expect(record).toHaveBeenCalledTimes(1);
@@ -190,20 +189,30 @@ describe('bearer authentication', () => {
       expect(await written()).toBe(minute + 60_000);
     });
 
-    it('never goes back', async () => {
+    it('never moves to an earlier time', async () => {
       const minute = app.clock.now();
       expect([await useAfter(0), await useAfter(-60)]).toEqual([minute, minute]);
       app.clock.advance({ seconds: 60 });
     });
 
-    it('is no rejected request', async () => {
+    it('is the later one of two, if the key is used again while the database fails', async () => {
+      const record = jest.spyOn(app.nest.get(KnownKeysRepository, { strict: false }), 'recordUse');
+      record.mockImplementationOnce(async () => {
+        app.clock.advance({ seconds: 60 });
+        await app.get('/v1/pets', { key });
+        throw new Error('unreachable');
+      });
+      expect([await useAfter(0), await written()]).toEqual([undefined, app.clock.now()]);
+    });
+
+    it('does not change with a rejected request', async () => {
       app.clock.advance({ seconds: DAY_SECONDS });
       expectError(await app.get('/v1/pets', { key }), 401, 'expired_api_key');
       expect(await written()).toBeUndefined();
     });
   });
 
-  it('the database holds no secret, only its SHA-256', async () => {
+  it('the database stores the SHA-256 of a secret, not the secret', async () => {
     const rows = await app.database.query<{ row: string }>('SELECT k::text AS row FROM api_keys k');
     const hashes = await app.database.query<{ hash: string }>(
       `SELECT encode(secret_hash, 'hex') AS hash FROM api_keys WHERE secret_hash = sha256($1::bytea)`,
@@ -234,7 +243,7 @@ describe('key kinds', () => {
   );
 });
 
-/** Six base62 digits, written apart from the service's own. */
+/** Returns six base62 digits, by code that is independent of the service. */
 function base62(value: number): string {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   return [5, 4, 3, 2, 1, 0].map((place) => alphabet[Math.floor(value / 62 ** place) % 62]).join('');

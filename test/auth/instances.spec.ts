@@ -1,7 +1,8 @@
-import { AccountsService, ApiKeysService, KeyRotationService } from '../../src/auth';
-import { firstKey } from '../../src/banner';
-import { readConfig } from '../../src/config/config';
+import { AccountsService, ApiKeysService, KeyRotationService } from '../../src/accounts';
+import { createDemoKey } from '../../src/app/create-demo-key';
+import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';
+import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
 
 const MINUTE_MS = 60_000;
@@ -18,24 +19,24 @@ describe('two instances on one database', () => {
     await app.close();
   });
 
-  /** What both say to a key, which they thereby know for the next 4 s: the status, and the code of a refusal. */
+  /** Sends the key to both, which then cache it for 4 s. @returns 200 or the error code, for each instance */
   async function verdicts(key: string): Promise<unknown[]> {
-    const answers = await Promise.all([app.get('/v1/pets', { key }), second.get('/v1/pets', { key })]);
-    return answers.map(({ status, json }) => (status === 200 ? status : json.code));
+    const responses = await Promise.all([app.get('/v1/pets', { key }), second.get('/v1/pets', { key })]);
+    return responses.map(({ status, json }) => (status === 200 ? status : json.code));
   }
   const BOTH_ADMIT = [200, 200];
-  const BOTH_REFUSE = ['revoked_api_key', 'revoked_api_key'];
+  const BOTH_REJECT = ['revoked_api_key', 'revoked_api_key'];
   const rotate = (id: string, graceMs: number) =>
     app.nest.get(KeyRotationService, { strict: false }).rotate(id, graceMs);
 
-  it('two first starts at the same time make one demo key', async () => {
+  it('two concurrent first starts create one demo key', async () => {
     await app.database.query('TRUNCATE accounts CASCADE');
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
-    const starts = [app, second].map(({ nest }) => firstKey(nest, readConfig({})));
+    const starts = [app, second].map(({ nest }) => createDemoKey(nest, readConfig({})));
     // Each of them waits with what it has seen so far.
     try {
-      await until(async () => (await app.database.query(WAITING)).length === starts.length);
+      await until(async () => (await lockWaits(app.database)).length === starts.length);
     } finally {
       await app.database.query('COMMIT');
     }
@@ -45,16 +46,16 @@ describe('two instances on one database', () => {
     expect((await app.get('/v1/pets', { key: keys[0] })).status).toBe(200);
   });
 
-  it('a revocation is in force on both within 5 s, for every secret of the key', async () => {
+  it('a revocation applies on both within 5 s, for every secret of the key', async () => {
     const { id, key } = await app.createKey();
     const { key: newer } = await rotate(id, MINUTE_MS);
     expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_ADMIT, BOTH_ADMIT]);
     await app.nest.get(ApiKeysService, { strict: false }).revoke(id);
     app.clock.advance({ seconds: 5 });
-    expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REFUSE, BOTH_REFUSE]);
+    expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REJECT, BOTH_REJECT]);
   });
 
-  it('a change of scopes is in force on both within 5 s', async () => {
+  it('a change of scopes applies on both within 5 s', async () => {
     const { id, key } = await app.createKey();
     expect(await verdicts(key)).toEqual(BOTH_ADMIT);
     await app.nest.get(ApiKeysService, { strict: false }).setScopes(id, ['orders:read']);
@@ -65,27 +66,27 @@ describe('two instances on one database', () => {
     expect(await verdicts(key)).toEqual(BOTH_ADMIT);
   });
 
-  it('a rotation gives a secret that works on both at once; the old one works until its grace ends, then on neither', async () => {
+  it('the new secret of a rotation works on both immediately; the old one works until the grace period ends', async () => {
     const { id, key } = await app.createKey();
     expect(await verdicts(key)).toEqual(BOTH_ADMIT);
     const { key: newer } = await rotate(id, MINUTE_MS);
     expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_ADMIT, BOTH_ADMIT]);
     app.clock.advance({ seconds: 59 });
     expect(await verdicts(key)).toEqual(BOTH_ADMIT);
-    // Both have asked for the old secret a second ago: the cache must not stretch the grace.
+    // Both cached the old secret one second ago: the cache must not extend the grace period.
     app.clock.advance({ seconds: 1 });
-    expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REFUSE, BOTH_ADMIT]);
+    expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REJECT, BOTH_ADMIT]);
   });
 
-  it('a rotation without grace ends the old secret on both within 5 s', async () => {
+  it('a rotation without a grace period ends the old secret on both within 5 s', async () => {
     const { id, key } = await app.createKey();
     expect(await verdicts(key)).toEqual(BOTH_ADMIT);
     const { key: newer } = await rotate(id, 0);
     app.clock.advance({ seconds: 5 });
-    expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REFUSE, BOTH_ADMIT]);
+    expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REJECT, BOTH_ADMIT]);
   });
 
-  it('a change of plan is in force on both within 5 s; what was used stays used', async () => {
+  it('a change of plan applies on both within 5 s; counted requests stay counted', async () => {
     const choice = { plan: 'free', perMinute: null, perDay: null } as const;
     const { key } = await app.createKey({ account: 'grows', choice });
     const minutes = async () =>
@@ -104,8 +105,3 @@ describe('two instances on one database', () => {
     ]);
   });
 });
-
-/** The sessions of this database that wait for a lock. */
-const WAITING = `
-  SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-  WHERE d.datname = current_database() AND NOT l.granted`;

@@ -1,5 +1,5 @@
-import { ApiKeysService, KeyRotationService } from '../../src/auth';
-import { ApiKeysRepository } from '../../src/auth/api-keys.repository';
+import { ApiKeysService, KeyRotationService } from '../../src/accounts';
+import { KnownKeysRepository } from '../../src/auth/known-keys.repository';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 
@@ -18,7 +18,7 @@ describe('rotating a key', () => {
   const statusOf = async (key: string) => (await app.get('/v1/pets', { key })).status;
   const inMs = (ms: number) => new Date(app.clock.now() + ms);
 
-  it('keeps id, account, scopes, label, expiry and kind of the key, and shows the last four of its new secret', async () => {
+  it('keeps id, account, scopes, label, expiry and prefix of the key; the last four are those of the new secret', async () => {
     const { id, key } = await app.createKey({
       scopes: ['pets:read'],
       label: 'till',
@@ -42,7 +42,7 @@ describe('rotating a key', () => {
     expect((await app.post('/v1/pets', {}, { key: newer })).status).toBe(403);
   });
 
-  it('an old secret is revoked_api_key from the end of its grace on, however often it is sent, after the expiry too', async () => {
+  it('401 revoked_api_key for an old secret after its grace period, every time, and after the expiry of the key', async () => {
     const { id, key } = await app.createKey({ expiresAt: inMs(DAY_MS) });
     await rotate(id, MINUTE_MS);
     app.clock.advance({ seconds: 59 });
@@ -50,13 +50,15 @@ describe('rotating a key', () => {
     app.clock.advance({ seconds: 1 });
     for (const seconds of [0, 5, 86_400]) {
       app.clock.advance({ seconds });
-      const answer = await app.get('/v1/pets', { key });
-      expectError(answer, 401, 'revoked_api_key');
-      expect(answer.headers['www-authenticate']).toMatch(/error="invalid_token", error_description="[^"]+"$/);
+      const response = await app.get('/v1/pets', { key });
+      expectError(response, 401, 'revoked_api_key');
+      expect(response.headers['www-authenticate']).toMatch(
+        /error="invalid_token", error_description="[^"]+"$/,
+      );
     }
   });
 
-  it('never extends the expiry: with the key both secrets expire, whatever the grace', async () => {
+  it('never extends the expiry: both secrets expire with the key, even in the grace period', async () => {
     const { id, key } = await app.createKey({ expiresAt: inMs(MINUTE_MS) });
     const { key: newer, graceEndsAt } = await rotate(id, 7 * DAY_MS);
     expect(graceEndsAt).toEqual(inMs(MINUTE_MS));
@@ -66,7 +68,7 @@ describe('rotating a key', () => {
     await expect(rotate(id, 0)).rejects.toThrow(/has expired/);
   });
 
-  it('a second rotation lets the secret before the last keep its own grace, and no more', async () => {
+  it('a second rotation does not extend the grace period of the first secret', async () => {
     const { id, key: first } = await app.createKey();
     const { key: second } = await rotate(id, MINUTE_MS);
     app.clock.advance({ seconds: 30 });
@@ -76,14 +78,14 @@ describe('rotating a key', () => {
     expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 200, 200]);
   });
 
-  it('a rotation without grace leaves the new secret alone, graces that were running included', async () => {
+  it('after a rotation without a grace period only the new secret works; running grace periods end', async () => {
     const { id, key: first } = await app.createKey();
     const { key: second } = await rotate(id, DAY_MS);
     const { key: third } = await rotate(id, 0);
     expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 401, 200]);
   });
 
-  it('of several rotations at once none loses a secret: all they gave out work in the grace, the last one after it', async () => {
+  it('every secret of concurrent rotations works in the grace period, and only the last one after it', async () => {
     const { id, key } = await app.createKey();
     const rotated = await Promise.all(Array.from({ length: 5 }, () => rotate(id, MINUTE_MS)));
     const secrets = [key, ...rotated.map((each) => each.key)];
@@ -94,7 +96,7 @@ describe('rotating a key', () => {
     expect(statuses.filter((status) => status === 401)).toHaveLength(5);
   });
 
-  it('both secrets are one key: they share windows and bans', async () => {
+  it('both secrets share the windows and bans of the key', async () => {
     const choice = { plan: 'enterprise', perMinute: 2, perDay: 100 } as const;
     const { id, key } = await app.createKey({ choice });
     const { key: newer } = await rotate(id, DAY_MS);
@@ -102,13 +104,13 @@ describe('rotating a key', () => {
       (await app.get('/v1/pets', { key: secret })).headers['x-ratelimit-remaining'];
     expect([await remaining(key), await remaining(newer)]).toEqual(['1', '0']);
     expectError(await app.get('/v1/pets', { key }), 429, 'rate_limit_exceeded');
-    // A strike of the one secret bans the other.
+    // A strike of one secret bans the other.
     app.clock.advance({ seconds: 2 });
     expectError(await app.get('/v1/pets', { key: newer }), 429, 'api_key_banned');
     expectError(await app.get('/v1/pets', { key }), 429, 'api_key_banned');
   });
 
-  it('a revoked or an unknown key is refused with one sentence', async () => {
+  it('rejects a revoked or unknown key with one sentence', async () => {
     const { id } = await app.createKey();
     await app.nest.get(ApiKeysService, { strict: false }).revoke(id);
     await expect(rotate(id, 0)).rejects.toThrow(/^The key \S+ was revoked: [^.]+\.$/);
@@ -117,10 +119,10 @@ describe('rotating a key', () => {
     }
   });
 
-  it('an old secret costs one query, and none when it was seen lately; so does one that is rotated out', async () => {
+  it('an old secret costs one query, and no query once cached, in and after its grace period', async () => {
     const { id, key } = await app.createKey();
     await rotate(id, MINUTE_MS);
-    const find = jest.spyOn(app.nest.get(ApiKeysRepository, { strict: false }), 'findBySecretHashes');
+    const find = jest.spyOn(app.nest.get(KnownKeysRepository, { strict: false }), 'findBySecretHashes');
     await app.get('/v1/pets', { key });
     await app.get('/v1/pets', { key });
     expect(find).toHaveBeenCalledTimes(1);

@@ -5,7 +5,7 @@ import { findChromium } from './support/chromium';
 import { SwaggerUi } from './support/swagger-ui';
 import { openBrowser, visit, WINDOWS } from './support/visit';
 
-// Chromium shares the machine with all other specs: a guard against hanging.
+// A guard against hanging: Chromium shares the machine with all other specs.
 jest.setTimeout(180_000);
 
 const chromium = findChromium();
@@ -14,14 +14,14 @@ const inChromium = describeWhen(
   'needs Chromium: apt-get install chromium, or CHROMIUM_PATH',
 );
 
-describe('the pages for people', () => {
+describe('the HTML pages', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
   });
   afterAll(() => app.close());
 
-  it.each(['/', '/docs'])('%s names nothing on another host to load', async (path) => {
+  it.each(['/', '/docs'])('%s loads nothing from another host', async (path) => {
     const { text } = await app.get(path, { key: undefined });
     expect(text.match(/<(?:script|link|img|iframe)[^>]+(?:src|href)="(?:https?:)?\/\/[^"]*"/g)).toBeNull();
   });
@@ -33,8 +33,8 @@ describe('the pages for people', () => {
     });
     afterAll(() => browser.close());
 
-    it('from / to the docs with a real key: listPets 200, createPet 201 twice, getPet 200, the headers of the limit, and 401 after logging out', async () => {
-      const { page, origin, complaints, screenshot, close } = await visit(browser, app.url, 'wide');
+    it('executes listPets, createPet and getPet with a real key, shows the rate limit headers, and gets 401 after logout', async () => {
+      const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'wide');
       await page.goto(origin);
       await screenshot('front-page', true);
       await page.locator('a[href$="/docs"]').first().click();
@@ -52,7 +52,7 @@ describe('the pages for people', () => {
       await screenshot('docs-getPet');
       expect([listed.status, created.status, fetched.status]).toEqual(['200', '201', '200']);
       expect(fetched.body).toContain('Žofie');
-      // Nothing that "Try it out" fills in makes the second creation a repetition of the first.
+      // "Try it out" fills in no Idempotency-Key, so the second creation is not a replay of the first.
       expect(second).toMatchObject({ status: '201', body: expect.stringContaining('Rex') });
       for (const { headers } of [listed, created, fetched]) {
         expect(headers).toMatch(/x-ratelimit-limit: ?1000/);
@@ -63,31 +63,31 @@ describe('the pages for people', () => {
 
       await page.reload();
       expect((await ui.tryOut('pets', 'listPets', {})).status).toBe('200');
-      expect(complaints).toEqual([]);
+      expect(problems).toEqual([]);
 
       await ui.logOut();
       expect((await ui.tryOut('pets', 'listPets', {})).status).toBe('401');
-      // Chromium itself calls every answer from 400 up an error.
-      expect(complaints).toEqual([
+      // Chromium logs every response with a status of 400 or higher as an error.
+      expect(problems).toEqual([
         expect.stringMatching(`^401: ${origin}/v1/pets`),
         'console: Failed to load resource: the server responded with a status of 401 (Unauthorized)',
       ]);
       await close();
     });
 
-    it('Swagger UI shows the operations at every address of its page', async () => {
-      const { page, origin, complaints, close } = await visit(browser, app.url, 'wide');
+    it('Swagger UI shows the operations at every URL of its page', async () => {
+      const { page, origin, problems, close } = await visit(browser, app.url, 'wide');
       for (const path of ['/docs/', '/docs/index.html', '/docs?x=1']) {
         await page.goto(`${origin}${path}`);
         await page.locator('.opblock').first().waitFor();
       }
       await page.waitForLoadState('networkidle');
-      expect(complaints).toEqual([]);
+      expect(problems).toEqual([]);
       await close();
     });
 
-    it('a narrow window shows all of it without scrolling sideways', async () => {
-      const { page, origin, complaints, screenshot, close } = await visit(browser, app.url, 'narrow');
+    it('no page scrolls horizontally in a narrow window', async () => {
+      const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'narrow');
       for (const [path, name] of [
         ['/docs', 'docs'],
         ['/', 'front-page'],
@@ -103,7 +103,7 @@ describe('the pages for people', () => {
         expect({ path, width }).toEqual({ path, width: WINDOWS.narrow.width });
       }
       await page.waitForLoadState('networkidle');
-      expect(complaints).toEqual([]);
+      expect(problems).toEqual([]);
       await close();
     });
   });

@@ -1,9 +1,9 @@
-import { migrations } from '../../src/database/migrations';
+import { migrations } from '../../src/platform/database/migrations';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { send } from '../support/http';
 
-describe('the command line beside a running service', () => {
+describe('the command line while the service runs', () => {
   let service: TestApp;
   beforeAll(async () => {
     service = await startApp();
@@ -11,11 +11,11 @@ describe('the command line beside a running service', () => {
   });
   afterAll(() => service.close());
 
-  /** Sets the clock of the service to that of the system, which the commands have. */
+  /** Sets the clock of the service to the system clock, which the commands use. */
   const catchUp = () => service.clock.advance({ seconds: (Date.now() - service.clock.now()) / 1_000 });
   const cli = (...args: string[]) => runCli(args, { DATABASE_URL: service.database.url });
 
-  it('keys create makes a key that works at once beside the running service, and prints exactly the promised JSON', async () => {
+  it('keys create makes a key that works immediately, and prints exactly the promised JSON', async () => {
     const { status, all, json } = await cli('keys', 'create', '--account', 'acme', '--json');
     expect(status).toBe(0);
     expect(all.trim().split('\n')).toHaveLength(1);
@@ -33,7 +33,7 @@ describe('the command line beside a running service', () => {
     expect((await send(service.url, 'GET', '/v1/pets', { key: json().key })).status).toBe(200);
   });
 
-  it('keys create takes plan, numbers, scopes, expiry and label; the secret is shown once and never listed', async () => {
+  it('keys create accepts plan, numbers, scopes, expiry and label; no list shows the secret', async () => {
     const { json } = await cli(
       'keys',
       'create',
@@ -93,13 +93,32 @@ describe('the command line beside a running service', () => {
     expect(status).toBe(403);
   });
 
-  it('keys create adds a key to an account that exists, and refuses another plan or other numbers with status 1', async () => {
+  it('keys list shows every fact of a key below its own heading', async () => {
+    const { json } = await cli('keys', 'create', '--account', 'known', '--scopes', 'pets:read', '--json');
+    const { id, key } = json();
+    await service.database.query(
+      `UPDATE api_keys SET label = 'till 1', created_at = '2026-01-01T01:01Z', expires_at = '2126-02-02T02:02Z',
+         revoked_at = '2026-03-03T03:03Z', banned_at = '2026-04-03Z', banned_until = '2126-04-04T04:04Z',
+         last_used_at = '2026-05-05T05:05Z'
+       WHERE id = $1`,
+      [id],
+    );
+    const { out } = await cli('keys', 'list', '--account', 'known');
+    const [headings, row] = out.split('\n').map((line) => line.split(/ {2,}/));
+    expect(headings?.map((heading, at) => `${heading}: ${row?.[at]}`).join('; ')).toBe(
+      `ID: ${id}; ACCOUNT: known; LABEL: till 1; KEY: ask_test_…${key.slice(-4)}; SCOPES: pets:read; ` +
+        'CREATED: 2026-01-01T01:01Z; EXPIRES: 2126-02-02T02:02Z; REVOKED: 2026-03-03T03:03Z; ' +
+        'BANNED UNTIL: 2126-04-04T04:04Z; LAST USED: 2026-05-05T05:05Z',
+    );
+  });
+
+  it('keys create adds a key to an existing account; another plan or other numbers exit with 1', async () => {
     expect((await cli('keys', 'create', '--account', 'pro', '--plan', 'pro')).status).toBe(0);
     expect((await cli('keys', 'create', '--account', 'pro', '--json')).json().plan).toBe('pro');
     expect((await cli('keys', 'create', '--account', 'pro', '--plan', 'pro')).status).toBe(0);
-    const refused = await cli('keys', 'create', '--account', 'pro', '--plan', 'business', '--json');
-    expect(refused).toMatchObject({ status: 1, out: '' });
-    expect(refused.all.trim().split('\n')).toHaveLength(1);
+    const rejected = await cli('keys', 'create', '--account', 'pro', '--plan', 'business', '--json');
+    expect(rejected).toMatchObject({ status: 1, out: '' });
+    expect(rejected.all.trim().split('\n')).toHaveLength(1);
     expect((await cli('keys', 'list', '--account', 'pro', '--json')).json()).toHaveLength(3);
     const numbered = (perMinute: string, perDay: string) => {
       const plan = ['--plan', 'enterprise', '--per-minute', perMinute, '--per-day', perDay];
@@ -110,7 +129,7 @@ describe('the command line beside a running service', () => {
     expect([...statuses, (await numbered('6', '50')).status]).toEqual([0, 0, 1, 1]);
   });
 
-  it('keys revoke ends a key; twice is the same; an unknown id is status 1', async () => {
+  it('keys revoke revokes a key, also twice; an unknown id exits with 1', async () => {
     const { id, key } = (await cli('keys', 'create', '--account', 'gone', '--json')).json();
     expect((await cli('keys', 'revoke', id)).status).toBe(0);
     expect((await send(service.url, 'GET', '/v1/pets', { key })).json.code).toBe('revoked_api_key');
@@ -126,7 +145,7 @@ describe('the command line beside a running service', () => {
     });
   });
 
-  it('keys set-scopes replaces the scopes of a key; an unknown key is status 1', async () => {
+  it('keys set-scopes replaces the scopes of a key; an unknown key exits with 1', async () => {
     const { id, key } = (await cli('keys', 'create', '--account', 'scoped', '--json')).json();
     const { status, all } = await cli(
       'keys',
@@ -150,8 +169,8 @@ describe('the command line beside a running service', () => {
     });
   });
 
-  it('keys rotate prints a new secret of the same key, which works at once; the old one works until the grace ends', async () => {
-    // Asked again and again below: a smaller plan would ban it.
+  it('keys rotate prints a new secret, which works immediately; the old one works until the grace period ends', async () => {
+    // The requests below would exceed a smaller plan, and ban the key.
     const business = ['--account', 'turns', '--plan', 'business'];
     const created = (await cli('keys', 'create', ...business, '--json')).json();
     const { status, all, json } = await cli('keys', 'rotate', created.id, '--json');
@@ -176,17 +195,17 @@ describe('the command line beside a running service', () => {
     expect(listed).toMatchObject({ id: created.id, lastFour: newest.slice(-4) });
   });
 
-  it('keys rotate of a revoked or an unknown key is status 1', async () => {
+  it('keys rotate of a revoked or an unknown key exits with 1', async () => {
     const { id } = (await cli('keys', 'create', '--account', 'gone', '--json')).json();
     await cli('keys', 'revoke', id);
     for (const each of [id, '00000000-0000-4000-8000-000000000000']) {
-      const refused = await cli('keys', 'rotate', each, '--json');
-      expect(refused).toMatchObject({ status: 1, out: '' });
-      expect(refused.all.trim().split('\n')).toHaveLength(1);
+      const rejected = await cli('keys', 'rotate', each, '--json');
+      expect(rejected).toMatchObject({ status: 1, out: '' });
+      expect(rejected.all.trim().split('\n')).toHaveLength(1);
     }
   });
 
-  it('accounts set-plan moves an account, Enterprise with its numbers; an unknown account is status 1', async () => {
+  it('accounts set-plan changes the plan, for Enterprise with its numbers; an unknown account exits with 1', async () => {
     await cli('keys', 'create', '--account', 'grows');
     const limits = async () => {
       const accounts: { account: string }[] = (await cli('accounts', 'list', '--json')).json();
@@ -200,10 +219,10 @@ describe('the command line beside a running service', () => {
     expect(await limits()).toMatchObject({ plan: 'enterprise', perMinute: 5, perDay: 50 });
     expect((await cli('accounts', 'set-plan', 'grows', '--plan', 'business')).status).toBe(0);
     expect(await limits()).toMatchObject({ plan: 'business', perMinute: 1_000, perDay: 100_000 });
-    expect((await cli('accounts', 'set-plan', 'nobody', '--plan', 'pro')).status).toBe(1);
+    expect((await cli('accounts', 'set-plan', 'unknown', '--plan', 'pro')).status).toBe(1);
   });
 
-  it('accounts list lists accounts by name', async () => {
+  it('accounts list sorts accounts by name', async () => {
     for (const account of ['zebra', 'ants']) await service.createKey({ account });
     const accounts: { account: string }[] = (await cli('accounts', 'list', '--json')).json();
     const names = accounts.map(({ account }) => account);
@@ -211,13 +230,16 @@ describe('the command line beside a running service', () => {
     expect(names).toEqual(expect.arrayContaining(['ants', 'zebra']));
   });
 
-  it('keys unban is status 0 for a key, and 1 for an unknown one', async () => {
+  it('keys unban prints that the ban is lifted; an unknown key exits with 1', async () => {
     const { id } = (await cli('keys', 'create', '--account', 'forgiven', '--json')).json();
-    expect((await cli('keys', 'unban', id)).status).toBe(0);
+    expect(await cli('keys', 'unban', id)).toMatchObject({
+      status: 0,
+      out: `Ban of ${id} lifted; takes effect within 5 s.\n`,
+    });
     expect((await cli('keys', 'unban', '00000000-0000-4000-8000-000000000000')).status).toBe(1);
   });
 
-  it('db status and db migrate work beside the running service', async () => {
+  it('db status and db migrate work while the service runs', async () => {
     const status = await cli('db', 'status');
     expect(status.out.trim().split('\n')).toEqual(migrations.map(({ name }) => `applied  ${name}`));
     expect(await cli('db', 'migrate')).toMatchObject({ status: 0, out: 'The schema is up to date.\n' });

@@ -1,4 +1,4 @@
-import { lockPurpose } from '../../src/database/embedded/lock';
+import { lockPurpose } from '../../src/embedded-postgres/lock';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
@@ -6,7 +6,7 @@ import { dataFolder, run, running } from '../support/service';
 import { startHere } from '../support/start';
 import { until } from '../support/until';
 
-/** That of migrations, on which a copy waits while another process migrates the target. */
+/** Lock of migrations; a copy waits for it while another process migrates the target. */
 const MIGRATION_LOCK = 7_263_504_918;
 
 describe('db copy', () => {
@@ -26,12 +26,12 @@ describe('db copy', () => {
     return { status, out, all: all.trim() };
   }
 
-  it('is refused beside the running service and with DATABASE_URL; then carries all to a server where a service goes on', async () => {
+  it('is rejected while the service runs or with DATABASE_URL; then copies all data for another service', async () => {
     const service = await startHere(environment);
     const { key = '' } = service;
     const rex = await send(service.url, 'POST', '/v1/pets', { key, body: { name: 'Rex', categoryId: 3 } });
-    const refused = await copy(target.url);
-    expect(refused).toMatchObject({
+    const rejected = await copy(target.url);
+    expect(rejected).toMatchObject({
       status: 1,
       out: '',
       all: expect.stringMatching(/^The service is running/),
@@ -42,7 +42,7 @@ describe('db copy', () => {
     expect(elsewhere).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/pg_dump/) });
     const unreachable = await copy('postgresql://someone:secret@127.0.0.1:9/shop');
     expect(unreachable).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/reached .*--to/) });
-    expect(elsewhere.all + unreachable.all + refused.all).not.toMatch(/secret|\n.*\n.*\n/);
+    expect(elsewhere.all + unreachable.all + rejected.all).not.toMatch(/secret|\n.*\n.*\n/);
     expect(await target.query(`SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
 
     const copied = await copy(target.url);
@@ -57,7 +57,7 @@ describe('db copy', () => {
     await moved.stop();
   });
 
-  it('has the embedded server for itself until it is done: a service that starts meanwhile comes after it', async () => {
+  it('has exclusive use of the embedded server; a service that starts meanwhile waits for it', async () => {
     const next = await createDatabase('template0');
     await next.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     let isDone = false;

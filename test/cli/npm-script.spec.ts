@@ -20,12 +20,12 @@ describe('npm run cli', () => {
   const source = inProject('src', 'cli', 'main.ts');
   afterAll(() => rmSync(project, { recursive: true }));
 
-  /** As `tar` and `rsync` write a file: its time of modification is that of the release. */
+  /** Writes a file as `tar` and `rsync` do: with the modification time of the release. */
   const unpack = (file: string, text: string) => {
     writeFileSync(file, text);
     utimesSync(file, LONG_AGO, LONG_AGO);
   };
-  /** Through the shell, as npm does it, with a compiler that copies. */
+  /** Runs the script in a shell, as npm does, with a compiler that copies. */
   const cli = (...args: string[]) => {
     const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as { scripts: { cli: string } };
     const PATH = `${inProject('bin')}:${process.env['PATH']}`;
@@ -43,7 +43,7 @@ describe('npm run cli', () => {
     unpack(source, 'console.log("one", process.argv[2])');
   });
 
-  it('builds first what was never built, and not again as long as nothing changes', () => {
+  it('builds before the first run, and not again until the source changes', () => {
     expect([cli('a'), cli('b')]).toEqual([
       { status: 0, stdout: 'one a\n' },
       { status: 0, stdout: 'one b\n' },
@@ -52,11 +52,11 @@ describe('npm run cli', () => {
   });
 
   it.each([
-    ['a file of the source is another', () => unpack(source, 'console.log("two")')],
-    ['a file of the source is gone', () => rmSync(inProject('src', 'extra.ts'))],
-    ['package.json is another', () => unpack(inProject('package.json'), '{ }')],
-    ['tsconfig.json is another', () => unpack(inProject('tsconfig.json'), '{ }')],
-  ])('builds again if %s, however old its time of modification', (_what, change) => {
+    ['a source file changed', () => unpack(source, 'console.log("two")')],
+    ['a source file was removed', () => rmSync(inProject('src', 'extra.ts'))],
+    ['package.json changed', () => unpack(inProject('package.json'), '{ }')],
+    ['tsconfig.json changed', () => unpack(inProject('tsconfig.json'), '{ }')],
+  ])('builds again if %s, regardless of its modification time', (_what, change) => {
     appendFileSync(inProject('src', 'extra.ts'), '');
     cli();
     const before = builds();
@@ -66,12 +66,17 @@ describe('npm run cli', () => {
     expect(builds()).toBe(before + 1);
   });
 
-  it('runs nothing if the build fails', () => {
+  it('does not run the program if the build fails', () => {
     unpack(source, 'error');
     expect(cli()).toEqual({ status: 1, stdout: '' });
   });
 
-  it('runs an installed package, which has no source', () => {
+  it('includes openapi.json, which verify reads, in the package', () => {
+    const { files } = JSON.parse(readFileSync(manifest, 'utf8')) as { files: string[] };
+    expect(files).toEqual(['dist', 'openapi.json']);
+  });
+
+  it('runs an installed package, which has no source files', () => {
     rmSync(inProject('src'), { recursive: true });
     writeFileSync(inProject('dist', 'cli', 'main.js'), 'console.log("installed")');
     expect(cli()).toEqual({ status: 0, stdout: 'installed\n' });

@@ -1,4 +1,4 @@
-import { ProgressBar } from '../../src/cli/progress-bar';
+import { ProgressBar } from '../../src/cli/seed/progress-bar';
 
 describe('the progress bar', () => {
   function drawn(isTTY: boolean) {
@@ -12,7 +12,7 @@ describe('the progress bar', () => {
     return writes;
   }
 
-  it('grows on one line of a terminal, drawn once a hundredth, and is taken away', () => {
+  it('grows on one line of a terminal, is drawn once for each percent, and is removed', () => {
     const writes = drawn(true);
     expect(writes).toHaveLength(102);
     expect(writes[25]).toBe(`\r${'█'.repeat(10)}${'░'.repeat(30)}  25 %  250 of 1000`);
@@ -20,7 +20,7 @@ describe('the progress bar', () => {
     expect(writes.at(-1)).toBe('\r\u001B[2K');
   });
 
-  it('writes nothing where there is no terminal', () => {
+  it('writes nothing if the stream is not a terminal', () => {
     expect(drawn(false)).toEqual([]);
   });
 });

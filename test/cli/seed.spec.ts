@@ -24,19 +24,26 @@ describe('seed', () => {
   const animals = () => database.query<Row & Record<string, unknown>>('SELECT * FROM pets ORDER BY id');
   const withoutId = ({ name, category_id, status }: Row) => ({ name, category_id, status });
 
-  it('sets an empty database up, adds exactly so many plausible animals, and says so in one line without a bar', async () => {
+  it('initialises an empty database, adds exactly that many plausible animals, and reports them in one line', async () => {
     const { status, out, all } = await seed('--pets', '2345');
     expect({ status, all }).toEqual({ status: 0, all: out });
-    expect(out).toMatch(/^Added 2345 animals in [\d.]+ s, \d+ a second \(--random-seed \d+\)\.\n$/);
+    expect(out).toMatch(/^Added 2345 animals in [\d.]+ s, \d+ per second \(--random-seed \d+\)\.\n$/);
     const rows = await animals();
     expect(rows).toHaveLength(2_345);
     expect(new Set(rows.map((row) => row.status))).toEqual(new Set(['available', 'pending', 'sold']));
     expect(new Set(rows.map(({ name }) => name)).size).toBeGreaterThan(300);
     expect(new Set(rows.map((row) => row.category_id)).size).toBeGreaterThan(10);
+    // However they are handed over, no part repeats another.
+    const names = rows.map(({ name }) => name).join('\n');
+    const someNames = rows
+      .slice(0, 20)
+      .map(({ name }) => name)
+      .join('\n');
+    expect(names.lastIndexOf(someNames)).toBe(0);
     expect(rows.every(({ name }) => /^[A-Z][a-z]+( the [A-Z][a-z]+)?$/.test(name))).toBe(true);
   });
 
-  it('makes the same animals of the same --random-seed, others of another, and adds to those that are there', async () => {
+  it('makes the same animals for the same --random-seed, and keeps existing animals', async () => {
     await seed('--pets', '1500', '--random-seed', 'shop');
     await seed('--pets', '1200', '--random-seed', 'shop');
     await seed('--pets', '1200', '--random-seed', 'other');
@@ -46,7 +53,7 @@ describe('seed', () => {
     expect(rows.slice(2_700)).not.toEqual(rows.slice(0, 1_200));
   });
 
-  it('adds none where it fails half-way: status 1, and says why', async () => {
+  it('adds no animals if it fails half-way, exits with 1 and prints the reason', async () => {
     expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
     await database.query('ALTER TABLE pets ADD CHECK (id < 20000)');
     const { status, out, all } = await seed('--pets', '50000');
@@ -55,7 +62,7 @@ describe('seed', () => {
     expect(await animals()).toHaveLength(1);
   });
 
-  it('adds none where its connection is cut: status 1 and one line', async () => {
+  it('adds no animals if its connection is closed, and exits with 1 and one line', async () => {
     expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
     await database.query('BEGIN');
     await database.query('LOCK TABLE pets IN SHARE MODE');
@@ -71,7 +78,7 @@ describe('seed', () => {
     expect(await animals()).toHaveLength(1);
   });
 
-  it('takes longer than the role lets a statement or the wait for a lock take', async () => {
+  it('ignores the timeouts of the role for statements, locks and transactions', async () => {
     expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
     const [{ name } = { name: '' }] = await database.query<{ name: string }>(
       'SELECT current_database() AS name',
@@ -91,7 +98,7 @@ describe('seed with the embedded server', () => {
   const folder = dataFolder();
   afterAll(folder.remove);
 
-  it('starts it where no service runs, and joins that of a running service, which shows the animals at once', async () => {
+  it('starts the server if no service runs, else uses that of the service, which immediately lists the animals', async () => {
     const environment = { DATA_DIR: folder.path };
     expect(await runCli(['seed', '--pets', '10'], environment)).toMatchObject({ status: 0 });
     const service = await startHere(environment);

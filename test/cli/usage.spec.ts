@@ -61,13 +61,13 @@ describe('usage of the command line', () => {
     [['keys', 'rotate', 'x', '--grace', '8d']],
     [['keys', 'rotate', 'x', '--grace', '169h']],
     [['keys', 'rotate', 'x', '--grace', '10081m']],
-  ])('wrong usage is status 2, says why and changes nothing: %j', async (args) => {
+  ])('exits with 2 and prints the reason for wrong usage: %j', async (args) => {
     const { status, out, all } = await runCli(args);
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(all).not.toBe('');
   });
 
-  it('a --to that is no URL is not repeated: it may hold a password', async () => {
+  it('never prints an invalid URL of --to, which can contain a password', async () => {
     const { status, all } = await runCli(['db', 'copy', '--to', 'postgresql://svc:secret@127.0.0.1:99999/x']);
     expect(status).toBe(2);
     expect(all).toContain('--to takes a URL');
@@ -81,11 +81,11 @@ describe('usage of the command line', () => {
     ['90m', 5_400_000],
     ['168h', 604_800_000],
     ['7d', 604_800_000],
-  ])('a grace of %s is %d ms', (text, ms) => {
+  ])('reads a grace period of %s as %d ms', (text, ms) => {
     expect(grace(text)).toBe(ms);
   });
 
-  it('help that was asked for is status 0', async () => {
+  it('exits with 0 after --help', async () => {
     for (const args of [
       ['--help'],
       ['keys', '--help'],

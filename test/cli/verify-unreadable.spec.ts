@@ -6,24 +6,24 @@ import type { Breakage, BrokenRequest } from './support/breaking-proxy';
 import { type Run, startVerified, type Verified } from './support/verified';
 
 const MEBIBYTE = 1_048_576;
-/** Where a client that does not stop would let the server go on. */
-const MOST_MIB = 64;
+/** Bound of an endless body, in case the client does not disconnect. */
+const MAX_MIB = 64;
 
 const isOrders = ({ path }: BrokenRequest) => path === '/v1/store/orders';
 const isFirst = ({ path }: BrokenRequest) => path === '/v1/pets?limit=1';
 
-/** What breaks the bodies of some answers, and the headers that go with it. */
+/** Breaks the bodies, and if need be the headers, of some responses. */
 function unreadable(
   isMeant: (request: BrokenRequest) => boolean,
   write: (outgoing: ServerResponse) => unknown,
   headers: Record<string, string> = {},
 ): Breakage {
-  // The answer without a key comes before, and is left whole.
+  // A request without a key comes first; its response stays readable.
   let isBroken = false;
   return {
-    answer: (answer, request) => {
-      isBroken = isMeant(request) && answer.status < 300;
-      if (isBroken) Object.assign(answer.headers, headers);
+    response: (response, request) => {
+      isBroken = isMeant(request) && response.status < 300;
+      if (isBroken) Object.assign(response.headers, headers);
     },
     body: (outgoing) => {
       if (isBroken) void write(outgoing);
@@ -34,21 +34,23 @@ function unreadable(
 
 const cutShort = (outgoing: ServerResponse) => outgoing.write('[{"id":', () => outgoing.destroy());
 
-/** Sends blanks until the client goes, and tells how much it took; the packed ones count as they unpack. */
-function endless(isPacked: boolean) {
+/** Sends spaces until the client disconnects, and counts them in MiB before compression. */
+function endless(isCompressed: boolean) {
   let mebibytes = 0;
   const blanks = Buffer.alloc(MEBIBYTE, ' ');
   const source = Readable.from(
     (function* () {
-      for (; mebibytes < MOST_MIB; mebibytes += 1) yield blanks;
+      for (; mebibytes < MAX_MIB; mebibytes += 1) yield blanks;
     })(),
   );
   const write = (outgoing: ServerResponse) =>
-    (isPacked ? pipeline(source, createGzip(), outgoing) : pipeline(source, outgoing)).catch(() => undefined);
+    (isCompressed ? pipeline(source, createGzip(), outgoing) : pipeline(source, outgoing)).catch(
+      () => undefined,
+    );
   return { write, sent: () => mebibytes };
 }
 
-describe('cli verify before a deployment whose bodies cannot be read', () => {
+describe('cli verify of a deployment with unreadable bodies', () => {
   let verified: Verified;
   beforeAll(async () => {
     verified = await startVerified();
@@ -59,7 +61,7 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
   const run = async (breakage: Breakage, ...more: string[]) =>
     verified.run(['--base-url', verified.proxy.url, '--key', await verified.createKey(), ...more], breakage);
 
-  /** Status 1, what was added, and as the last line this sentence: no stack. */
+  /** Expects status 1, the list of added animals, and this sentence as the last line, without a stack trace. */
   function expectStopped({ status, all, out }: Run, sentence: RegExp): void {
     expect(status).toBe(1);
     expect(out).toMatch(/\nAdded, and left there: (\d+ "[^"]+"(, )?){4}\.\n$/);
@@ -67,14 +69,14 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
     expect(all).not.toMatch(/^ +at /m);
   }
 
-  it('a body that is cut short ends it in one sentence, after what was added', async () => {
+  it('stops with one sentence at an incomplete body, and lists the added animals', async () => {
     expectStopped(
       await run(unreadable(isOrders, cutShort)),
       /^GET \/store\/orders is answered 200, but the body cannot be read to its end \(.+\)\.$/,
     );
   });
 
-  it('a body that is not packed as it says ends it in one sentence', async () => {
+  it('stops with one sentence at a body with a wrong Content-Encoding', async () => {
     const notGzip = unreadable(isOrders, (outgoing) => outgoing.end('[]'), { 'content-encoding': 'gzip' });
     expectStopped(
       await run(notGzip),
@@ -82,13 +84,13 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
     );
   });
 
-  it('a body that takes too long ends it in one sentence', async () => {
+  it('stops with one sentence at a body that takes too long', async () => {
     const timeout = new AbortController();
     jest.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
     const { fetch } = globalThis;
     jest.spyOn(globalThis, 'fetch').mockImplementation(async (...request) => {
       const response = await fetch(...request);
-      // The head is there in time.
+      // The head arrives in time.
       if (response.ok && response.url.endsWith('/v1/store/orders')) {
         timeout.abort(new DOMException('too late', 'TimeoutError'));
       }
@@ -100,7 +102,7 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
     );
   });
 
-  it('a body without an end is given up, and its connection closed', async () => {
+  it('stops at an endless body and closes its connection', async () => {
     const { write, sent } = endless(false);
     const closed: Promise<unknown>[] = [];
     const breakage = unreadable(isOrders, (outgoing) => closed.push(write(outgoing)));
@@ -109,16 +111,16 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
       /^GET \/store\/orders is answered 200 with a body of more than 4 MiB: .*\.$/,
     );
     await Promise.all(closed);
-    expect(sent()).toBeLessThan(MOST_MIB);
+    expect(sent()).toBeLessThan(MAX_MIB);
   });
 
-  it('a small body that unpacks to a large one is given up', async () => {
+  it('stops at a small body that decompresses to a large one', async () => {
     const { write } = endless(true);
     const breakage = unreadable(isOrders, write, { 'content-encoding': 'gzip' });
     expectStopped(await run(breakage), /^GET \/store\/orders is answered 200 with a body of more than 4 MiB/);
   });
 
-  it('--json prints its one document also of a run that was cut in the middle', async () => {
+  it('prints one JSON document with --json even if it stops early', async () => {
     const { status, out } = await run(unreadable(isOrders, cutShort), '--json');
     expect(status).toBe(1);
     expect(JSON.parse(out)).toMatchObject({
@@ -133,7 +135,7 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
     });
   });
 
-  it('an animal is named by its Location where the answer that added it is cut short', async () => {
+  it('lists an added animal by its Location if the body is incomplete', async () => {
     const { out } = await run(
       unreadable(({ method }) => method === 'POST', cutShort),
       '--json',
@@ -142,13 +144,25 @@ describe('cli verify before a deployment whose bodies cannot be read', () => {
     expect(JSON.parse(out).created).toEqual([{ id: Number(newest?.id), name: '' }]);
   });
 
-  it('a first answer that cannot be read is status 1 and one sentence', async () => {
+  it('exits with 1 and one sentence if the first response is unreadable', async () => {
     const { status, out, all } = await run(unreadable(isFirst, cutShort));
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(all.trim()).toMatch(/^GET \/pets\?limit=1 is answered 200, but the body cannot be read .*$/);
   });
 
-  it('a port that fetch blocks is named as the reason', async () => {
+  it('rejects a name of 3 MiB by its length before its pattern, which would take hours', async () => {
+    const { status, broken } = await run({
+      response: (response, { method, path }) => {
+        if (method !== 'GET' || !/^\/v1\/pets\/\d+$/.test(path) || response.status !== 200) return;
+        const pet: object = JSON.parse(response.text);
+        response.text = JSON.stringify({ ...pet, name: `${'x'.repeat(3 * MEBIBYTE)}\u0001` });
+      },
+    });
+    expect(status).toBe(1);
+    expect(broken).toEqual([expect.stringContaining('expected not to have more than 255 characters')]);
+  });
+
+  it('names a port that fetch blocks as the reason', async () => {
     const { status, all } = await verified.run(['--base-url', 'http://127.0.0.1:4190/v1', '--key', 'k']);
     expect(status).toBe(1);
     expect(all.trim()).toMatch(/^http:\/\/127\.0\.0\.1:4190\/v1 was not asked: its port .* block; .*$/);

@@ -14,7 +14,7 @@ describe('cli verify', () => {
 
   const requests = () => verified.proxy.requests;
 
-  it('finds every promise kept by the service, with a Free key in fewer than 50 requests, and names what it added', async () => {
+  it('finds every promise kept, with a Free key in fewer than 50 requests, and lists the added animals', async () => {
     const { app } = verified;
     const before = await app.database.query('SELECT id FROM pets');
     const key = await verified.createKey({ plan: 'free', perMinute: null, perDay: null });
@@ -31,7 +31,7 @@ describe('cli verify', () => {
     expect(await app.database.query('SELECT id FROM store_orders')).toEqual([]);
   });
 
-  it('--json prints one document, with ids as integers, and nothing else', async () => {
+  it('prints only one JSON document with --json, with ids as integers', async () => {
     const { status, out, all } = await verified.run([
       '--base-url',
       url,
@@ -54,23 +54,21 @@ describe('cli verify', () => {
     });
   });
 
-  it('takes the key from ANIMAL_STORE_KEY or from standard input, where no other user can see it', async () => {
+  it('reads the key from ANIMAL_STORE_KEY or standard input, hidden from other users', async () => {
     const key = await verified.createKey();
-    process.env['ANIMAL_STORE_KEY'] = key;
-    const fromVariable = await verified.run(['--base-url', url]);
-    process.env['ANIMAL_STORE_KEY'] = 'ask_test_not_this_one';
+    const fromVariable = await verified.run(['--base-url', url], {}, { ANIMAL_STORE_KEY: key });
     const input = Readable.from([`${key}\n`]) as typeof process.stdin;
     const stdin = jest.spyOn(process, 'stdin', 'get').mockReturnValue(input);
-    const fromInput = await verified.run(['--base-url', url, '--key', '-']);
+    const another = { ANIMAL_STORE_KEY: 'ask_test_not_this_one' };
+    const fromInput = await verified.run(['--base-url', url, '--key', '-'], {}, another);
     stdin.mockRestore();
-    delete process.env['ANIMAL_STORE_KEY'];
     expect([fromVariable, fromInput]).toMatchObject([
       { status: 0, broken: [] },
       { status: 0, broken: [] },
     ]);
   });
 
-  it('says in one sentence how to give a key, and repeats none that it rejects', async () => {
+  it('explains in one sentence how to give a key, and never prints a rejected key', async () => {
     const none = await verified.run(['--base-url', url]);
     expect(none.status).toBe(2);
     expect(none.all).toContain(
@@ -81,11 +79,11 @@ describe('cli verify', () => {
     expect(rejected.all).not.toContain('secret');
   });
 
-  it('the address of a server alone means its /v1', async () => {
+  it('adds /v1 to a base URL without a path', async () => {
     expect((await verified.run(['--base-url', url, '--key', await verified.createKey()])).status).toBe(0);
   });
 
-  it('--exhaust spends the minute and sees the 429', async () => {
+  it('uses up the rate limit and checks the 429 with --exhaust', async () => {
     const key = await verified.createKey({ plan: 'enterprise', perMinute: 70, perDay: 1_000 });
     const { status, broken, lines } = await verified.run(['--base-url', url, '--key', key, '--exhaust']);
     expect({ status, broken }).toEqual({ status: 0, broken: [] });
@@ -93,7 +91,7 @@ describe('cli verify', () => {
     expect(requests()).toBeGreaterThan(70);
   });
 
-  it('waits as Retry-After says when the window is spent, and goes on', async () => {
+  it('waits as Retry-After says if the limit is reached, and continues', async () => {
     const key = await verified.createKey({ plan: 'enterprise', perMinute: 20, perDay: 1_000 });
     const { app, proxy } = verified;
     const waits: number[] = [];
@@ -106,7 +104,7 @@ describe('cli verify', () => {
           waits.push(milliseconds / 1_000);
           app.clock.advance({ seconds: milliseconds / 1_000 });
         },
-        tell: () => undefined,
+        notify: () => undefined,
       },
       () => undefined,
     );
@@ -116,8 +114,8 @@ describe('cli verify', () => {
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(59);
   });
 
-  it('stops with status 1 and one sentence where the key may not come back soon, and says what was added', async () => {
-    // Shortly before midnight UTC it would come back soon.
+  it('exits with 1 and one sentence if the limit resets too late, and lists the added animals', async () => {
+    // Shortly before midnight UTC the day's limit would reset soon.
     const toNoon = 43_200 - ((verified.app.clock.now() / 1_000) % 86_400);
     verified.app.clock.advance({ seconds: toNoon });
     const key = await verified.createKey({ plan: 'enterprise', perMinute: 100, perDay: 20 });
@@ -128,17 +126,30 @@ describe('cli verify', () => {
     verified.app.clock.advance({ seconds: -toNoon });
   });
 
-  it('never takes the key to another host, wherever Link or a redirect points', async () => {
+  it('ignores headers of a proxy and members of a later version', async () => {
+    const key = await verified.createKey();
+    const { status, broken } = await verified.run(['--base-url', url, '--key', key], {
+      response: (response, { method, path }) => {
+        response.headers['via'] = '1.1 proxy';
+        if (method === 'GET' && path === '/v1/pets' && response.status === 200) {
+          response.text = response.text.replaceAll('"status"', '"age":3,"status"');
+        }
+      },
+    });
+    expect({ status, broken }).toEqual({ status: 0, broken: [] });
+  });
+
+  it('never sends the key to another host that Link or a redirect names', async () => {
     const elsewhere = await startBreakingProxy(verified.app.url);
     const key = await verified.createKey();
     const { status, broken } = await verified.run(['--base-url', url, '--key', key], {
-      answer: (answer, { path }) => {
-        const { link } = answer.headers;
+      response: (response, { path }) => {
+        const { link } = response.headers;
         if (typeof link === 'string')
-          answer.headers['link'] = link.replaceAll('</v1', `<${elsewhere.url}/v1`);
+          response.headers['link'] = link.replaceAll('</v1', `<${elsewhere.url}/v1`);
         if (path !== '/v1/nothing-here') return;
-        answer.status = 307;
-        answer.headers['location'] = `${elsewhere.url}/v1/pets`;
+        response.status = 307;
+        response.headers['location'] = `${elsewhere.url}/v1/pets`;
       },
     });
     await elsewhere.close();
@@ -149,14 +160,14 @@ describe('cli verify', () => {
     });
   });
 
-  it('a key that is refused, or a deployment that does not answer, is status 1 and one sentence', async () => {
-    const refused = await verified.run(['--base-url', url, '--key', 'ask_test_nobody']);
-    expect(refused).toMatchObject({ status: 1, out: '' });
-    expect(refused.all.trim()).toMatch(/^The deployment refuses the key \(401 .*invalid_api_key.*$/);
+  it('exits with 1 and one sentence if the key is rejected or the deployment is unreachable', async () => {
+    const rejected = await verified.run(['--base-url', url, '--key', 'ask_test_unknown']);
+    expect(rejected).toMatchObject({ status: 1, out: '' });
+    expect(rejected.all.trim()).toMatch(/^The deployment refuses the key \(401 .*invalid_api_key.*$/);
     const gone = await startBreakingProxy(verified.app.url);
     await gone.close();
-    const away = await verified.run(['--base-url', gone.url, '--key', 'ask_test_nobody']);
-    expect(away).toMatchObject({ status: 1, out: '' });
-    expect(away.all.trim()).toMatch(/^http:\S+\/v1 gives no answer \(connect ECONNREFUSED .*$/);
+    const unreachable = await verified.run(['--base-url', gone.url, '--key', 'ask_test_unknown']);
+    expect(unreachable).toMatchObject({ status: 1, out: '' });
+    expect(unreachable.all.trim()).toMatch(/^http:\S+\/v1 gives no answer \(connect ECONNREFUSED .*$/);
   });
 });

@@ -1,4 +1,4 @@
-import { migrations } from '../../src/database/migrations';
+import { migrations } from '../../src/platform/database/migrations';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
 import { send } from '../support/http';
@@ -6,7 +6,7 @@ import { dataFolder, run, running } from '../support/service';
 import { startHere } from '../support/start';
 
 describe('the command line without a running service', () => {
-  it('sets an empty directory up, and makes a live key that a later start knows', async () => {
+  it('initialises an empty directory, and creates a live key that a later start accepts', async () => {
     const folder = dataFolder();
     const environment = { DATA_DIR: folder.path, DEPLOYMENT: 'production' };
     const { status, json } = await runCli(['keys', 'create', '--account', 'acme', '--json'], environment);
@@ -19,29 +19,29 @@ describe('the command line without a running service', () => {
     folder.remove();
   });
 
-  it('takes migrations back and forth', async () => {
+  it('reverts and applies migrations', async () => {
     const database = await createDatabase('template0');
     const cli = (...args: string[]) => runCli(args, { DATABASE_URL: database.directUrl });
     const names = migrations.map(({ name }) => name);
     const last = names.at(-1);
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
-    expect((await cli('db', 'revert')).out).toBe(`Took back ${last}.\n`);
+    expect((await cli('db', 'revert')).out).toBe(`Reverted ${last}.\n`);
     expect((await cli('db', 'status')).out).toMatch(new RegExp(`^(applied  .*\n)+pending  ${last}\n$`));
     expect(await cli('keys', 'list')).toMatchObject({ status: 1, out: '' });
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${last}.\n`);
     for (const name of names.toReversed())
-      expect((await cli('db', 'revert')).out).toBe(`Took back ${name}.\n`);
-    expect((await cli('db', 'revert')).out).toBe('There is no migration to take back.\n');
+      expect((await cli('db', 'revert')).out).toBe(`Reverted ${name}.\n`);
+    expect((await cli('db', 'revert')).out).toBe('There is no migration to revert.\n');
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
     await database.drop();
   });
 });
 
-describe('two commands at the same time without a running service', () => {
+describe('two concurrent commands without a running service', () => {
   const folder = dataFolder();
   afterAll(folder.remove);
 
-  it('both succeed, and so does a service that starts meanwhile', async () => {
+  it('succeed, and so does a service that starts meanwhile', async () => {
     const environment = { DATA_DIR: folder.path };
     const commands = Array.from({ length: 2 }, () =>
       run('cli/main', ['keys', 'create', '--account', 'race', '--json'], environment),

@@ -1,6 +1,6 @@
 /**
  * Bytes of the JSONTestSuite cases that are not UTF-8, each as a Latin-1 string.
- * The package stores strings and has U+FFFD in the place of these bytes.
+ * The package stores strings, in which U+FFFD replaces these bytes.
  */
 export const INVALID_UTF8: Readonly<Record<string, string>> = {
   'i_string_UTF-16LE_with_BOM.json': '\xff\xfe[\x00"\x00\xe9\x00"\x00]\x00',

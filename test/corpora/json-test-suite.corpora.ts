@@ -5,7 +5,7 @@ import type { Answer } from '../support/http';
 import { INVALID_UTF8 } from './invalid-utf8';
 import { startForCorpora } from './support';
 
-/** Two members of one name with different values, which the suite accepts and the service refuses. */
+/** Bodies with two different values for one name: the suite accepts them, the service rejects them. */
 const CONTRADICTING = new Set(['y_object_duplicated_key.json']);
 
 const inputs = new Map<string, string>(parsing.map(({ name, input }) => [name, input]));
@@ -24,7 +24,7 @@ describe('nst/JSONTestSuite', () => {
   afterAll(() => app.close());
 
   const post = (body: Buffer): Promise<Answer> => app.post('/v1/pets', body, { key });
-  /** The case as the value of a member that the service does not know. */
+  /** Makes the case the value of an unknown member. */
   const within = (name: string): Buffer =>
     Buffer.concat([Buffer.from('{"name":"Rex","categoryId":3,"x":'), bytesOf(name), Buffer.from('}')]);
 
@@ -48,7 +48,7 @@ describe('nst/JSONTestSuite', () => {
     expect((await post(bytesOf(name))).status).toBeLessThan(500);
   });
 
-  it.each(of('y_'))('%s: 201 within an unknown member, 400 where it contradicts itself', async (name) => {
+  it.each(of('y_'))('%s: 201 within an unknown member, 400 if it has contradicting members', async (name) => {
     const answer = await post(within(name));
     if (CONTRADICTING.has(name)) expectError(answer, 400, 'malformed_json');
     else expect(answer).toMatchObject({ status: 201, json: { name: 'Rex', categoryId: 3 } });
@@ -58,8 +58,8 @@ describe('nst/JSONTestSuite', () => {
     expect((await post(within(name))).status).toBeLessThan(500);
   });
 
-  it.each(of('n_'))('%s: refused within an unknown member, or harmless there', async (name) => {
-    // Some of these are broken only by what stands around them.
+  it.each(of('n_'))('%s: 201 or 400 within an unknown member', async (name) => {
+    // Some cases are invalid only as a whole document.
     expect([201, 400]).toContain((await post(within(name))).status);
   });
 });

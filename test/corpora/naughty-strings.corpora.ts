@@ -13,7 +13,7 @@ const strings = naughty.map((text, at): [label: string, text: string] => [
   text,
 ]);
 
-/** What the API says of names, put in words of its own. */
+/** The API's rules, implemented independently of the service. */
 const isName = (text: string): boolean =>
   text.trim() !== '' && Array.from(text).length <= 255 && !/\p{Cc}/u.test(text) && text.isWellFormed();
 const isLimit = (text: string): boolean => /^[1-9][0-9]*$/.test(text) && Number(text) <= 100;
@@ -69,9 +69,9 @@ describe('the big list of naughty strings', () => {
   it.each(strings)('as bearer key: %s', async (_label, text) => {
     const raw = await RawConnection.open(app.url);
     raw.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${text}\r\n\r\n`);
-    const answer = (await raw.answer())!;
+    const answer = (await raw.response())!;
     raw.destroy();
-    // What no header may hold is no HTTP.
+    // A character that is not allowed in a header makes the HTTP invalid.
     const isHeader = !/[^\t\x20-\x7e\x80-\u{10ffff}]/u.test(text);
     const [status, code] = isHeader ? [401, 'invalid_api_key'] : [400, 'malformed_request'];
     expect(answer.status).toBe(status);

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
-import { createApp } from '../../src/app';
-import { readConfig } from '../../src/config/config';
-import type { CopiedTable } from '../../src/database/copy-database';
-import { CopySource } from '../../src/database/copy-source';
-import { createLogger } from '../../src/logging/logger';
+import { createApp } from '../../src/app/create-app';
+import { readConfig } from '../../src/platform/config/config';
+import type { CopiedTable } from '../../src/platform/database/copy/copy-database';
+import { CopySource } from '../../src/platform/database/copy/copy-source';
+import { createLogger } from '../../src/platform/logging/logger';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { fillPets, moveSequence } from '../support/factories';
@@ -11,7 +11,7 @@ import { send } from '../support/http';
 import { until } from '../support/until';
 import { contentOf, copy } from './support/copying';
 
-/** What COPY's text format has to escape, and what is longer than it looks. */
+/** Characters that COPY's text format escapes, and characters with more than one code point. */
 const NAME = '\\t \\N \\. "quoted", back\\slash\\ — 猫 🐈‍⬛ \u2028 \u00a0';
 const LARGE_ID = 9_007_199_254_740_993n;
 
@@ -27,7 +27,7 @@ describe('copying a database', () => {
   afterEach(() => target.drop());
   afterAll(() => app.close());
 
-  /** A row in every table that a spec finds empty. */
+  /** Adds a row to every table that is empty in a new database. */
   async function fillTables(): Promise<void> {
     await app.post('/v1/pets', { name: NAME, categoryId: -1 });
     await moveSequence(app, 'pets', LARGE_ID);
@@ -38,32 +38,32 @@ describe('copying a database', () => {
       INSERT INTO rotated_secrets SELECT sha256('old'), id, now() FROM api_keys LIMIT 1;
       INSERT INTO store_orders (account_id, pet_id, status, placed_at)
       SELECT account_id, ${LARGE_ID}, 'placed', '2026-11-21 12:00:00.123456Z' FROM api_keys LIMIT 1`);
-    // Control characters that the API refuses: older rows may have them all the same.
+    // The API rejects control characters, but older rows may contain them.
     await app.database.query('INSERT INTO pets (name, category_id, status) VALUES ($1, 0, $2)', [
       'tab\t line\n return\r backspace\b escape\u001b',
       'sold',
     ]);
   }
 
-  it('carries every row of every table, and the exact position of every sequence', async () => {
+  it('copies every row of every table, and the exact position of every sequence', async () => {
     await fillTables();
-    // The number of the next order, which none has yet.
+    // No order has this id yet.
     await moveSequence(app, 'store_orders', LARGE_ID);
-    const told: CopiedTable[] = [];
+    const reported: CopiedTable[] = [];
     let copied: CopiedTable[] = [];
     await app.restart(async () => {
-      copied = await copy(app.database, target, (table) => told.push(table));
+      copied = await copy(app.database, target, (table) => reported.push(table));
       const expected = await contentOf(app.database);
       expect(await contentOf(target)).toEqual(expected);
       const tables = Object.keys(expected).filter((name) => !name.endsWith('_seq'));
       expect(copied.map(({ table }) => table).toSorted()).toEqual(tables);
       for (const { table, rows } of copied) expect(expected[table]).toHaveLength(rows);
     });
-    expect(told).toEqual(copied);
+    expect(reported).toEqual(copied);
     expect(copied.length).toBeGreaterThan(6);
   });
 
-  it('lets a service go on where it stopped: same keys, same counters, and the next animal is one more than the last', async () => {
+  it('continues with the same keys and counters, and the next animal gets the next id', async () => {
     const before = await app.post('/v1/pets', { name: 'Rex', categoryId: 3 });
     await app.restart(async () => void (await copy(app.database, target)));
     const config = { ...readConfig({ LOG_LEVEL: 'silent' }), databaseUrl: target.url };
@@ -79,7 +79,7 @@ describe('copying a database', () => {
     );
   });
 
-  it('is of one moment: rows that are written meanwhile are not in it', async () => {
+  it('has the state of one moment: rows written during the copy are not in it', async () => {
     const before = await contentOf(app.database);
     const writer = new Client({ connectionString: app.database.url });
     await writer.connect();
@@ -92,14 +92,14 @@ describe('copying a database', () => {
     expect((await contentOf(target))['pets']).toEqual(before['pets']);
   });
 
-  it('is not stopped by the time limits that roles and databases have', async () => {
+  it('ignores the timeouts of roles and databases', async () => {
     await fillPets(app, 100_000);
     for (const database of [app.database, target]) {
       const name = new URL(database.url).pathname.slice(1);
       await database.query(`ALTER DATABASE ${name} SET statement_timeout = '100ms'`);
       await database.query(`ALTER DATABASE ${name} SET idle_in_transaction_session_timeout = '250ms'`);
     }
-    // Both sides wait in their transactions, as the one does while the other counts the rows of a large table.
+    // Both transactions are idle for a time, as one is while the other database counts the rows of a large table.
     const pause = new Int32Array(new SharedArrayBuffer(4));
     const copied = await copy(app.database, target, ({ table }) => {
       if (table === 'pets') Atomics.wait(pause, 0, 0, 600);
@@ -112,8 +112,8 @@ const WAITING_COPIES = `
   SELECT FROM pg_stat_activity
   WHERE datname = current_database() AND query LIKE 'COPY%' AND wait_event_type = 'Lock'`;
 
-describe('the tables of a database that is copied', () => {
-  it('come in the order of their references whatever their names, without generated columns', async () => {
+describe('the tables of a copied database', () => {
+  it('are sorted by their references, not by name, and have no generated columns', async () => {
     const database = await createDatabase('template0');
     await database.query(`
       CREATE TABLE "Z last" (id bigint PRIMARY KEY, parent bigint REFERENCES "Z last",

@@ -1,14 +1,18 @@
 import { DataSource } from 'typeorm';
-import { readConfig } from '../../src/config/config';
-import { migrate, migrationStates, revertLast } from '../../src/database/migrate';
-import { migrations } from '../../src/database/migrations';
-import { LIST, LIST_BY_STATUS } from '../../src/pets/pets.repository';
+import { readConfig } from '../../src/platform/config/config';
+import { migrate, migrationStates, revertLast } from '../../src/platform/database/migrate';
+import { migrations } from '../../src/platform/database/migrations';
+import { UserError } from '../../src/platform/errors/user-error';
+import { LIST_PETS, LIST_PETS_BY_STATUS } from '../../src/pets/pets.repository';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { fillPets } from '../support/factories';
+import { until } from '../support/until';
+
+const MIGRATION_LOCK = 7_263_504_918;
 
 describe('migrations', () => {
-  it('lead from nothing to the schema and back to nothing', async () => {
+  it('create the schema and revert it completely', async () => {
     const database = await createDatabase('template0');
     const config = { ...readConfig({}), databaseUrl: database.url };
     const applied = await migrate(config);
@@ -26,11 +30,47 @@ describe('migrations', () => {
     await database.drop();
   });
 
-  it('of several runs at once one does the work, the others wait', async () => {
+  it('run once: concurrent runs wait for the one that applies them', async () => {
     const database = await createDatabase('template0');
     const config = { ...readConfig({}), databaseUrl: database.url };
     const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(config)));
     expect(runs.reduce((sum, { length }) => sum + length, 0)).toBe(migrations.length);
+    await database.drop();
+  });
+
+  it('wait for another run longer than the role lets a statement or the wait for a lock take', async () => {
+    const database = await createDatabase('template0');
+    const config = { ...readConfig({}), databaseUrl: database.directUrl };
+    await migrate(config);
+    const [{ name } = { name: '' }] = await database.query<{ name: string }>(
+      'SELECT current_database() AS name',
+    );
+    for (const timeout of ['statement_timeout', 'lock_timeout']) {
+      await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET ${timeout} = '200ms'`);
+    }
+    await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const waiting = migrationStates(config).catch(String);
+    await until(
+      async () =>
+        (
+          await database.query(`
+            SELECT FROM pg_stat_activity WHERE datname = current_database()
+            AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > '300ms'`)
+        ).length > 0,
+    );
+    await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    expect(await waiting).toHaveLength(migrations.length);
+    await database.drop();
+  });
+
+  it('of a newer version are not taken back', async () => {
+    const database = await createDatabase();
+    const config = { ...readConfig({}), databaseUrl: database.url };
+    await database.query(
+      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+    );
+    await expect(revertLast(config)).rejects.toThrow(UserError);
+    expect(await database.query('SELECT FROM migrations')).toHaveLength(migrations.length + 1);
     await database.drop();
   });
 
@@ -58,7 +98,7 @@ describe('the schema', () => {
   });
   afterAll(() => app.close());
 
-  it('has exactly the columns of the entities, of the same types', async () => {
+  it('has exactly the columns of the entities, with the same types', async () => {
     const source = app.nest.get(DataSource);
     expect(source.entityMetadatas.length).toBeGreaterThan(2);
     for (const { tableName, columns } of source.entityMetadatas) {
@@ -79,22 +119,22 @@ describe('the schema', () => {
   describe('with 100,000 animals', () => {
     beforeAll(async () => {
       await fillPets(app, 100_000, ['available', 'pending', 'sold']);
-      // Few of one status, all of them late: the way along the primary key would be long.
+      // Few animals of one status, all with high ids: a scan of the primary key would be long.
       await app.database.query(`UPDATE pets SET status = 'pending' WHERE status = 'sold' AND id < 99000`);
       await app.database.query('VACUUM ANALYZE pets');
     });
 
     it.each([
-      ['at the start without filter', LIST, [0, 101], 'pets_pkey'],
-      ['far in without filter', LIST, [90_000, 101], 'pets_pkey'],
-      ['at the start of a frequent status', LIST_BY_STATUS, [0, 101, 'available'], 'pets_status_id'],
-      ['far into a frequent status', LIST_BY_STATUS, [90_000, 101, 'available'], 'pets_status_id'],
-      ['at the start of a rare status', LIST_BY_STATUS, [0, 101, 'sold'], 'pets_status_id'],
-      ['far into a rare status', LIST_BY_STATUS, [99_500, 101, 'sold'], 'pets_status_id'],
+      ['at the start without filter', LIST_PETS, [0, 101], 'pets_pkey'],
+      ['deep without filter', LIST_PETS, [90_000, 101], 'pets_pkey'],
+      ['at the start of a frequent status', LIST_PETS_BY_STATUS, [0, 101, 'available'], 'pets_status_id'],
+      ['deep in a frequent status', LIST_PETS_BY_STATUS, [90_000, 101, 'available'], 'pets_status_id'],
+      ['at the start of a rare status', LIST_PETS_BY_STATUS, [0, 101, 'sold'], 'pets_status_id'],
+      ['deep in a rare status', LIST_PETS_BY_STATUS, [99_500, 101, 'sold'], 'pets_status_id'],
     ])(
-      'a page %s reads its index, sorts nothing and scans no table',
+      'a page %s reads its index, without a sort or a table scan',
       async (_what, { text }, values, index) => {
-        // PostgreSQL may plan a prepared statement for its values, or once for all: both must do.
+        // PostgreSQL may plan a prepared statement for its values or for any values.
         for (const mode of ['force_custom_plan', 'force_generic_plan']) {
           await app.database.query(`SET plan_cache_mode = ${mode}`);
           await app.database.query(`PREPARE page AS ${text}`);

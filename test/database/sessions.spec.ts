@@ -1,6 +1,6 @@
-import { BoundedClient } from '../../src/database/bounded-client';
-import { Sql } from '../../src/database/sql';
-import { toApiError } from '../../src/errors/to-api-error';
+import { BoundedClient } from '../../src/platform/database/bounded-client';
+import { Sql } from '../../src/platform/database/sql';
+import { toApiError } from '../../src/platform/edge/to-api-error';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { createImpatientDatabase, isPooled } from '../support/database';
@@ -18,7 +18,7 @@ describe('a session of the database', () => {
   });
   afterAll(() => app.close());
 
-  it('that ends between two statements of a transaction is 503, not 500', async () => {
+  it('that ends between two statements of a transaction gives 503, not 500', async () => {
     const sql = app.nest.get(Sql, { strict: false });
     const failure = await sql
       .transaction(async (transaction) => {
@@ -41,24 +41,24 @@ describe('a session of the database', () => {
     await other.close();
   });
 
-  it('that lost its prepared statements costs one request a 503 at most, and serves no further request', async () => {
+  it('that lost its prepared statements gives at most one 503, and is not used again', async () => {
     await app.get('/v1/pets');
     await poolOf(app).query('DEALLOCATE ALL');
     expect([200, 503]).toContain((await app.get('/v1/pets')).status);
     expect((await app.get('/v1/pets')).status).toBe(200);
   });
 
-  it('that ends while nobody listens to it does not end the process', () => {
+  it('that ends without an error listener does not end the process', () => {
     expect(() => new BoundedClient().emit('error', new Error('terminated'))).not.toThrow();
   });
 
-  it('whose statement was given up is used by nobody else, and what it was at is taken back', async () => {
+  it('with a timed-out statement is not used again, and its transaction is rolled back', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     const order = await app.post('/v1/store/orders', { petId });
     expectError(order, 503, 'service_unavailable');
-    // Within the transaction of that order the animal would be pending, and another write would be lost with it.
+    // In the transaction of that order the animal is pending, and another write would be rolled back with it.
     const kept = await app.post('/v1/pets', aNewPet({ name: 'kept' }));
     expect(kept.status).toBe(201);
     await app.database.query('COMMIT');

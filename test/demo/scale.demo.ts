@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded';
+import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
 import { type Answer, send } from '../support/http';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer';
 import { type RedisServer, startRedis } from '../support/redis';
@@ -49,7 +49,7 @@ describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => 
     await pooler.stop();
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
-    say('All of it is stopped.');
+    say('Everything has stopped.');
   });
 
   async function createKey(account: string): Promise<string> {
@@ -58,7 +58,7 @@ describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => 
     return (JSON.parse(command.standardOutput()) as { key: string }).key;
   }
 
-  it('admit together what the plan allows', async () => {
+  it('together admit exactly the limit of the plan', async () => {
     const key = await createKey('acme');
     const answers = await Promise.all(
       Array.from({ length: REQUESTS }, (_, at) =>
@@ -66,7 +66,9 @@ describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => 
       ),
     );
     const admitted = ({ status }: Answer) => status === 200;
-    say(`\n${REQUESTS} requests at once with one Free key (${LIMIT} a minute), in turn to each instance:`);
+    say(
+      `\n${REQUESTS} concurrent requests with one Free key (${LIMIT} per minute), alternating between the instances:`,
+    );
     for (const [at, { url }] of instances.entries()) {
       const own = answers.filter((_, request) => request % INSTANCES === at);
       say(
@@ -75,26 +77,26 @@ describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => 
     }
     const total = answers.filter(admitted).length;
     const refused = answers.find((each) => !admitted(each));
-    say(`  together admitted: ${total}; Retry-After of a 429: ${refused?.headers['retry-after']} s`);
+    say(`  admitted together: ${total}; Retry-After of a 429: ${refused?.headers['retry-after']} s`);
     expect(total).toBe(LIMIT);
   });
 
-  it('go on by themselves while Redis is away, and share again when it is back', async () => {
+  it('count locally while Redis is unavailable, and share again after it returns', async () => {
     const key = await createKey('globex');
     await send(instances[0]!.url, 'GET', '/v1/pets', { key });
     await redis.kill();
     const alone = await Promise.all(instances.map(({ url }) => send(url, 'GET', '/v1/pets', { key })));
     say(
-      `\nRedis is killed: ${alone.map(({ status }) => status).join(', ')} from the instances, each counting alone`,
+      `\nRedis is killed: ${alone.map(({ status }) => status).join(', ')} from the instances, which now count locally`,
     );
     expect(alone.map(({ status }) => status)).toEqual(instances.map(() => 200));
     await redis.start();
-    const isShared = () => instances.every((each) => /shared again/.test(each.output()));
+    const isShared = () => instances.every((each) => /share their counters again/.test(each.output()));
     for (let waited = 0; !isShared() && waited < 5_000; waited += 50) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     say(
-      `Redis is back: ${isShared() ? 'every instance shares its counters again' : 'not every instance has noticed'}`,
+      `Redis is available: ${isShared() ? 'every instance shares its counters again' : 'not every instance shares its counters'}`,
     );
     expect(isShared()).toBe(true);
   });

@@ -3,7 +3,7 @@ import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { send, sendRaw } from '../support/http';
 
-/** What raw bytes cannot say better: test/edge/raw has the refusals of text, type and framing. */
+/** Bodies that need more than one row of bytes; test/edge/raw has the rejections of text, type and framing. */
 describe('bodies', () => {
   let app: TestApp;
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe('bodies', () => {
   const countPets = async () =>
     (await app.database.query<{ count: string }>('SELECT count(*) FROM pets'))[0]!.count;
 
-  it('413 payload_too_large for one byte more than the largest, and nothing is stored', async () => {
+  it('413 payload_too_large for one byte more than BODY_LIMIT_BYTES, and nothing is stored', async () => {
     const before = await countPets();
     const body = JSON.stringify('x'.repeat(65_535));
     expect(Buffer.byteLength(body)).toBe(65_537);
@@ -26,27 +26,27 @@ describe('bodies', () => {
     ['no length', ''],
     ['a length of 00', 'Content-Length: 00\r\n'],
     ['no chunk', 'Transfer-Encoding: chunked\r\n'],
-  ])('empty by %s: 400 validation_failed whatever the Content-Type', async (_what, framing) => {
+  ])('400 validation_failed for an empty body with %s and any Content-Type', async (_case, framing) => {
     for (const type of ['foo', ';;', '', 'application/xml', 'application/json']) {
-      const answer = await sendRaw(
+      const response = await sendRaw(
         app.url,
         `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: ${type}\r\n${framing}\r\n${framing.startsWith('T') ? '0\r\n\r\n' : ''}`,
       );
-      expect(answer).toContain('"code":"validation_failed"');
+      expect(response).toContain('"code":"validation_failed"');
     }
   });
 
-  it('no body and no Content-Type: 400 validation_failed', async () => {
+  it('400 validation_failed for no body and no Content-Type', async () => {
     expectError(await app.send('POST', '/v1/pets'), 400, 'validation_failed');
   });
 
-  it('a body without Content-Type: 415', async () => {
-    const answer = await send(app.url, 'POST', '/v1/pets', {
+  it('415 unsupported_media_type for a body without Content-Type', async () => {
+    const response = await send(app.url, 'POST', '/v1/pets', {
       key: app.key,
       chunked: '{"name":"Rex","categoryId":3}',
       headers: { 'transfer-encoding': 'chunked' },
     });
-    expectError(answer, 415, 'unsupported_media_type');
+    expectError(response, 415, 'unsupported_media_type');
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe('bodies', () => {
     expect((await app.post('/v1/pets', aNewPet(), { headers: { 'content-type': type } })).status).toBe(201);
   });
 
-  it('201 for Content-Encoding identity, 32 levels, a member twice with one value, a body of the largest size', async () => {
+  it('201 for Content-Encoding identity, 32 levels, a repeated member with one value, and a body of the largest size', async () => {
     const largest = JSON.stringify(aNewPet({ x: '' })).replace('""', `"${'x'.repeat(65_536 - 36)}"`);
     expect(Buffer.byteLength(largest)).toBe(65_536);
     expect(

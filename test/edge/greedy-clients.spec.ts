@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { prepareGracefulStop } from '../../src/edge/graceful-stop';
+import { prepareGracefulStop } from '../../src/platform/edge/graceful-stop';
 import { startApp, type TestApp } from '../support/app';
 import { send, sendRaw } from '../support/http';
+import { isRefused } from '../support/is-refused';
 import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
 
@@ -18,12 +18,12 @@ const CHUNK = Buffer.alloc(65_536);
 const CHUNKS = 128;
 const STREAMED_BYTES = CHUNK.length * CHUNKS;
 
-/** The streams that responses of `/stream` were made from. */
+/** The streams of the responses of `/stream`. */
 const streams: Readable[] = [];
-/** How many chunks were taken of each. */
+/** The number of chunks read from each stream. */
 const taken: number[] = [];
 
-/** More than the buffers of the kernel hold, as one write. */
+/** One write that is larger than the buffers of the kernel. */
 const LARGE = Buffer.alloc(32_000_000);
 
 function* chunksOf(stream: number): Generator<Buffer> {
@@ -33,7 +33,7 @@ function* chunksOf(stream: number): Generator<Buffer> {
   }
 }
 
-/** A route that streams more than a socket's buffers hold, as one of a team's module might. */
+/** Adds routes that send more than the buffers of a socket hold, as a module may. */
 function addStream(nest: NestFastifyApplication): void {
   const fastify = nest.getHttpAdapter().getInstance();
   fastify
@@ -48,7 +48,7 @@ function addStream(nest: NestFastifyApplication): void {
 const halfARequest = (key: string) =>
   `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`;
 
-/** A connection on which these bytes were sent. */
+/** Opens a connection and sends these bytes. */
 async function open(url: string, bytes: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -58,15 +58,9 @@ async function open(url: string, bytes: string): Promise<Socket> {
   return socket;
 }
 
-const refusal = (url: string) =>
-  send(url, 'GET', '/livez', { agent: new Agent() }).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException) => error.code,
-  );
-
 const openFiles = () => readdirSync('/proc/self/fd').length;
 
-describe('a client that asks for more than it reads', () => {
+describe('a client that requests more than it reads', () => {
   let app: TestApp;
   beforeAll(async () => {
     const settings = { requestTimeoutMs: 500, keepAliveTimeoutMs: 500, corsOrigins: [ORIGIN] };
@@ -80,7 +74,7 @@ describe('a client that asks for more than it reads', () => {
       app.nest.getHttpServer().getConnections((_error, count) => resolve(count)),
     );
 
-  /** Asks repeatedly on one connection, in one packet, and reads nothing. */
+  /** Sends several requests in one packet, and reads nothing. */
   async function askWithoutReading(path: string, times: number, last = '', url = app.url): Promise<Socket> {
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port) });
@@ -90,14 +84,14 @@ describe('a client that asks for more than it reads', () => {
     return socket;
   }
 
-  it('gets 64 answers of what it sends at once, the last with Connection: close, and nothing after', async () => {
-    const answers = await sendRaw(app.url, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100));
-    expect(answers.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(64);
-    expect(answers.match(/^connection: close/gim)).toHaveLength(1);
-    expect(answers.split('HTTP/1.1 ').at(-1)).toMatch(/^connection: close/im);
+  it('gets at most 64 responses to pipelined requests, the last with Connection: close', async () => {
+    const responses = await sendRaw(app.url, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100));
+    expect(responses.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(64);
+    expect(responses.match(/^connection: close/gim)).toHaveLength(1);
+    expect(responses.split('HTTP/1.1 ').at(-1)).toMatch(/^connection: close/im);
   });
 
-  it('is let go when it has taken nothing for the timeout of a request', async () => {
+  it('is disconnected when it has read nothing for REQUEST_TIMEOUT_MS', async () => {
     await until(async () => (await connections()) === 0);
     const socket = await askWithoutReading(ASSET, 20);
     await until(async () => (await connections()) === 1);
@@ -107,7 +101,7 @@ describe('a client that asks for more than it reads', () => {
   });
 
   itWhen(process.platform === 'linux', 'needs /proc')(
-    'opens no file of the service, however many files of /docs it asks for',
+    'opens no file of the service, even with many requests for files of /docs',
     async () => {
       const before = openFiles();
       const sockets = [];
@@ -121,12 +115,12 @@ describe('a client that asks for more than it reads', () => {
   );
 
   it('gets all of a streamed response and 405 if CONNECT came in the same packet', async () => {
-    const answers = await sendRaw(app.url, `GET /stream HTTP/1.1\r\nHost: x\r\n\r\n${CONNECT}`);
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
-    expect(answers.length).toBeGreaterThan(STREAMED_BYTES);
+    const responses = await sendRaw(app.url, `GET /stream HTTP/1.1\r\nHost: x\r\n\r\n${CONNECT}`);
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
+    expect(responses.length).toBeGreaterThan(STREAMED_BYTES);
   });
 
-  it('is disconnected beside a CONNECT too, and its streams are destroyed', async () => {
+  it('is disconnected after a CONNECT, too, and its streams are destroyed', async () => {
     const socket = await askWithoutReading('/stream', 3, CONNECT);
     await until(() => streams.length > 0);
     await until(async () => (await connections()) === 0);
@@ -135,7 +129,7 @@ describe('a client that asks for more than it reads', () => {
     socket.destroy();
   });
 
-  it('makes the service hold little of the second stream while it reads the first, a CONNECT behind both', async () => {
+  it('makes the service read little of the second stream while it reads the first, before a CONNECT', async () => {
     const first = streams.length;
     const socket = await askWithoutReading('/stream', 2, CONNECT);
     await until(() => streams.length === first + 2);
@@ -152,7 +146,7 @@ describe('a client that asks for more than it reads', () => {
     await until(async () => (await connections()) === 0);
   });
 
-  it('gets all of a large response while it reads steadily, however long that takes', async () => {
+  it('gets all of a large response while it reads slowly but steadily', async () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect({ host: hostname, port: Number(port) });
     let bytes = 0;
@@ -174,7 +168,7 @@ describe('a client that asks for more than it reads', () => {
     expect(bytes).toBeGreaterThan(LARGE.length);
   });
 
-  it('does not keep the service from stopping', async () => {
+  it('does not prevent a stop of the service', async () => {
     let stop: () => Promise<void> = () => Promise.resolve();
     const other = await startApp(
       { requestTimeoutMs: 600_000 },
@@ -201,7 +195,7 @@ describe('a client that asks for more than it reads', () => {
     await other.close();
   });
 
-  it('delays a stop by 2 s at most with half a request, and not at all with less than a head', async () => {
+  it('delays a stop by at most 2 s with half a request, and not at all with half a head', async () => {
     let stop: () => Promise<void> = () => Promise.resolve();
     const settings = { requestTimeoutMs: 600_000, headersTimeoutMs: 600_000 };
     const other = await startApp(settings, {
@@ -209,7 +203,7 @@ describe('a client that asks for more than it reads', () => {
         stop = prepareGracefulStop(nest);
       },
     });
-    // Whole, so that sums are exact.
+    // An integer, so that sums are exact.
     const begun = Math.ceil(performance.now());
     const now = jest.spyOn(performance, 'now').mockReturnValue(begun);
     const idle = await open(other.url, '');
@@ -218,8 +212,8 @@ describe('a client that asks for more than it reads', () => {
     const quietClosed = Promise.all([once(idle, 'close'), once(head, 'close')]);
     const halfClosed = once(half, 'close');
     const stopped = stop();
-    await until(async () => (await refusal(other.url)) === 'ECONNREFUSED');
-    // One check ends both kinds, each after its own time.
+    await until(() => isRefused(other.url));
+    // The same check destroys both kinds of connections, each after its own time.
     now.mockReturnValue(begun + 2_000);
     await quietClosed;
     expect(half.closed).toBe(false);
@@ -236,13 +230,16 @@ describe('a client that asks for more than it reads', () => {
     ['an unknown Transfer-Encoding', 'Host: x\r\nTransfer-Encoding: gzip, chunked\r\n', 400],
     ['an unknown expectation', 'Host: x\r\nExpect: y\r\n', 417],
     ['too many headers', `Host: x\r\n${'A: b\r\n'.repeat(250)}`, 431],
-  ])('is no preflight with %s: refused, closed, nothing behind it served', async (_what, headers, status) => {
-    const preflight = `OPTIONS /v1/pets HTTP/1.1\r\nOrigin: ${ORIGIN}\r\nAccess-Control-Request-Method: POST\r\n`;
-    const answers = await sendRaw(
-      app.url,
-      `${preflight}${headers}\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n`,
-    );
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
-    expect(answers).toMatch(/^connection: close/im);
-  });
+  ])(
+    'rejects a preflight with %s, closes the connection and handles no later request',
+    async (_case, headers, status) => {
+      const preflight = `OPTIONS /v1/pets HTTP/1.1\r\nOrigin: ${ORIGIN}\r\nAccess-Control-Request-Method: POST\r\n`;
+      const responses = await sendRaw(
+        app.url,
+        `${preflight}${headers}\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n`,
+      );
+      expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+      expect(responses).toMatch(/^connection: close/im);
+    },
+  );
 });

@@ -9,17 +9,17 @@ import { RawConnection } from './support/raw';
 
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** A connection that has had a response. */
+/** Opens a connection and gets a response on it. */
 async function connected(app: TestApp): Promise<RawConnection> {
   const raw = await RawConnection.open(app.url);
   raw.write(LIVEZ);
-  expect(await raw.answer()).toMatchObject({ status: 200 });
+  expect(await raw.response()).toMatchObject({ status: 200 });
   return raw;
 }
 
-describe('limits of time and number', () => {
-  it('DATABASE_POOL_WAIT_MS: 503 service_unavailable with Retry-After for who waits longer; others are answered', async () => {
-    const app = await startApp({ databasePoolSize: 1, databasePoolWaitMs: 200 });
+describe('limits of times and connections', () => {
+  it('DATABASE_POOL_WAIT_MS: 503 service_unavailable with Retry-After after a longer wait; other requests succeed', async () => {
+    const app = await startApp({ databasePoolSize: 1, databasePoolWaitMs: 1_000 });
     await app.get('/v1/pets');
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE pets');
@@ -30,17 +30,17 @@ describe('limits of time and number', () => {
       );
       return row?.waiting === '1';
     });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => app.get('/v1/pets')));
+    const responses = await Promise.all(Array.from({ length: 5 }, () => app.get('/v1/pets')));
     expect((await send(app.url, 'GET', '/livez')).status).toBe(200);
     await app.database.query('COMMIT');
-    for (const answer of answers) {
-      expectError(answer, 503, 'service_unavailable');
-      expect(answer.headers['retry-after']).toBe('1');
-      expect(answer.headers['x-ratelimit-limit']).toBe('1000');
+    for (const response of responses) {
+      expectError(response, 503, 'service_unavailable');
+      expect(response.headers['retry-after']).toBe('1');
+      expect(response.headers['x-ratelimit-limit']).toBe('1000');
     }
     const warnings = app.log.filter((line) => line.includes('"level":40'));
-    expect(warnings.filter((line) => line.includes('request refused: a part is away'))).toHaveLength(
-      answers.length,
+    expect(warnings.filter((line) => line.includes('request failed: dependency unavailable'))).toHaveLength(
+      responses.length,
     );
     expect((await holding).status).toBe(201);
     expect((await app.get('/v1/pets')).status).toBe(200);
@@ -62,23 +62,23 @@ describe('limits of time and number', () => {
     const isEnded = (raw: RawConnection) =>
       raw.end().then(({ state, rest }) => state !== 'open' && rest === '');
 
-    it('closes the connection that has been idle longest for each further one, and logs one line', async () => {
+    it('closes the connection that has been idle longest for each new connection, and logs one line', async () => {
       const [first, second, third] = [await connected(app), await connected(app), await connected(app)];
       first.write(LIVEZ);
-      expect(await first.answer()).toMatchObject({ status: 200 });
+      expect(await first.response()).toMatchObject({ status: 200 });
       const fourth = await connected(app);
       expect(await isEnded(second)).toBe(true);
       const fifth = await connected(app);
       expect(await isEnded(third)).toBe(true);
       for (const raw of [first, fourth, fifth]) {
         raw.write(LIVEZ);
-        expect(await raw.answer()).toMatchObject({ status: 200 });
+        expect(await raw.response()).toMatchObject({ status: 200 });
       }
       expect(app.log.filter((line) => line.includes('MAX_CONNECTIONS is reached'))).toHaveLength(1);
       for (const raw of [first, second, third, fourth, fifth]) raw.destroy();
     });
 
-    it('refuses a further connection while a request waits on each of the others', async () => {
+    it('closes a new connection if every other connection has a pending request', async () => {
       await app.database.query('BEGIN');
       await app.database.query('LOCK TABLE pets');
       const waiting = await Promise.all([1, 2, 3].map(() => RawConnection.open(app.url)));
@@ -90,7 +90,7 @@ describe('limits of time and number', () => {
       expect(await isEnded(further)).toBe(true);
       await app.database.query('COMMIT');
       for (const raw of waiting) {
-        expect(await raw.answer()).toMatchObject({ status: 200 });
+        expect(await raw.response()).toMatchObject({ status: 200 });
         raw.destroy();
       }
       further.destroy();
@@ -118,16 +118,16 @@ describe('limits of time and number', () => {
       await until(async () => {
         const next = await RawConnection.open(other.url);
         next.write(LIVEZ);
-        const answer = await next.answer().catch(() => undefined);
+        const response = await next.response().catch(() => undefined);
         next.destroy();
-        return answer?.status === 200;
+        return response?.status === 200;
       });
       expect(await isEnded(slow)).toBe(true);
       slow.destroy();
       await other.close();
     });
 
-    it('replaces the connection that has completed no response for longest, whichever became busy first', async () => {
+    it('replaces the connection with the oldest completed response, even if it became busy last', async () => {
       const held: (() => void)[] = [];
       const other = await startApp(
         { maxConnections: 2, requestTimeoutMs: 200 },
@@ -152,12 +152,12 @@ describe('limits of time and number', () => {
       const stuck = await ask(1);
       jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 201);
       held[0]!();
-      const first = await active.answer();
+      const first = await active.response();
       const next = await RawConnection.open(other.url);
       next.write(LIVEZ);
-      const answer = await next.answer();
+      const response = await next.response();
       for (const finish of held) finish();
-      expect([first, answer, await active.answer()]).toEqual(
+      expect([first, response, await active.response()]).toEqual(
         Array(3).fill(expect.objectContaining({ status: 200 })),
       );
       expect(await isEnded(stuck)).toBe(true);
@@ -165,7 +165,7 @@ describe('limits of time and number', () => {
       await other.close();
     });
 
-    it('logs a further line when the limit is reached again after it was not', async () => {
+    it('logs a second line when the limit is reached again after a pause', async () => {
       const lines = () => app.log.filter((line) => line.includes('MAX_CONNECTIONS is reached')).length;
       const { connections } = app.nest.getHttpAdapter().getInstance();
       const before = lines();
@@ -177,7 +177,7 @@ describe('limits of time and number', () => {
       for (const raw of raws) raw.destroy();
     });
 
-    it('shows in the metrics how many are open, were closed and were refused', async () => {
+    it('counts open, closed and rejected connections in the metrics', async () => {
       const { text } = await scrape(app);
       expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);
       expect(text).toMatch(/^animal_store_http_connections_shed_total\{outcome="closed"\} [2-9]$/m);
@@ -185,27 +185,27 @@ describe('limits of time and number', () => {
     });
   });
 
-  it('HEADERS_TIMEOUT_MS: 408 request_timeout for half a head, however long the whole request may take', async () => {
+  it('HEADERS_TIMEOUT_MS: 408 request_timeout for half a head, even with a long REQUEST_TIMEOUT_MS', async () => {
     const app = await startApp({ headersTimeoutMs: 100, requestTimeoutMs: 600_000 });
     const raw = await RawConnection.open(app.url);
     raw.write('GET /livez HTTP/1.1\r\n');
-    const answer = await raw.answer();
+    const response = await raw.response();
     raw.destroy();
-    expect(answer).toMatchObject({ status: 408 });
+    expect(response).toMatchObject({ status: 408 });
     await app.close();
   });
 
-  it('KEEP_ALIVE_TIMEOUT_MS: a connection without a request is closed, without a word', async () => {
+  it('KEEP_ALIVE_TIMEOUT_MS: an idle connection is closed without a response', async () => {
     const app = await startApp({ keepAliveTimeoutMs: 50 });
     const raw = await RawConnection.open(app.url);
     raw.write(LIVEZ);
-    expect(await raw.answer()).toMatchObject({ status: 200 });
+    expect(await raw.response()).toMatchObject({ status: 200 });
     expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
     raw.destroy();
     await app.close();
   });
 
-  it('a client that sends a byte now and then does not slow another one', async () => {
+  it('a client that sends single bytes slowly does not delay other clients', async () => {
     const app = await startApp({ headersTimeoutMs: 60_000, requestTimeoutMs: 60_000 });
     const slow = await Promise.all(Array.from({ length: 100 }, () => RawConnection.open(app.url)));
     for (const raw of slow) raw.write('GET /v1/pets HT');
@@ -213,7 +213,7 @@ describe('limits of time and number', () => {
     const rest = `TP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;
     for (const raw of slow) for (const byte of rest) raw.write(byte);
     for (const raw of slow) {
-      expect(await raw.answer()).toMatchObject({ status: 200 });
+      expect(await raw.response()).toMatchObject({ status: 200 });
       raw.destroy();
     }
     await app.close();

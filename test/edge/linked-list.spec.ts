@@ -1,12 +1,12 @@
 import { array, assert, boolean, nat, property, record } from 'fast-check';
-import { type Linked, LinkedList } from '../../src/edge/linked-list';
+import { type Linked, LinkedList } from '../../src/platform/edge/http1/linked-list';
 
 interface Member extends Linked {
   readonly name: number;
 }
 
 describe('a linked list', () => {
-  it('holds its members in the order of their last addition, whatever was added and removed before', () => {
+  it('keeps its members in the order of their last addition after any additions and removals', () => {
     const step = record({ isAdded: boolean(), name: nat({ max: 7 }) });
     assert(
       property(array(step), (steps) => {

@@ -12,11 +12,11 @@ const TOPICS: readonly (readonly [topic: string, rows: readonly Row[]])[] = [
   ['the target', targets],
   ['headers', headers],
   ['the framing of bodies', framing],
-  ['several requests at once', pipelines],
+  ['pipelined requests', pipelines],
   ['the text of a body', texts],
   ['the type of a body', contentTypes],
 ];
-const FEWEST_ROWS = 300;
+const MIN_ROWS = 300;
 
 describe('raw bytes over TCP', () => {
   let runner: RowRunner;
@@ -28,16 +28,16 @@ describe('raw bytes over TCP', () => {
   describe.each(TOPICS)('%s', (_topic, rows) => {
     it.each(rows.map((row) => [row[0], String(row[2]), row[3], row] as const))(
       '%s: %s, connection %s',
-      async (_what, _answers, _connection, row) => {
+      async (_case, _responses, _connection, row) => {
         await expect(runner.run(row)).resolves.toBeUndefined();
       },
     );
   });
 
-  it('nothing was stored but what was acknowledged, nothing failed, and the service goes on', async () => {
+  it('only acknowledged animals are stored, no request failed, and the service still responds', async () => {
     const rows = TOPICS.reduce((sum, [, { length }]) => sum + length, slow.length);
     process.stdout.write(`raw requests over TCP: ${rows} rows\n`);
-    expect(rows).toBeGreaterThanOrEqual(FEWEST_ROWS);
+    expect(rows).toBeGreaterThanOrEqual(MIN_ROWS);
     const [{ count } = { count: '' }] = await runner.app.database.query<{ count: string }>(
       'SELECT count(*) FROM pets',
     );
@@ -51,12 +51,12 @@ describe('raw bytes over TCP', () => {
 });
 
 describe('bytes that never arrive whole', () => {
-  it('408 request_timeout for each, after the answers of what came before', async () => {
+  it('408 request_timeout for each, after the responses to earlier requests', async () => {
     const runner = await RowRunner.start({ headersTimeoutMs: 300, requestTimeoutMs: 400 });
     const outcomes = await Promise.all(
-      slow.map(async (row) => [row[0], await runner.run(row).then(() => 'as promised', String)]),
+      slow.map(async (row) => [row[0], await runner.run(row).then(() => 'passed', String)]),
     );
-    expect(outcomes).toEqual(slow.map(([what]) => [what, 'as promised']));
+    expect(outcomes).toEqual(slow.map(([title]) => [title, 'passed']));
     await runner.run(['a read', get(), '200', 'open']);
     await runner.app.close();
   });

@@ -14,7 +14,7 @@ describe('the request log', () => {
     return JSON.parse(line ?? '{}') as Record<string, unknown>;
   };
 
-  it('has one JSON line a request, with its id, route, status, duration and account', async () => {
+  it('has one JSON line per request, with its id, route, status, duration and account', async () => {
     await app.get('/v1/pets/7?secret=1', { headers: { 'x-request-id': 'one' } });
     expect(app.log.filter((line) => line.includes('"reqId":"one"'))).toHaveLength(1);
     expect(await lineOf('one')).toMatchObject({
@@ -28,14 +28,14 @@ describe('the request log', () => {
     expect(app.log.join('')).not.toContain('secret');
   });
 
-  it('names nobody where nobody is known', async () => {
+  it('has no account if the request has no valid key', async () => {
     await app.get('/v1/nothing', { key: undefined, headers: { 'x-request-id': 'two' } });
     const line = await lineOf('two');
     expect(line).toMatchObject({ status: 401, path: '/v1/nothing' });
     expect(line).not.toHaveProperty('account');
   });
 
-  it('says of a failure what and where, but not what the client sent', async () => {
+  it('has the type and stack of a failure, but no data of the client', async () => {
     await app.database.query('ALTER TABLE pets RENAME TO lost');
     await app.post('/v1/pets', { name: 'Confidential', categoryId: 1 });
     await app.database.query('ALTER TABLE lost RENAME TO pets');
@@ -47,7 +47,7 @@ describe('the request log', () => {
     expect(app.log.join('')).not.toContain('Confidential');
   });
 
-  it('holds no key, wherever a client puts one', async () => {
+  it('contains no key, in any part of a request that contains one', async () => {
     const { key } = app;
     await app.get(`/v1/pets/${key}`);
     await app.get(`/v1/pets?key=${key}&cursor=${key}`);
@@ -77,7 +77,7 @@ describe('the request log', () => {
     expect(app.log.join('')).toContain('ask_test_…');
   });
 
-  it('has the first 256 characters of a longer path, its length, and no part of a key at the cut', async () => {
+  it('has the first 256 characters of a longer path, its length, and no part of a key at the end', async () => {
     const request = { key: undefined, headers: { 'x-request-id': 'long' } };
     await app.get(`/livez/${'%20'.repeat(2_000)}`, request);
     expect(await lineOf('long')).toMatchObject({
@@ -91,12 +91,13 @@ describe('the request log', () => {
       const id = `cut-${length}`;
       const path = `/${'x'.repeat(length)}${app.key.replace('a', '%61')}`;
       await app.get(path, { key: undefined, headers: { 'x-request-id': id } });
-      const logged = String((await lineOf(id))['path']);
-      expect(`/${'x'.repeat(length)}ask_test_…`).toContain(logged);
+      const line = await lineOf(id);
+      expect(`/${'x'.repeat(length)}ask_test_…`).toContain(String(line['path']));
+      expect(line['pathLength']).toBe(path.length);
     }
   });
 
-  it('has no control character, however a client sends one', async () => {
+  it('has no control character, in any encoding of the client', async () => {
     await app.get('/v1/ask_test_/%1b%5b31m%c2%9b31m%7f%250a', { headers: { 'x-request-id': 'escaped' } });
     expect(app.log.join('').replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     expect(await lineOf('escaped')).toMatchObject({
@@ -105,21 +106,21 @@ describe('the request log', () => {
   });
 });
 
-describe('the log of requests beyond a limit', () => {
+describe('the log of 429 responses', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({ rateLimitAnonymousPerMinute: 1, rateLimitBanAfter: 2, trustProxy: ['127.0.0.1'] });
   });
   afterAll(() => app.close());
 
-  /** The lines about 429s that name one of these. */
+  /** The log lines of 429 responses that contain one of these names. */
   const rejections = (...names: string[]) =>
     app.log
       .map((line) => JSON.parse(line))
       .filter((line) => line.status === 429 && names.some((name) => Object.values(line).includes(name)));
   const from = (ip: string) => app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': ip } });
 
-  it('keeps counts for 1,000 owners; further ones share a line', async () => {
+  it('counts 1,000 owners separately; all others share a line', async () => {
     const log = app.nest.get(RejectionLog, { strict: false });
     const window = { limit: 1, remaining: 0, resetAt: app.clock.now() + 60_000 };
     const decisionOf = (at: number) => ({
@@ -136,7 +137,7 @@ describe('the log of requests beyond a limit', () => {
     expect(rejections('others')).toMatchObject([{ owners: 'others', rejected: 100 }]);
   });
 
-  it('has a line for the first 429 of an address and window, and one for the number of the others', async () => {
+  it('has a line for the first 429 of an address in a window, and a line with the number of the others', async () => {
     const addresses = ['192.0.2.1', '192.0.2.2'];
     for (let at = 0; at < 5; at += 1) await from('192.0.2.1');
     for (let at = 0; at < 3; at += 1) await from('192.0.2.2');
@@ -165,7 +166,7 @@ describe('the log of requests beyond a limit', () => {
     expect(rejections('two tills').map(({ key }) => key)).toEqual([keys[1]!.id, keys[0]!.id]);
   });
 
-  it('has the same for a key whose day is used up, each minute anew, for its ban, and at a stop', async () => {
+  it('has these lines for a used-up day in each minute, for a ban, and at a stop', async () => {
     const { id, key } = await app.createKey({
       account: 'greedy',
       choice: { plan: 'enterprise', perMinute: 9, perDay: 1 },

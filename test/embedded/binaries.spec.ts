@@ -1,11 +1,20 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { startEmbedded } from '../../src/database/embedded';
-import { findBinaries, findPackage } from '../../src/database/embedded/binaries';
-import { copyBinaries } from '../../src/database/embedded/binary-copy';
-import { run } from '../../src/database/embedded/command';
-import { linkFolder, linkLibraries } from '../../src/database/embedded/libraries';
-import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { startEmbedded } from '../../src/embedded-postgres';
+import { findBinaries, findPackage } from '../../src/embedded-postgres/binaries';
+import { copyBinaries } from '../../src/embedded-postgres/binary-copy';
+import { run } from '../../src/embedded-postgres/command';
+import { renewLinkFolder } from '../../src/embedded-postgres/libraries';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user';
 import { cleanUp, options, refusalOf, temporaryFolder } from './support/harness';
 import { itWhen } from '../support/it-when';
 
@@ -24,7 +33,7 @@ describe("PostgreSQL's programs", () => {
   const folder = temporaryFolder();
   afterAll(cleanUp);
 
-  /** A bin folder whose server only answers --version. */
+  /** Creates a bin folder whose programs run only this script. */
   const fakeBin = (name: string, script: string): string => {
     const bin = join(folder, name);
     mkdirSync(bin, { mode: 0o755 });
@@ -34,7 +43,7 @@ describe("PostgreSQL's programs", () => {
     return bin;
   };
 
-  /** The package as npm unpacks it with its scripts switched off: without links. */
+  /** Copies the package as npm unpacks it without install scripts: without links. */
   const unlinkedPackage = (name: string): string => {
     const root = join(folder, name);
     cpSync(findPackage(), root, { recursive: true, verbatimSymlinks: true });
@@ -44,61 +53,75 @@ describe("PostgreSQL's programs", () => {
     return root;
   };
 
-  it('are missing on other platforms, which is said in one sentence that names DATABASE_URL', () => {
+  it('are missing on other platforms; the error names DATABASE_URL', () => {
     expect(() => findPackage('plan9', 'mips', notFound)).toThrow(
       'No embedded PostgreSQL is available for plan9-mips: set DATABASE_URL to a PostgreSQL 15 or newer server.',
     );
   });
 
-  it('are refused when EMBEDDED_PG_BIN names no folder of them', async () => {
+  it('are rejected if the folder EMBEDDED_PG_BIN does not have them', async () => {
     const refusal = await refusalOf(startEmbedded(options(join(folder, 'data'), { binDir: '/nowhere' })));
     expect(refusal).toBe(
       'EmbeddedServerError: The folder /nowhere has no program postgres, initdb, pg_ctl: set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL 18 server, or leave it out.',
     );
   });
 
-  it('are refused when EMBEDDED_PG_BIN is another major version', async () => {
+  it('are rejected if EMBEDDED_PG_BIN has another major version', async () => {
     const binDir = fakeBin('seventeen', 'echo "postgres (PostgreSQL) 17.6 (Debian)"');
     expect(await refusalOf(findBinaries({ binDir, directory: folder, user: chooseServerUser() }))).toMatch(
       /^EmbeddedServerError: The server in .+seventeen is PostgreSQL 17: set EMBEDDED_PG_BIN .+\.$/,
     );
   });
 
-  it('are refused when EMBEDDED_PG_BIN cannot be run', async () => {
+  it('are rejected if those in EMBEDDED_PG_BIN do not run', async () => {
     const binDir = fakeBin('failing', 'echo "cannot open shared object file" >&2; exit 127');
     expect(await refusalOf(findBinaries({ binDir, directory: folder, user: chooseServerUser() }))).toMatch(
       /failing cannot be run here \(cannot open shared object file\): set EMBEDDED_PG_BIN .+\.$/,
     );
   });
 
-  it('are ended when they exceed their time limit, with all that they started', async () => {
-    // A process that survives keeps the output open, and the spec times out.
+  it('are killed with their child processes if they exceed their time limit', async () => {
+    // A surviving process would keep the output open, and the spec would time out.
     const bin = fakeBin('hanging', 'sleep 600 & wait');
     const outcome = await run({ file: join(bin, 'postgres'), args: [], user: undefined, limitSeconds: 0.2 });
     expect(outcome).toEqual({ ok: false, output: '\nended after 0.2 seconds' });
   });
 
-  // On macOS the search path is another variable, and the read-only package is copied instead.
-  onLinux(
-    'find their libraries by links that we make, or by a folder of links where the package is read-only',
-    async () => {
-      const root = unlinkedPackage('package');
-      const bin = join(root, 'native', 'bin');
-      const searchPath = linkFolder(root, join(folder, 'lib'));
-      const unlinked = await versionOf(bin, {});
-      const byFolder = await versionOf(bin, { LD_LIBRARY_PATH: searchPath });
-      const linked = linkLibraries(root);
-      const again = linkLibraries(root);
-      expect([linked, again]).toEqual([true, true]);
-      expect([unlinked, byFolder]).toEqual([
-        expect.stringContaining('cannot open'),
-        expect.stringContaining(' 18.'),
-      ]);
-      expect(await versionOf(bin, {})).toContain(' 18.');
-    },
-  );
+  // On macOS the package is copied instead.
+  onLinux('find their libraries through links in DATA_DIR, also after it was moved', async () => {
+    const dataDir = join(folder, 'linked');
+    const moved = join(folder, 'moved');
+    mkdirSync(dataDir, { mode: 0o755 });
+    // The user of this process, which reaches the package wherever the project is.
+    const request = { binDir: undefined, user: undefined };
+    const first = await findBinaries({ ...request, directory: dataDir });
+    renameSync(dataDir, moved);
+    const second = await findBinaries({ ...request, directory: moved });
+    expect([first.environment['LD_LIBRARY_PATH'], second.environment['LD_LIBRARY_PATH']]).toEqual([
+      expect.stringContaining(`${dataDir}/`),
+      expect.stringContaining(`${moved}/`),
+    ]);
+    const root = unlinkedPackage('package');
+    const bin = join(root, 'native', 'bin');
+    expect(await versionOf(bin, {})).toContain('cannot open');
+    const files = readdirSync(root, { recursive: true });
+    const searchPath = renewLinkFolder(root, join(moved, 'postgres-lib'), chooseServerUser());
+    expect(await versionOf(bin, { LD_LIBRARY_PATH: searchPath })).toContain(' 18.');
+    expect(readdirSync(root, { recursive: true })).toEqual(files);
+  });
 
-  it('are copied once for a user who cannot reach the package, and again when the copy lost a file', async () => {
+  onLinux('are copied to DATA_DIR if LD_LIBRARY_PATH cannot hold its path', async () => {
+    const directory = join(folder, 'a:b');
+    mkdirSync(directory, { mode: 0o755 });
+    const found = await findBinaries({ binDir: undefined, directory, user: undefined });
+    expect(found).toEqual({
+      bin: expect.stringContaining(`${directory}/animal-store-postgres-`),
+      environment: {},
+    });
+    expect(await versionOf(found.bin, {})).toContain(' 18.');
+  });
+
+  it('are copied once for a user that cannot reach the package, and again if a file of the copy is missing', async () => {
     const copies = join(folder, 'copies');
     mkdirSync(copies, { mode: 0o755 });
     const copy = copyBinaries(findPackage(), copies);
@@ -114,14 +137,14 @@ describe("PostgreSQL's programs", () => {
     expect(readdirSync(copies)).toHaveLength(1);
   });
 
-  it('are not run from a copy that somebody else prepared', () => {
+  it('are not run from a copy of another user', () => {
     const copies = join(folder, 'prepared');
     mkdirSync(copies, { mode: 0o755 });
     const copy = copyBinaries(findPackage(), copies);
     rmSync(copy, { recursive: true });
     symlinkSync(folder, copy);
     expect(() => copyBinaries(findPackage(), copies)).toThrow(
-      'belongs to someone else: remove it, or set DATABASE_URL.',
+      'belongs to another user: remove it, or set DATABASE_URL.',
     );
   });
 });

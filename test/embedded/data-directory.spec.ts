@@ -9,11 +9,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { joinEmbedded, startEmbedded } from '../../src/database/embedded';
-import { COPIES } from '../../src/database/embedded/binary-copy';
-import { locateData, prepareData } from '../../src/database/embedded/data-directory';
-import { chooseServerUser } from '../../src/database/embedded/server-user';
-import { prepareSocketDirectory } from '../../src/database/embedded/socket-directory';
+import { readConfig } from '../../src/platform/config/config';
+import { joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
+import { COPIES } from '../../src/embedded-postgres/binary-copy';
+import { locateData, prepareData } from '../../src/embedded-postgres/data-directory';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user';
+import { prepareSocketDirectory } from '../../src/embedded-postgres/socket-directory';
+import { joinDatabase } from '../../src/platform/database/open-database';
 import { cleanUp, isRoot, options, refusalOf, temporaryFolder } from './support/harness';
 import { itWhen } from '../support/it-when';
 
@@ -25,7 +27,7 @@ afterAll(cleanUp);
 describe('DATA_DIR', () => {
   const folder = temporaryFolder();
 
-  it('is refused when it is a file', async () => {
+  it('is rejected if it is a file', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     expect(await refusalOf(startEmbedded(options(file)))).toBe(
@@ -36,7 +38,7 @@ describe('DATA_DIR', () => {
     );
   });
 
-  it('is refused when its path has a line break, by a start and by a command', async () => {
+  it('is rejected by the start and by commands if its path has a line break', async () => {
     const broken = options(join(folder, 'two\nlines'));
     const sentence = `EmbeddedServerError: The path of the data folder "${folder}/two\\nlines" has a line break: set DATA_DIR to another folder.`;
     expect(await refusalOf(startEmbedded(broken))).toBe(sentence);
@@ -44,7 +46,7 @@ describe('DATA_DIR', () => {
     expect(existsSync(broken.dataDir)).toBe(false);
   });
 
-  it("is refused, and left as it is, when it holds somebody's files", async () => {
+  it('is rejected and left unchanged if it holds other files', async () => {
     const home = join(folder, 'home');
     mkdirSync(home, { mode: 0o755 });
     writeFileSync(join(home, 'letter.txt'), '');
@@ -55,7 +57,7 @@ describe('DATA_DIR', () => {
     expect([statSync(home).uid, statSync(home).mode & 0o777]).toEqual([uid, 0o755]);
   });
 
-  it('is made private when it is an empty folder', () => {
+  it('becomes private if it is an empty folder', () => {
     const empty = join(folder, 'empty');
     mkdirSync(empty, { mode: 0o777 });
     chmodSync(empty, 0o777);
@@ -63,7 +65,7 @@ describe('DATA_DIR', () => {
     expect(statSync(empty).mode & 0o777).toBe(0o700);
   });
 
-  it('is made private when it holds other files beside ours', () => {
+  it("becomes private if it holds PostgreSQL's files and others", () => {
     const mixed = join(folder, 'mixed');
     mkdirSync(mixed);
     chmodSync(mixed, 0o755);
@@ -72,7 +74,7 @@ describe('DATA_DIR', () => {
     expect(statSync(mixed).mode & 0o777).toBe(0o700);
   });
 
-  asOrdinaryUser('is refused when it cannot be written', async () => {
+  asOrdinaryUser('is rejected if it cannot be written', async () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o555 });
     expect(await refusalOf(startEmbedded(options(join(closed, 'data'))))).toContain(
@@ -80,52 +82,66 @@ describe('DATA_DIR', () => {
     );
   });
 
-  asOrdinaryUser('is refused when it belongs to another user', async () => {
+  asOrdinaryUser('is rejected if it belongs to another user', async () => {
     expect(await refusalOf(startEmbedded(options('/')))).toMatch(
       /^EmbeddedServerError: The folder \/ .+ DATA_DIR to another folder\.$/,
     );
   });
 
-  asRoot('is refused by name when the user chose a folder that the server cannot reach', async () => {
+  asRoot("is rejected if it is explicit and the server's user cannot reach it", async () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o700 });
     const dataDir = join(closed, 'project', 'data');
     const { name } = chooseServerUser()!;
     expect(await refusalOf(startEmbedded(options(dataDir)))).toContain(
-      `The folder ${dataDir} cannot be reached by the user ${name}, who runs PostgreSQL in place of root: set DATA_DIR to `,
+      `The folder ${dataDir} cannot be reached by the user ${name}, which runs PostgreSQL in place of root: set DATA_DIR to `,
     );
     expect(existsSync(join(closed, 'project'))).toBe(false);
   });
 
-  asRoot('moves below the system root, to a folder of the project, when nobody chose it', async () => {
-    const closed = join(folder, 'closed-home');
-    mkdirSync(closed, { mode: 0o700 });
-    const systemRoot = join(folder, 'var', 'lib');
-    const locate = (project: string) =>
-      locateData(
-        { dataDir: join(closed, project, '.data'), dataDirIsExplicit: false },
-        chooseServerUser(),
-        systemRoot,
+  asRoot(
+    "moves to a folder of the project in /var/lib if it is the default and the server's user cannot reach it",
+    async () => {
+      const closed = join(folder, 'closed-home');
+      mkdirSync(closed, { mode: 0o700 });
+      const systemRoot = join(folder, 'var', 'lib');
+      const locate = (project: string) =>
+        locateData(
+          { dataDir: join(closed, project, '.data'), dataDirIsExplicit: false },
+          chooseServerUser(),
+          systemRoot,
+        );
+      const [one, again, other] = [await locate('one'), await locate('one'), await locate('other')];
+      expect(one).toEqual(again);
+      expect(one.moved).toBe(true);
+      expect(one.directory.startsWith(`${systemRoot}/`)).toBe(true);
+      expect(other.directory).not.toBe(one.directory);
+      prepareData(one, chooseServerUser());
+      expect(statSync(one.directory).uid).toBe(chooseServerUser()!.uid);
+      chmodSync(systemRoot, 0o777);
+      expect(() => prepareData(other, chooseServerUser())).toThrow(
+        'must belong to root and be writable only by root',
       );
-    const [one, again, other] = [await locate('one'), await locate('one'), await locate('other')];
-    expect(one).toEqual(again);
-    expect(one.moved).toBe(true);
-    expect(one.directory.startsWith(`${systemRoot}/`)).toBe(true);
-    expect(other.directory).not.toBe(one.directory);
-    prepareData(one, chooseServerUser());
-    expect(statSync(one.directory).uid).toBe(chooseServerUser()!.uid);
-    chmodSync(systemRoot, 0o777);
-    expect(() => prepareData(other, chooseServerUser())).toThrow(
-      'must belong to root and be writable by nobody else',
-    );
+    },
+  );
+
+  asRoot('counts as the default if it is not set, also for a command', async () => {
+    const closed = join(folder, 'closed-project');
+    mkdirSync(closed, { mode: 0o700 });
+    const before = process.cwd();
+    process.chdir(closed);
+    // The command accepts the folder, and ends before it starts a server in /var/lib.
+    const command = joinDatabase({ ...readConfig({}), databasePoolSize: 51 });
+    const refusal = await refusalOf(command).finally(() => process.chdir(before));
+    expect(refusal).toContain('DATABASE_POOL_SIZE must be at most 50');
   });
 
-  asRoot('is refused when it belongs to a third user', async () => {
+  asRoot('is rejected if it belongs to a third user', async () => {
     const theirs = join(folder, 'theirs');
     mkdirSync(theirs, { mode: 0o700 });
     chownSync(theirs, 12_345, 12_345);
     expect(await refusalOf(startEmbedded(options(theirs)))).toContain(
-      'belongs to another user or is open to everybody',
+      'belongs to another user or is writable by every user',
     );
     expect(statSync(theirs).uid).toBe(12_345);
   });
@@ -136,7 +152,7 @@ describe("the socket's folder of a long DATA_DIR", () => {
   const long = join(folder, 'x'.repeat(120));
   afterAll(cleanUp);
 
-  it('is the same at every start, and private', () => {
+  it('is private and the same at every start', () => {
     const user = chooseServerUser();
     const own = prepareSocketDirectory(long, user, [folder]);
     expect(prepareSocketDirectory(long, user, [folder])).toBe(own);
@@ -147,7 +163,7 @@ describe("the socket's folder of a long DATA_DIR", () => {
     ['others can write to it', (path: string) => mkdirSync(path), (path: string) => chmodSync(path, 0o777)],
     ['it is a link', (path: string) => symlinkSync(folder, path), () => undefined],
     ['it is a file', (path: string) => writeFileSync(path, ''), () => undefined],
-  ])('has another name when %s', (what, take, open) => {
+  ])('has another name if %s', (what, take, open) => {
     const user = chooseServerUser();
     const other = join(long, what);
     const taken = prepareSocketDirectory(other, user, [folder]);
@@ -160,15 +176,12 @@ describe("the socket's folder of a long DATA_DIR", () => {
   });
 });
 
-asRoot(
-  'what root keeps outside DATA_DIR is below folders in which no other user can take a name',
-  async () => {
-    const user = chooseServerUser();
-    const socketFolder = prepareSocketDirectory(join('/', 'x'.repeat(120)), user);
-    rmdirSync(socketFolder);
-    for (const parent of [dirname(socketFolder), COPIES]) {
-      const { uid, mode } = statSync(parent);
-      expect([parent, uid, mode & 0o022]).toEqual([parent, 0, 0]);
-    }
-  },
-);
+asRoot("root's files outside DATA_DIR are in folders in which only root can create names", async () => {
+  const user = chooseServerUser();
+  const socketFolder = prepareSocketDirectory(join('/', 'x'.repeat(120)), user);
+  rmdirSync(socketFolder);
+  for (const parent of [dirname(socketFolder), COPIES]) {
+    const { uid, mode } = statSync(parent);
+    expect([parent, uid, mode & 0o022]).toEqual([parent, 0, 0]);
+  }
+});

@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { joinEmbedded, startEmbedded } from '../../src/database/embedded';
-import { readPostmasterFile } from '../../src/database/embedded/postmaster-file';
-import { processFacts } from '../../src/database/embedded/process-facts';
-import { chooseServerUser } from '../../src/database/embedded/server-user';
-import { prepareSocketDirectory } from '../../src/database/embedded/socket-directory';
+import { joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
+import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file';
+import { processFacts } from '../../src/embedded-postgres/process-facts';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user';
+import { prepareSocketDirectory } from '../../src/embedded-postgres/socket-directory';
 import {
   cleanUp,
   isRoot,
@@ -19,12 +19,12 @@ import { itWhen } from '../support/it-when';
 
 describe('the embedded server', () => {
   const folder = temporaryFolder();
-  // Each of these means something in a URL, in a list of folders or in a shell.
+  // Each of these characters has a meaning in a URL, in a list of folders or in a shell.
   const dataDir = join(folder, `my "data", 100%`);
   const cluster = join(dataDir, 'pg18');
   afterAll(cleanUp);
 
-  it('keeps its rows over a stop and a start', async () => {
+  it('keeps its rows after a stop and a start', async () => {
     const first = await startEmbedded(options(dataDir));
     await query(first.url(), 'create table kept as select 42 as n');
     await first.stop();
@@ -36,7 +36,7 @@ describe('the embedded server', () => {
     expect(second.directory).toBe(dataDir);
   });
 
-  it('is PostgreSQL 18 in UTF-8 and UTC, without a port, open to its own user only', async () => {
+  it('is PostgreSQL 18 in UTF-8 and UTC, without a TCP port, accessible only to its own user', async () => {
     const server = await startEmbedded(options(dataDir));
     const show = ['server_version_num', 'server_encoding', 'timezone', 'listen_addresses', 'max_connections'];
     const [settings] = await query(
@@ -56,7 +56,7 @@ describe('the embedded server', () => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
   });
 
-  it('leaves no process, socket or lock behind when it is stopped, and stopping twice does nothing', async () => {
+  it('leaves no process, socket or lock after stop(); a second stop() does nothing', async () => {
     const server = await startEmbedded(options(dataDir));
     const { pid } = readPostmasterFile(cluster)!;
     await server.stop();
@@ -67,7 +67,7 @@ describe('the embedded server', () => {
     ).toEqual([]);
   });
 
-  it('refuses a second start in the same process and in another, naming the process that has it', async () => {
+  it('rejects a second start in the same process and in another, and names the owner', async () => {
     const server = await startEmbedded(options(dataDir));
     const here = await refusalOf(startEmbedded(options(dataDir)));
     const there = await startChild().ask({ start: options(dataDir) });
@@ -77,7 +77,7 @@ describe('the embedded server', () => {
     expect([here, there.refusal, rows]).toEqual([sentence, sentence, [{ alive: 1 }]]);
   });
 
-  it('is joined by another process while it runs, and by none otherwise', async () => {
+  it('can be joined by another process only while it runs', async () => {
     const before = await joinEmbedded(options(dataDir));
     const owner = startChild();
     await owner.ask({ start: options(dataDir) });
@@ -92,7 +92,7 @@ describe('the embedded server', () => {
     expect(existsSync(join(folder, 'never-started'))).toBe(false);
   });
 
-  it('ends with its process, even by SIGKILL, without losing an acknowledged row', async () => {
+  it('stops with its process, also after SIGKILL, and keeps every acknowledged row', async () => {
     const durableDir = join(folder, 'durable');
     const owner = startChild();
     const { url } = await owner.ask({ start: options(durableDir, { durable: true }) });
@@ -110,7 +110,7 @@ describe('the embedded server', () => {
     expect(rows).toEqual([{ n: 20, fsync: 'on' }]);
   });
 
-  it('neither keeps its process alive nor outlives it', async () => {
+  it('does not keep its process alive, and stops with it', async () => {
     const owner = startChild();
     await owner.ask({ start: options(dataDir) });
     const { pid } = readPostmasterFile(cluster)!;
@@ -119,7 +119,7 @@ describe('the embedded server', () => {
     expect(await joinEmbedded(options(dataDir))).toBeUndefined();
   });
 
-  it('starts at once after its process was killed, while the old server may still be stopping', async () => {
+  it('starts immediately after its process was killed, while the old server may still be stopping', async () => {
     const owner = startChild();
     await owner.ask({ start: options(dataDir) });
     await owner.kill();
@@ -129,12 +129,12 @@ describe('the embedded server', () => {
     expect(rows).toEqual([{ n: 42 }]);
   });
 
-  it('gives the lock back when a later step fails', async () => {
+  it('releases the lock if a later step fails', async () => {
     await refusalOf(startEmbedded(options(dataDir, { binDir: join(folder, 'nowhere') })));
     expect(existsSync(join(dataDir, 'app.lock'))).toBe(false);
   });
 
-  it('survives that PostgreSQL dies by itself, and stops and starts again', async () => {
+  it('stops and starts again after PostgreSQL was killed', async () => {
     const server = await startEmbedded(options(dataDir));
     const { pid } = readPostmasterFile(cluster)!;
     process.kill(pid, 'SIGKILL');
@@ -146,7 +146,7 @@ describe('the embedded server', () => {
     expect(rows).toEqual([{ n: 42 }]);
   });
 
-  it('says what PostgreSQL complained about when it does not start', async () => {
+  it("reports PostgreSQL's error if it does not start", async () => {
     const broken = join(folder, 'broken');
     mkdirSync(join(broken, 'pg18'), { recursive: true, mode: 0o700 });
     expect(await refusalOf(startEmbedded(options(broken)))).toMatch(
@@ -154,7 +154,7 @@ describe('the embedded server', () => {
     );
   });
 
-  it('refuses data of another major version, and touches none of it', async () => {
+  it('rejects data of another major version and leaves it unchanged', async () => {
     const old = join(folder, 'old');
     mkdirSync(join(old, 'pg17'), { recursive: true, mode: 0o700 });
     expect(await refusalOf(startEmbedded(options(old)))).toMatch(
@@ -163,8 +163,9 @@ describe('the embedded server', () => {
     expect(existsSync(join(old, 'app.lock'))).toBe(false);
   });
 
-  it('works in a folder whose path is too long for a socket, by way of a private one that stop() removes', async () => {
-    const long = join(folder, 'x'.repeat(120));
+  it('works in a folder whose path is too long for a socket: stop() removes the private folder', async () => {
+    // The limit counts bytes.
+    const long = join(folder, 'ä'.repeat(40));
     const server = await startEmbedded(options(long));
     const joined = await joinEmbedded(options(long));
     const rows = await query(joined!.url(), 'select 1 as one');
@@ -176,7 +177,7 @@ describe('the embedded server', () => {
     expect(existsSync(socketFolder)).toBe(false);
   });
 
-  it('works beside a socket folder whose name another user has taken, and refuses to join one that others can write', async () => {
+  it("works if another user has created the socket folder's name, and never joins a folder that others can write", async () => {
     const long = join(folder, 'y'.repeat(120));
     const taken = prepareSocketDirectory(long, chooseServerUser());
     chmodSync(taken, 0o777);
@@ -188,11 +189,11 @@ describe('the embedded server', () => {
     rmdirSync(taken);
     expect(socketFolder).not.toBe(taken);
     expect(refusal).toMatch(
-      /^EmbeddedServerError: The folder .+ belongs to someone else: restart the service\.$/,
+      /^EmbeddedServerError: The folder .+ belongs to another user: restart the service\.$/,
     );
   });
 
-  itWhen(isRoot, 'needs root')('runs as another user when we are root', async () => {
+  itWhen(isRoot, 'needs root')('runs as another user if the service runs as root', async () => {
     const server = await startEmbedded(options(dataDir));
     const owner = statSync(cluster).uid;
     await server.stop();

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { joinEmbedded, startEmbedded } from '../../src/database/embedded';
-import { findBinaries } from '../../src/database/embedded/binaries';
-import { readPostmasterFile } from '../../src/database/embedded/postmaster-file';
-import { processFacts } from '../../src/database/embedded/process-facts';
-import { chooseServerUser } from '../../src/database/embedded/server-user';
-import { childEnvironment, spawnAs } from '../../src/database/embedded/command';
+import { joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
+import { findBinaries } from '../../src/embedded-postgres/binaries';
+import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file';
+import { processFacts } from '../../src/embedded-postgres/process-facts';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user';
+import { childEnvironment, spawnAs } from '../../src/embedded-postgres/command';
 import { cleanUp, options, query, refusalOf, temporaryFolder, until } from './support/harness';
 
 describe('the postmaster.pid of an earlier run', () => {
@@ -36,13 +36,13 @@ describe('the postmaster.pid of an earlier run', () => {
     }
   };
 
-  it('is no obstacle when its process has ended', async () => {
+  it('is ignored if its process has ended', async () => {
     leavePidFile(spawnSync(process.execPath, ['-e', '']).pid, new Date());
     expect(await startAndCount()).toEqual([{ n: 42 }]);
   });
 
-  it('is no obstacle when a process that started later has got its pid', async () => {
-    // PostgreSQL itself does not mind pids of other users: so this is a process of its own.
+  it('is ignored if a process that started later has its pid', async () => {
+    // PostgreSQL ignores pids of other users, so the process runs as the server's user.
     const other = spawn('/bin/sleep', ['60'], { ...spawnAs(chooseServerUser()), stdio: 'ignore' });
     leavePidFile(other.pid!, new Date('2020-01-01'));
     try {
@@ -53,7 +53,7 @@ describe('the postmaster.pid of an earlier run', () => {
     }
   });
 
-  it('is refused, and kept, when it names an older process that is not this server', async () => {
+  it('is rejected and kept if it names an older process that is not this server', async () => {
     leavePidFile(process.pid, new Date());
     const refusal = await refusalOf(startEmbedded(options(dataDir)));
     expect(refusal).toContain(`names process ${process.pid} (`);
@@ -64,7 +64,7 @@ describe('the postmaster.pid of an earlier run', () => {
     expect(existsSync(join(dataDir, 'app.lock'))).toBe(false);
   });
 
-  it('leads to a server of this folder that nobody owns, which is stopped', async () => {
+  it('names a server whose service has ended; that server is stopped', async () => {
     leavePidFile(spawnSync(process.execPath, ['-e', '']).pid, new Date());
     const user = chooseServerUser();
     const { bin, environment } = await findBinaries({ binDir: undefined, directory: dataDir, user });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockPurpose, takeAppLock } from '../../src/database/embedded/lock';
+import { lockPurpose, takeAppLock } from '../../src/embedded-postgres/lock';
 import { cleanUp, refusalOf, startChild, temporaryFolder, until } from './support/harness';
 
 const RACERS = 6;
@@ -16,7 +16,7 @@ describe('app.lock', () => {
   const leaveStaleLock = (name: string): void =>
     writeFileSync(join(folder, name), `{"pid":${deadPid},"identity":"gone","token":"${Math.random()}"}`);
 
-  it('is held by one owner until it is given back', async () => {
+  it('has one owner until it is released', async () => {
     const release = await takeAppLock(folder, 'service');
     expect(lockPurpose(folder)).toBe('service');
     expect(await refusalOf(takeAppLock(folder, 'service'))).toContain(`in use by process ${process.pid}:`);
@@ -25,13 +25,13 @@ describe('app.lock', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('of a command is waited for, and given to a service that came meanwhile', async () => {
+  it('makes a service wait while a command holds it', async () => {
     const release = await takeAppLock(folder, 'command');
     expect(lockPurpose(folder)).toBe('command');
     const child = startChild();
     let isAnswered = false;
     const waiting = child.ask({ lock: folder }).finally(() => (isAnswered = true));
-    // As long as it tries, its own lock lies beside that of the command.
+    // While it waits, its own draft exists next to the command's lock.
     const isTrying = () => readdirSync(folder).some((name) => name.startsWith('app.lock.new-'));
     await until(() => isTrying() || isAnswered);
     expect([isAnswered, lockPurpose(folder)]).toEqual([false, 'command']);
@@ -47,21 +47,21 @@ describe('app.lock', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken over when another process has got the pid since', async () => {
+  it('is taken over if another process has the pid now', async () => {
     writeFileSync(file, `{"pid":${process.pid},"identity":"of an earlier process","token":"t"}`);
     (await takeAppLock(folder, 'service'))();
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken over when its content was lost in a power cut', async () => {
+  it('is taken over if a power cut has lost its content', async () => {
     writeFileSync(file, '');
     (await takeAppLock(folder, 'service'))();
     expect(existsSync(file)).toBe(false);
   });
 
-  it('is taken over, and swept, when a process was killed in the middle of a takeover', async () => {
+  it('is taken over and swept after a process was killed during a takeover', async () => {
     leaveStaleLock('app.lock');
-    // The claim's name is found by making one: a taker that finds it held by the dead goes on from there.
+    // A claim of a process that has ended; its name has a hash of the stale lock.
     const { createHash } = await import('node:crypto');
     const generation = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16);
     leaveStaleLock(`app.lock.after-${generation}`);
@@ -71,14 +71,14 @@ describe('app.lock', () => {
     release();
   });
 
-  it('leaves the lock of a successor alone when it is given back late', async () => {
+  it('keeps the lock of a successor if it is released late', async () => {
     const release = await takeAppLock(folder, 'service');
     leaveStaleLock('app.lock');
     release();
     expect(existsSync(file)).toBe(true);
   });
 
-  it(`goes to exactly one of ${RACERS} processes that find it stale at the same time`, async () => {
+  it(`is taken over by exactly one of ${RACERS} concurrent processes`, async () => {
     const racers = Array.from({ length: RACERS }, startChild);
     await Promise.all(racers.map((racer) => racer.ask({ release: true })));
     const winners: number[] = [];

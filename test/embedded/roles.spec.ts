@@ -1,13 +1,13 @@
 import { chownSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startEmbedded } from '../../src/database/embedded';
-import { findBinaries } from '../../src/database/embedded/binaries';
-import { run } from '../../src/database/embedded/command';
-import { prepareData } from '../../src/database/embedded/data-directory';
-import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { startEmbedded } from '../../src/embedded-postgres';
+import { findBinaries } from '../../src/embedded-postgres/binaries';
+import { run } from '../../src/embedded-postgres/command';
+import { prepareData } from '../../src/embedded-postgres/data-directory';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user';
 import { cleanUp, options, query, refusalOf, temporaryFolder } from './support/harness';
 
-/** Every kind of object, as an earlier version's superuser or an administrator made it. */
+/** Every kind of object that the superuser of an earlier version or an administrator may have created. */
 const OLD_OBJECTS = `
   CREATE TABLE pets (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "a name" text);
   CREATE TABLE "Odd.Name" (id serial, at timestamptz) PARTITION BY RANGE (at);
@@ -24,7 +24,7 @@ const OLD_OBJECTS = `
   INSERT INTO pets ("a name") VALUES ('Rex'), ('Mimi');
   ALTER ROLE app IN DATABASE postgres SET statement_timeout = '5000ms';`;
 
-/** A data folder as the versions before made it: its superuser is `app`, which owns everything. */
+/** Creates a data folder of an earlier version: its superuser is `app`, which owns everything. */
 async function makeOldFolder(directory: string, more = ''): Promise<void> {
   const user = chooseServerUser();
   prepareData({ directory, moved: false }, user);
@@ -80,13 +80,13 @@ describe('the role of every connection', () => {
     }
   };
 
-  it('is no superuser, runs no program, and is the only one that can connect', () =>
+  it('is not a superuser, cannot run programs, and is the only role that can connect', () =>
     onServer(fresh, async (url) => {
       await expectNoSuperuser(url);
       await query(url, 'CREATE TABLE mine (); DROP TABLE mine');
     }));
 
-  it('owns everything in the data folder of an earlier version, with its rows, after one start', () =>
+  it('owns every object of an earlier data folder after one start, and its rows are kept', () =>
     onServer(old, async (url) => {
       await expectNoSuperuser(url);
       expect(await query(url, NOT_OWNED)).toEqual([]);
@@ -100,7 +100,7 @@ describe('the role of every connection', () => {
       await query(url, 'ALTER TABLE pets ADD more int; DROP SCHEMA aside CASCADE; DROP VIEW names');
     }));
 
-  it('is separated in a folder in which an administrator has a role postgres and a database', async () => {
+  it('is separated in a folder with a role `postgres` and a database of an administrator', async () => {
     const used = join(folder, 'used');
     await makeOldFolder(used, 'CREATE ROLE postgres SUPERUSER LOGIN;\n\nCREATE DATABASE reports;\n\n');
     const { uid = process.getuid!(), gid = process.getgid!() } = chooseServerUser() ?? {};
@@ -114,15 +114,18 @@ describe('the role of every connection', () => {
     expect(readFileSync(join(used, 'pg18', 'pg_hba.conf.before'), 'utf8')).toBe(before);
   });
 
-  it('is separated once more by a start after one that was killed before its last step', async () => {
+  it('is separated again by the next start if a start was killed before its last step', async () => {
     const admissions = join(old, 'pg18', 'pg_hba.conf');
     const after = readFileSync(admissions, 'utf8');
     writeFileSync(admissions, 'local all all trust\n');
+    // That one had kept what an administrator wrote.
+    writeFileSync(`${admissions}.before`, 'local all guest trust\n');
     await onServer(old, expectNoSuperuser);
     expect(readFileSync(admissions, 'utf8')).toBe(after);
+    expect(readFileSync(`${admissions}.before`, 'utf8')).toBe('local all guest trust\n');
   });
 
-  it('keeps what an administrator adds to pg_hba.conf', async () => {
+  it('keeps the lines that an administrator adds to pg_hba.conf', async () => {
     const admissions = join(fresh, 'pg18', 'pg_hba.conf');
     const edited = `local all guest trust\n${readFileSync(admissions, 'utf8')}`;
     writeFileSync(admissions, edited);

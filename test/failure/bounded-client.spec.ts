@@ -1,11 +1,11 @@
 import { Pool } from 'pg';
-import { BoundedClient } from '../../src/database/bounded-client';
+import { BoundedClient } from '../../src/platform/database/bounded-client';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { until } from '../support/until';
 import { startCuttingProxy } from './support/cutting-proxy';
 import { query } from './support/own-server';
 
-describe('a connection that did not answer in time', () => {
+describe('a connection after a query timeout', () => {
   let database: TestDatabase;
   let pool: Pool;
   beforeEach(async () => {
@@ -17,7 +17,7 @@ describe('a connection that did not answer in time', () => {
     await database.drop();
   });
 
-  /** On a connection of its own: within a transaction the view stays as it was first read. */
+  /** On a connection of its own, because a transaction keeps its first snapshot of the view. */
   const running = () =>
     query(
       database.url,
@@ -29,14 +29,14 @@ describe('a connection that did not answer in time', () => {
     ['works', 'SELECT pg_sleep(60)'],
     ['waits for a lock', 'LOCK TABLE pets'],
   ])(
-    'ends, and what it asked for ends in the server, which %s and has no limit of its own',
+    'is closed, and its statement ends in the server, which %s and has no timeout of its own',
     async (_how, text) => {
       await database.query('BEGIN');
       await database.query('LOCK TABLE pets');
       const client = await pool.connect();
       await client.query('BEGIN');
       await expect(client.query(text)).rejects.toThrow('Query read timeout');
-      // A transaction is rolled back by its end, and does not wait for an answer again.
+      // The end of the connection rolls the transaction back; ROLLBACK does not wait for a second timeout.
       await expect(client.query('ROLLBACK')).rejects.toThrow('not queryable');
       client.release();
       await until(async () => (await running()).length === 0);
@@ -45,7 +45,7 @@ describe('a connection that did not answer in time', () => {
     },
   );
 
-  it('ends where nobody is at the other end any more, too', async () => {
+  it('is closed if the server does not respond at all', async () => {
     const proxy = await startCuttingProxy(database.url);
     const through = poolOn(proxy.through(database.url));
     await through.query('SELECT 1');
@@ -56,9 +56,24 @@ describe('a connection that did not answer in time', () => {
     await through.end();
     await proxy.close();
   });
+
+  it('ends where the server can no longer be reached to cancel what it asked for, too', async () => {
+    const proxy = await startCuttingProxy(database.url);
+    const through = poolOn(proxy.through(database.url));
+    const client = await through.connect();
+    proxy.isSilent = true;
+    proxy.refuse();
+    await expect(client.query('SELECT 1')).rejects.toThrow('Query read timeout');
+    client.release();
+    await expect(through.connect()).rejects.toThrow('ECONNREFUSED');
+    // `close` resets, and Node cannot reset what the other side has ended.
+    proxy.end();
+    await through.end();
+    await proxy.close();
+  });
 });
 
-/** One connection, as the service makes them, that waits less long. */
+/** Returns a pool of one connection like the service's, with a shorter timeout. */
 function poolOn(connectionString: string): Pool {
   const options = { Client: BoundedClient, connectionString, query_timeout: 200, max: 1 };
   return new Pool(options);

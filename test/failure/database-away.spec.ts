@@ -10,7 +10,7 @@ import { type OwnServer, query, useOwnServer } from './support/own-server';
 const POOL_SIZE = 4;
 const without = { key: undefined };
 
-describe('while PostgreSQL is away', () => {
+describe('while PostgreSQL is unavailable', () => {
   let server: OwnServer;
   let app: TestApp;
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('while PostgreSQL is away', () => {
     holdTimers();
     app = await startApp({ databasePoolSize: POOL_SIZE });
   });
-  // A spec that fails leaves the server as it is.
+  // A failed spec may have left the server stopped.
   beforeEach(async () => {
     await server.start();
     await expectBack();
@@ -29,7 +29,7 @@ describe('while PostgreSQL is away', () => {
     await server.remove();
   });
 
-  /** Every operation that asks the database, with and without an Idempotency-Key, more than the pool holds at once. */
+  /** Sends every operation that queries the database: more concurrent requests than the pool has connections. */
   const askAll = (): Promise<Answer[]> =>
     Promise.all([
       app.get('/v1/pets'),
@@ -45,7 +45,7 @@ describe('while PostgreSQL is away', () => {
     ]);
 
   async function expectAway(): Promise<void> {
-    for (const answer of await askAll()) expectUnavailable(answer);
+    for (const response of await askAll()) expectUnavailable(response);
     expect(await app.get('/readyz', without)).toMatchObject({ status: 503 });
     expect(await app.get('/livez', without)).toMatchObject({ status: 200 });
   }
@@ -59,28 +59,31 @@ describe('while PostgreSQL is away', () => {
   it.each([
     ['stopped', () => server.stop()],
     ['killed', () => server.kill()],
-  ])('%s: every operation is 503, /readyz too; when it runs again, so does the API', async (_how, end) => {
-    await end();
-    await expectAway();
-    await server.start();
-    await expectBack();
-  });
+  ])(
+    '%s: 503 for every operation and /readyz; the API works again when PostgreSQL runs',
+    async (_how, end) => {
+      await end();
+      await expectAway();
+      await server.start();
+      await expectBack();
+    },
+  );
 
-  it('a key seen lately and one never seen are both 503: never 401 for a valid key', async () => {
+  it('503 for a cached key and for a new key: never 401 for a valid key', async () => {
     const { key: unseen } = await app.createKey();
     await server.stop();
     expectUnavailable(await app.get('/v1/pets'));
     expectUnavailable(await app.get('/v1/pets', { key: unseen }));
     app.clock.advance({ seconds: 60 });
     expectUnavailable(await app.get('/v1/pets'));
-    // What can be no key needs no database to be refused.
+    // A malformed key is rejected without the database.
     expect((await app.get('/v1/pets', { key: `${unseen}x` })).status).toBe(401);
     expect((await app.get('/v1/pets', without)).status).toBe(401);
     await server.start();
     expect((await app.get('/v1/pets', { key: unseen })).status).toBe(200);
   });
 
-  it('what runs in the background fails with one warning each, and works again when PostgreSQL runs', async () => {
+  it('each background task logs one warning, and works again when PostgreSQL runs', async () => {
     const rowsOf = (table: string) => query(app.database.url, `SELECT FROM ${table}`);
     await query(app.database.url, EXPIRED_ROWS);
     await app.get('/v1/pets');
@@ -99,28 +102,28 @@ describe('while PostgreSQL is away', () => {
       expect(app.log.slice(before).filter((line) => line.includes(text))).toHaveLength(1);
   });
 
-  it('requests whose sessions are all terminated are answered 503 or as ever, and the next ones as ever', async () => {
+  it('a request on a terminated session is 503 or succeeds, and the next requests succeed', async () => {
     for (let round = 0; round < 20; round += 1) {
       const asked = askAll();
       await query(server.url(), END_SESSIONS);
-      for (const answer of await asked) {
-        expect([200, 201, 404, 409, 503]).toContain(answer.status);
-        if (answer.status === 503) expectUnavailable(answer);
+      for (const response of await asked) {
+        expect([200, 201, 404, 409, 503]).toContain(response.status);
+        if (response.status === 503) expectUnavailable(response);
       }
     }
     await expectBack();
   });
 
-  it('no connection left for us is 503, and the first one that is given back is used', async () => {
+  it('503 if other clients hold every connection; the service uses the first one that is released', async () => {
     const others: Client[] = [];
     const slots = await slotsOf(server.url());
     try {
-      // END_SESSIONS does not see every session that holds a slot, for example one that starts: count them all.
+      // END_SESSIONS misses sessions that hold a slot and are still starting, so the slots are counted.
       do others.push(...(await takeEveryConnection(server.url())));
       while ((await others[0]!.query(END_SESSIONS)).rows.length > 0 || others.length < slots);
       await expectAway();
       await others.pop()?.end();
-      // It is the only one, and what runs in the background wants it too.
+      // It is the only connection, and the background tasks use it, too.
       await until(async () => (await app.post('/v1/pets', aNewPet())).status === 201);
     } finally {
       await Promise.all(others.map((other) => other.end()));
@@ -128,7 +131,7 @@ describe('while PostgreSQL is away', () => {
   });
 });
 
-const WARNINGS = ['Old idempotency keys cannot be deleted', 'The counters of the rate limit cannot be saved'];
+const WARNINGS = ['Old idempotency keys cannot be deleted', 'The rate-limit counters cannot be saved'];
 
 /** More idempotency keys than one batch deletes. */
 const EXPIRED_ROWS = `
@@ -138,7 +141,7 @@ const EXPIRED_ROWS = `
 
 const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test\\_%'`;
 
-/** How many sessions the server gives to ordinary roles. */
+/** Returns the number of connections for ordinary roles. */
 async function slotsOf(url: string): Promise<number> {
   const sql = `SELECT sum(CASE name WHEN 'max_connections' THEN 1 ELSE -1 END * setting::int)::int AS slots
     FROM pg_settings WHERE name IN ('max_connections', 'superuser_reserved_connections', 'reserved_connections')`;
@@ -146,18 +149,18 @@ async function slotsOf(url: string): Promise<number> {
   return slots;
 }
 
-/** As others may do; resolves when the server refuses one more. */
+/** Connects, as other clients may do, until the server rejects a connection. */
 async function takeEveryConnection(connectionString: string): Promise<Client[]> {
   const taken: Client[] = [];
   for (;;) {
     const client = new Client({ connectionString });
     client.on('error', () => undefined);
-    const refusal: unknown = await client.connect().then(
+    const rejection: unknown = await client.connect().then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (refusal instanceof DatabaseError && refusal.code === '53300') return taken;
-    if (refusal !== undefined) throw refusal;
+    if (rejection instanceof DatabaseError && rejection.code === '53300') return taken;
+    if (rejection !== undefined) throw rejection;
     taken.push(client);
   }
 }

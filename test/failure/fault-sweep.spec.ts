@@ -3,25 +3,25 @@ import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailabl
 import { type CutApp, startCutApp, sweepOrders, sweepPets } from './support/fault-sweep';
 import { query } from './support/own-server';
 
-/** No divisor of anything: each run of a message is hit somewhere. `test:long` takes every byte. */
+/** A prime, so that successive runs cut at varying places of a message. `test:long` cuts after every byte. */
 const STRIDE = 53;
 
-describe('a connection to PostgreSQL that is cut in the middle of a request', () => {
+describe('a connection to PostgreSQL that is lost during a request', () => {
   let cutApp: CutApp;
   beforeAll(async () => {
     cutApp = await startCutApp();
   });
   afterAll(() => cutApp.close());
 
-  it('POST /v1/pets is 201 or 503, and the animal there once or not at all, as the answer says', async () => {
+  it('POST /v1/pets is 201 or 503, and the response says if the animal exists; it never exists twice', async () => {
     expect((await sweepPets(cutApp, STRIDE)).length).toBeGreaterThan(10);
   });
 
-  it('POST /v1/store/orders with an Idempotency-Key is 201 or 503, and sent again 201 with the only order', async () => {
+  it('POST /v1/store/orders with an Idempotency-Key is 201 or 503; a retry is 201 with the only order', async () => {
     expect((await sweepOrders(cutApp, STRIDE)).length).toBeGreaterThan(15);
   });
 
-  describe('at a statement', () => {
+  describe('during a statement', () => {
     let petId: number;
     let orderId: number;
     beforeEach(async () => {
@@ -44,20 +44,20 @@ describe('a connection to PostgreSQL that is cut in the middle of a request', ()
       ['placeOrder', 'COMMIT', order],
       ['updateOrder', 'COMMIT', approve],
     ])(
-      '%s is 503 of unknown outcome if the response to %s is lost, and it is done',
+      '%s is 503 of unknown outcome if the response to %s is lost; the work is done',
       async (_operation, statement, ask) => {
         const before = await stored();
         cutApp.proxy.loseResponseTo(statement);
-        const answer = await ask();
-        expectUnavailable(answer);
-        expect(isOutcomeUnknown(answer)).toBe(true);
+        const response = await ask();
+        expectUnavailable(response);
+        expect(isOutcomeUnknown(response)).toBe(true);
         expect(await stored()).not.toEqual(before);
       },
     );
 
     it.each([
       ['placeOrder', 'store_orders_insert', order],
-      ['updateOrder', 'store_orders_move', approve],
+      ['updateOrder', 'store_orders_change_status', approve],
       [
         'createPet with an Idempotency-Key',
         'idempotency_store',
@@ -68,18 +68,18 @@ describe('a connection to PostgreSQL that is cut in the middle of a request', ()
       ['listOrders', 'store_orders_list', () => send('GET', '/v1/store/orders')],
       ['getOrder', 'store_orders_find', getOrder],
     ])(
-      '%s is 503 as not done if the response to %s is lost, and nothing is done',
+      '%s is 503 without effect if the response to %s is lost; no work is done',
       async (_operation, statement, ask) => {
         const before = await stored();
         cutApp.proxy.loseResponseTo(statement);
-        const answer = await ask();
-        expectUnavailable(answer);
-        expect(isOutcomeUnknown(answer)).toBe(false);
+        const response = await ask();
+        expectUnavailable(response);
+        expect(isOutcomeUnknown(response)).toBe(false);
         expect(await stored()).toEqual(before);
       },
     );
 
-    it('a retry with the same Idempotency-Key after a lost commit gets the response that was stored', async () => {
+    it('a retry with the same Idempotency-Key after a lost commit gets the stored response', async () => {
       const headers = { 'idempotency-key': 'committed' };
       cutApp.proxy.loseResponseTo('COMMIT');
       expect(isOutcomeUnknown(await order(headers))).toBe(true);

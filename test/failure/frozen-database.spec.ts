@@ -23,7 +23,7 @@ describe('while PostgreSQL is frozen', () => {
     await server.remove();
   });
 
-  it('whoever has a connection, waits for one or makes one is answered 503; then all is as ever, and no query goes on', async () => {
+  it('503 for requests that have, await or open a connection; afterwards all succeed, and no query still runs', async () => {
     const petId = (await app.post('/v1/pets', aNewPet())).json.id;
     const order = { body: { petId }, headers: { 'idempotency-key': 'frozen' } };
     await Promise.all([app.get('/v1/pets'), app.get('/v1/pets')]);
@@ -34,7 +34,7 @@ describe('while PostgreSQL is frozen', () => {
     asked.push(app.get('/v1/pets'), app.get('/readyz', without));
     expect((await app.get('/livez', without)).status).toBe(200);
     const [read, write, waiting, ready] = await Promise.all(asked);
-    for (const answer of [read, write, waiting]) expectUnavailable(answer!);
+    for (const response of [read, write, waiting]) expectUnavailable(response!);
     expect(ready).toMatchObject({ status: 503 });
     expectUnavailable(await app.get('/v1/pets'));
     server.thaw();
@@ -42,11 +42,11 @@ describe('while PostgreSQL is frozen', () => {
     expect((await app.send('POST', '/v1/store/orders', order)).status).toBe(201);
     expect((await app.get('/v1/store/orders')).json).toHaveLength(1);
     await until(async () => (await running()).length === 0);
-    // A connection that did not answer in time is not kept for the next request.
+    // A connection with a query timeout is not used for another request.
     expect((await sessions()).filter((pid) => before.includes(pid))).toEqual([]);
   });
 
-  /** Those of the application, by the pids of their processes. */
+  /** The process ids of the application's sessions. */
   const sessions = async () =>
     (
       await query<{ pid: number }>(

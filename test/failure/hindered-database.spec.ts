@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSecret } from '../../src/auth/secret';
-import { readConfig } from '../../src/config/config';
-import { migrate } from '../../src/database/migrate';
+import { createSecret } from '../../src/accounts/secret';
+import { readConfig } from '../../src/platform/config/config';
+import { migrate } from '../../src/platform/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
 import { expectError } from '../support/expect-error';
@@ -18,27 +18,27 @@ import { poolOf } from './support/pool';
 const POOL_SIZE = 3;
 const without = { key: undefined };
 
-describe('a database that answers but cannot do everything', () => {
+describe('a database that responds but cannot do everything', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({ databasePoolSize: POOL_SIZE });
-    // The limits of the role are its settings in one database, and a clone has none.
+    // The migration sets the timeouts of the role for one database, and a cloned database has none.
     await migrate({ ...readConfig({}), databaseUrl: app.database.url });
     await app.restart();
   });
   afterAll(() => app.close());
 
-  it('a locked table is 503 after the wait for a lock, or for one of the connections that wait for it; what does not need it goes on', async () => {
+  it('a locked table is 503 after the wait for the lock or for a connection; other tables stay available', async () => {
     const order = { petId: (await app.post('/v1/pets', aNewPet())).json.id };
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE pets');
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       app.get('/v1/pets'),
       app.post('/v1/pets', aNewPet({ name: 'locked' })),
       app.post('/v1/store/orders', order, { headers: { 'idempotency-key': 'locked' } }),
       ...Array.from({ length: 20 }, () => app.get('/v1/pets/1')),
     ]);
-    for (const answer of answers) expectUnavailable(answer);
+    for (const response of responses) expectUnavailable(response);
     expect((await app.get('/v1/store/orders')).json).toEqual([]);
     expect((await app.get('/readyz', without)).status).toBe(200);
     await app.database.query('COMMIT');
@@ -46,7 +46,7 @@ describe('a database that answers but cannot do everything', () => {
     expect((await app.post('/v1/store/orders', order)).status).toBe(201);
   });
 
-  it('made-up keys whose lookup hangs leave connections for keys seen lately, and are 401 when it is done', async () => {
+  it('made-up keys with a lookup that hangs leave connections for cached keys; they are 401 when it ends', async () => {
     expect((await app.get('/v1/store/orders')).status).toBe(200);
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE api_keys');
@@ -55,27 +55,30 @@ describe('a database that answers but cannot do everything', () => {
     );
     expect((await app.get('/v1/store/orders')).status).toBe(200);
     await app.database.query('COMMIT');
-    for (const answer of await Promise.all(guesses)) expectError(answer, 401, 'invalid_api_key');
+    for (const response of await Promise.all(guesses)) expectError(response, 401, 'invalid_api_key');
   });
 
   it.each(['08006', '25P03', '25P04', '57P01'])(
-    'a session that the server ends with %s is 503, of unknown outcome unless it must commit, in any language of the server',
+    '503 for a session that the server ends with %s: of unknown outcome unless a COMMIT was still to come',
     async (state) => {
       const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
-      // Its severity is ERROR, in the place of a word of another language.
+      // The severity is ERROR and not FATAL: its word depends on the language of the server, so it must not matter.
       await app.database.query(`
         CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
           $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${state}'; END $$;
         CREATE TRIGGER end_session BEFORE INSERT ON pets EXECUTE FUNCTION end_session();
         CREATE TRIGGER end_session BEFORE INSERT ON store_orders EXECUTE FUNCTION end_session()`);
-      const answers = [await app.post('/v1/pets', aNewPet()), await app.post('/v1/store/orders', { petId })];
+      const responses = [
+        await app.post('/v1/pets', aNewPet()),
+        await app.post('/v1/store/orders', { petId }),
+      ];
       await app.database.query('DROP FUNCTION end_session CASCADE');
-      for (const answer of answers) expectUnavailable(answer);
-      expect(answers.map(isOutcomeUnknown)).toEqual([true, false]);
+      for (const response of responses) expectUnavailable(response);
+      expect(responses.map(isOutcomeUnknown)).toEqual([true, false]);
     },
   );
 
-  it('read-only: writes are 503 and /readyz too, reads are answered; writes again as soon as it can be written, on the same connections or others', async () => {
+  it('read-only: writes and /readyz are 503, reads are 200; writes succeed again when it is writable', async () => {
     const name = new URL(app.database.url).pathname.slice(1);
     const admin = await connectAdmin();
     const endSessions = () =>
@@ -87,14 +90,14 @@ describe('a database that answers but cannot do everything', () => {
     expectUnavailable(await app.post('/v1/pets', aNewPet(), { headers: { 'idempotency-key': 'read-only' } }));
     expect((await app.get('/readyz', without)).status).toBe(503);
     expect((await app.get('/livez', without)).status).toBe(200);
-    // The sessions that are open stay read-only; nobody ends them from outside.
+    // Open sessions stay read-only, and only the service can close them.
     await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
     await until(async () => (await app.get('/readyz', without)).status === 200);
     expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
     await admin.end();
   });
 
-  it('a session that turned read-only costs one order a 503, and serves no further request', async () => {
+  it('a session that became read-only fails one order with 503, and is not used again', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const turned = Array.from({ length: POOL_SIZE }, () => poolOf(app).query(TURN_READ_ONLY));
     await Promise.all(turned);
@@ -107,7 +110,7 @@ describe('a database that answers but cannot do everything', () => {
 
 const TURN_READ_ONLY = 'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY';
 
-/** A small file system of its own: only root may make one, and only where the system lets it. */
+/** Mounts a small file system. @returns undefined if this process may not mount */
 function mountSmallDisk(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-disk-'));
   try {
@@ -131,8 +134,8 @@ describe('a full disk', () => {
     rmSync(disk, { recursive: true });
   });
 
-  itWhen(disk !== undefined, 'it mounts a tmpfs, which takes root')(
-    'is 503 for what needs room, reads go on, and writes again as soon as there is room',
+  itWhen(disk !== undefined, 'it mounts a tmpfs, which needs root')(
+    'is 503 for writes that need space; reads are 200, and writes succeed again when there is space',
     async () => {
       server = await useOwnServer();
       app = await startApp({ databasePoolSize: POOL_SIZE });
@@ -146,11 +149,11 @@ describe('a full disk', () => {
       await query(database.url, 'ALTER TABLE pets SET TABLESPACE small');
       await query(database.url, 'CREATE TABLE ballast (bytes text STORAGE PLAIN) TABLESPACE small');
       await expect(fill(database.url)).rejects.toMatchObject({ code: '53100' });
-      let answer = await app.post('/v1/pets', aNewPet());
-      for (let tries = 0; answer.status === 201 && tries < 2_000; tries += 1) {
-        answer = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
+      let response = await app.post('/v1/pets', aNewPet());
+      for (let tries = 0; response.status === 201 && tries < 2_000; tries += 1) {
+        response = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
       }
-      expectUnavailable(answer);
+      expectUnavailable(response);
       expectUnavailable(
         await app.post('/v1/pets', aNewPet({ name: 'y'.repeat(255) }), {
           headers: { 'idempotency-key': 'full' },
@@ -166,7 +169,7 @@ describe('a full disk', () => {
   );
 });
 
-/** Leaves room for no further page. */
+/** Fills the disk until no further page fits. */
 async function fill(url: string): Promise<void> {
   for (const count of [1_000, 100, 10, 1]) {
     const error = await fillBy(url, count);

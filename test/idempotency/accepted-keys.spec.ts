@@ -23,7 +23,7 @@ describe('an Idempotency-Key', () => {
     ['back\\slash', '"back\\\\slash"'],
     ['x'.repeat(255), `"${'x'.repeat(255)}"`],
     ['550e8400-e29b-41d4-a716-446655440000', '"550e8400-e29b-41d4-a716-446655440000"'],
-  ])('%s is the same bare and quoted', async (bare, quoted) => {
+  ])('%s is the same key bare and quoted', async (bare, quoted) => {
     const first = await addPet(bare, 'quoted');
     expectReplay(await addPet(quoted, 'quoted'), first);
   });
@@ -46,18 +46,18 @@ describe('an Idempotency-Key', () => {
     expect(await countKeys()).toBe(before);
   });
 
-  it('400 validation_failed where it is sent twice', async () => {
+  it('400 validation_failed if it is sent twice', async () => {
     const body = JSON.stringify(aNewPet({ name: 'twice' }));
-    const answer = await sendRaw(
+    const response = await sendRaw(
       app.url,
       `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\n` +
         `Content-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n${body}`,
     );
-    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(response).toMatch(/^HTTP\/1.1 400 /);
     expect(await countOf('twice')).toBe(0);
   });
 
-  it("on a module's route belongs to the parameters of its path, and repeats the handler's status", async () => {
+  it("on a module's route depends on the path parameters; a replay has the handler's status", async () => {
     const note = (name: string) => keyedPost(app, `/v1/lab/notes/${name}`, 'note', '');
     const first = await note('one');
     expect(first).toMatchObject({ status: 202, text: '{"name":"one"}' });
@@ -65,7 +65,7 @@ describe('an Idempotency-Key', () => {
     expect(await note('two')).toMatchObject({ status: 202, text: '{"name":"two"}' });
   });
 
-  it('says nothing to GET and PATCH', async () => {
+  it('is ignored by GET and PATCH', async () => {
     const headers = { 'idempotency-key': '' };
     expect((await app.get('/v1/pets', { headers })).status).toBe(200);
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;

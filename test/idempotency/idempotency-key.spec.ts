@@ -1,9 +1,10 @@
 import { Client } from 'pg';
-import { IdempotencyService } from '../../src/idempotency/idempotency.service';
+import { IdempotencyService } from '../../src/platform/idempotency/idempotency.service';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { Answer } from '../support/http';
+import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
 import { expectReplay, keyedPost, newKey } from './support/keyed';
 
@@ -56,7 +57,7 @@ describe('an Idempotency-Key', () => {
       async () => `{"petId":${(await app.post('/v1/pets', aNewPet())).json.id}}`,
     ],
   ])(
-    'on %s: the work is done once, and the answer comes again byte for byte with its Location',
+    'on %s does the work once; a replay is the same response byte for byte, with its Location',
     async (...row) => {
       const [, path, bodyOf] = row;
       const body = await bodyOf();
@@ -69,14 +70,14 @@ describe('an Idempotency-Key', () => {
     },
   );
 
-  it('answers as a request without one does, byte for byte but for the id', async () => {
+  it('does not change the response: body and type are those of a request without one', async () => {
     const plain = await app.post('/v1/pets', aNewPet({ name: 'alike' }));
     const keyed = await addPet(newKey(), 'alike');
     expect(keyed.text.replace(/"id":\d+/, '')).toBe(plain.text.replace(/"id":\d+/, ''));
     expect(keyed.headers['content-type']).toBe(plain.headers['content-type']);
   });
 
-  it('422 for another body, even one that only a space makes different; the first answer stays', async () => {
+  it('422 for another body, even if only a space differs; the stored response stays', async () => {
     const key = newKey();
     const first = await post('/v1/pets', key, '{"name":"one","categoryId":1}');
     for (const body of ['{"name":"two","categoryId":1}', '{"name":"one","categoryId":1} ']) {
@@ -85,7 +86,7 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/pets', key, '{"name":"one","categoryId":1}'), first);
   });
 
-  it('400 comes before 422: a body that is not valid was never meant', async () => {
+  it('400 for an invalid body, even if the key was used with another body', async () => {
     const key = newKey();
     await addPet(key, 'one');
     for (const body of ['{}', '', '{"name":1}']) {
@@ -93,7 +94,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('is the same however the address is spelt', async () => {
+  it('is the same for every spelling of the URL', async () => {
     const key = newKey();
     const first = await addPet(key, 'spelt');
     for (const path of ['/v1/%70ets', '/v1/pets?x=1', '/v1/pets#a', `${app.url}/v1/pets`]) {
@@ -101,29 +102,29 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('sent by 20 at once is worked once: one 201, every other the same 201 or 409 with Retry-After', async () => {
+  it('20 concurrent requests do the work once: one gets 201, the others the same 201 or 409 with Retry-After', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const name = `at once ${round}`;
+      const name = `concurrent ${round}`;
       const key = newKey();
-      const answers = await Promise.all(Array.from({ length: 20 }, () => addPet(key, name)));
-      const created = answers.filter(({ status }) => status === 201);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => addPet(key, name)));
+      const created = responses.filter(({ status }) => status === 201);
       expect(new Set(created.map(({ text }) => text)).size).toBe(1);
       expect(created.filter(({ headers }) => headers['idempotent-replayed'] === undefined)).toHaveLength(1);
-      for (const answer of answers.filter(({ status }) => status !== 201)) {
-        expectError(answer, 409, 'idempotency_key_in_use');
-        expect(answer.headers['retry-after']).toBe('1');
+      for (const response of responses.filter(({ status }) => status !== 201)) {
+        expectError(response, 409, 'idempotency_key_in_use');
+        expect(response.headers['retry-after']).toBe('1');
       }
       expect(await countOf(name)).toBe(1);
     }
   });
 
-  it('409 while the first request is running, the stored answer afterwards', async () => {
+  it('409 while the first request is running, then the stored response', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const key = newKey();
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     const first = post('/v1/store/orders', key, { petId });
-    await until(async () => (await app.database.query('SELECT FROM pg_locks WHERE NOT granted')).length > 0);
+    await until(async () => (await lockWaits(app.database)).length > 0);
     const early = await post('/v1/store/orders', key, { petId });
     expectError(early, 409, 'idempotency_key_in_use');
     expect(early.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '1000' });
@@ -132,7 +133,7 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/store/orders', key, { petId }), await first);
   });
 
-  it("another account's equal key is independent, and so is an equal key on another path", async () => {
+  it('is independent of an equal key of another account or on another path', async () => {
     const { key: stranger } = await app.createKey();
     const key = newKey();
     const mine = await addPet(key, 'mine');
@@ -143,7 +144,7 @@ describe('an Idempotency-Key', () => {
     expect(order.headers['idempotent-replayed']).toBeUndefined();
   });
 
-  it("is the account's, not the key's: another key of the account gets the same answer", async () => {
+  it('belongs to the account: another API key of the account gets the same response', async () => {
     const one = await app.createKey({ account: 'two keys' });
     const other = await app.createKey({ account: 'two keys' });
     const key = newKey();
@@ -151,7 +152,7 @@ describe('an Idempotency-Key', () => {
     expectReplay(await addPet(key, 'shared', other.key), first);
   });
 
-  it('of a request that was refused can be used again: 400, 404 and 409 are not stored', async () => {
+  it('can be used again after 400, 404 and 409, which are not stored', async () => {
     const before = await countKeys();
     const key = newKey();
     expectError(await post('/v1/pets', key, '{"name":""}'), 400, 'validation_failed');
@@ -165,12 +166,12 @@ describe('an Idempotency-Key', () => {
     expect((await post('/v1/store/orders', key, { petId: created.json.id })).status).toBe(201);
   });
 
-  it('of an answer that is no 2xx is not stored either where a handler gave it without throwing', async () => {
+  it('a handler that returns 404 without throwing stores no response', async () => {
     const service = app.nest.get(IdempotencyService, { strict: false });
     const request = { accountId: 1n, method: 'POST', path: '/v1/more', key: newKey(), body: undefined };
-    const refuse = async () => ({ status: 404, location: null, body: '{}' });
-    await service.answer(request, refuse);
-    expect(await service.answer(request, refuse)).toMatchObject({ status: 404, isReplay: false });
+    const reject = async () => ({ status: 404, location: null, body: '{}' });
+    await service.runOnce(request, reject);
+    expect(await service.runOnce(request, reject)).toMatchObject({ status: 404, isReplay: false });
   });
 
   it.each([
@@ -178,7 +179,7 @@ describe('an Idempotency-Key', () => {
     ['the response of an animal cannot be stored', '/v1/pets', 'idempotency_keys', FAILS_AT_INSERT],
     ['an order cannot be committed', '/v1/store/orders', 'store_orders', FAILS_AT_COMMIT],
     ['an animal cannot be committed', '/v1/pets', 'pets', FAILS_AT_COMMIT],
-  ])('keeps neither work nor response if %s, and can be used again', async (...row) => {
+  ])('rolls back work and response if %s, and can be used again', async (...row) => {
     const [, path, table, constraint] = row;
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const { id: otherId } = (await app.post('/v1/pets', aNewPet())).json;
@@ -191,12 +192,12 @@ describe('an Idempotency-Key', () => {
     expect(failed.headers['location']).toBeUndefined();
     expect(await everything()).toEqual(before);
     const first = await post(path, key, body);
-    // The work that failed had taken the id between the two: it did run.
+    // The failed work did run: it used the id between the two.
     expect(first).toMatchObject({ status: 201, json: { id: id + 2 } });
     expectReplay(await post(path, key, body), first);
   });
 
-  it('is kept for 24 h, then forgotten and deleted', async () => {
+  it('is kept for 24 h, then ignored and deleted', async () => {
     const key = newKey();
     const first = await addPet(key, 'kept');
     app.clock.advance({ seconds: 86_399 });
@@ -214,14 +215,14 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('a POST without an Idempotency-Key', () => {
-  it('costs an animal one query: no transaction, no lock, no look at the keys', async () => {
+  it('creates an animal with one query: no transaction, no lock, no lookup of keys', async () => {
     const app = await startApp();
     await app.post('/v1/pets', aNewPet());
     const query = jest.spyOn(Client.prototype, 'query');
     await app.post('/v1/pets', aNewPet());
     const asked = query.mock.calls.map(([what]: any[]) => String(what.name ?? what.text ?? what));
     query.mockRestore();
-    // What the background asks meanwhile is of the limit and the keys.
+    // Background tasks may query the rate limit and the API keys meanwhile.
     expect(asked.filter((text) => !/rate_limit|api_key/.test(text))).toEqual([
       expect.stringMatching(/pets_insert|INSERT INTO pets/),
     ]);

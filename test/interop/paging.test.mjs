@@ -6,7 +6,7 @@ import { addPets, baseUrl, createKey } from './support/service.mjs';
 const ANIMALS = 1_000;
 const ENOUGH = ['--plan', 'enterprise', '--per-minute', '100000', '--per-day', '100000'];
 
-test(`got 14: paginate.all finds ${ANIMALS} animals by Link alone, each once and in order`, async () => {
+test(`got 14: paginate.all finds ${ANIMALS} animals with the Link header only, each once and in order`, async () => {
   const key = await createKey('got', ENOUGH);
   const added = await addPets(key, ANIMALS);
   const found = await got.paginate.all(`${baseUrl}/pets`, {

@@ -3,10 +3,10 @@ import { before, suite, test } from 'node:test';
 import { startPrism } from './support/prism.mjs';
 import { createKey } from './support/service.mjs';
 
-/** Prism takes int64 for what a double holds exactly, so no number here goes beyond. */
+/** Prism accepts only integers that a double represents exactly. */
 const UNKNOWN = '/pets/9007199254740991';
 
-/** One request through the proxy; the answer must be the service's own, and nothing be held against it. */
+/** Sends one request through the proxy. The response must be the service's own, without violations. */
 async function ask(prism, key, status, method, path, { body, headers } = {}) {
   const request = { method, headers: { ...headers } };
   if (key !== undefined) request.headers.authorization = `Bearer ${key}`;
@@ -28,7 +28,7 @@ suite('a Prism proxy with --errors finds no violation', () => {
     key = await createKey('prism');
   });
 
-  test('in any operation, requests checked too', async (context) => {
+  test('in any operation, including the requests', async (context) => {
     const prism = await startPrism();
     context.after(prism.stop);
     const call = (...request) => ask(prism, key, ...request);
@@ -48,8 +48,8 @@ suite('a Prism proxy with --errors finds no violation', () => {
     }
   });
 
-  test('in any refusal', async (context) => {
-    // Requests that the document forbids are the point here.
+  test('in any error response', async (context) => {
+    // This test sends requests that the document forbids.
     const prism = await startPrism('--validate-request=false');
     context.after(prism.stop);
     const call = (...request) => ask(prism, key, ...request);
@@ -76,7 +76,7 @@ suite('a Prism proxy with --errors finds no violation', () => {
     await call(409, 'POST', '/store/orders', { body: { petId: id } });
     await call(409, 'PATCH', `/store/orders/${order.id}`, { body: { status: 'delivered' } });
     await call(400, 'PATCH', `/store/orders/${order.id}`, { body: { status: 'lost' } });
-    const headers = { 'idempotency-key': `refused-${id}` };
+    const headers = { 'idempotency-key': `rejected-${id}` };
     await call(201, 'POST', '/pets', { body: pet, headers });
     await call(422, 'POST', '/pets', { body: { ...pet, name: 'Bello' }, headers });
 

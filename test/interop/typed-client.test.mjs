@@ -13,14 +13,14 @@ suite('openapi-typescript and openapi-fetch', () => {
   before(async () => {
     rmSync(GENERATED, { recursive: true, force: true });
     mkdirSync(GENERATED);
-    // Unless told otherwise it makes a property with a default required, also in what a client sends.
+    // By default it makes properties with a default value required, also in requests.
     const options = ['--default-non-nullable=false', '--output', join(GENERATED, 'schema.d.ts')];
     await run('openapi-typescript', DOCUMENT, ...options);
     await run('tsc', '--project', 'typed-client');
     client = await import('./generated/js/typed-client/client.js');
   });
 
-  test('a client made from the document compiles with --strict, calls each operation and gets what it promises', async () => {
+  test('a client generated from the document compiles with --strict and calls every operation', async () => {
     assert.deepEqual(await client.callEveryOperation(baseUrl, await createKey('typed')), {
       listPets: 200,
       createPet: 201,
@@ -32,7 +32,7 @@ suite('openapi-typescript and openapi-fetch', () => {
     });
   });
 
-  test('its types refuse what the service refuses, and a refusal has the Error body', async () => {
+  test('its types reject invalid requests, and an error response has the Error body', async () => {
     for (const error of await client.callWrongly(baseUrl)) {
       assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'status']);
       assert.equal(error.status, 401);

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { LogDestination } from '../../src/logging/log-destination';
-import { createLogger } from '../../src/logging/logger';
-import { createReadableFormat } from '../../src/logging/standard-output';
-import { addDroppedLines } from '../../src/metrics/registry';
+import { LogDestination } from '../../src/platform/logging/log-destination';
+import { createLogger } from '../../src/platform/logging/logger';
+import { createReadableFormat } from '../../src/platform/logging/standard-output';
+import { addDroppedLines } from '../../src/platform/metrics/registry';
 import { until } from '../support/until';
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 256;
-/** A line with its number, so that a lost or torn one shows. */
+/** A line that contains its number, so that a missing or incomplete line is visible. */
 const lineOf = (at: number) => `${JSON.stringify({ at }).padEnd(LINE_BYTES - 1)}\n`;
 
 describe('the destination of the log', () => {
@@ -22,8 +22,8 @@ describe('the destination of the log', () => {
   afterEach(() => rmSync(path));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Stays open: a destination lives as long as its process, and would write to whatever gets the number next. */
-  function opened(name: string, flags: number): number {
+  /** Opens a file and leaves it open: a destination writes to its descriptor until the process exits. */
+  function openFile(name: string, flags: number): number {
     return openSync(name, flags | constants.O_NONBLOCK);
   }
 
@@ -32,23 +32,23 @@ describe('the destination of the log', () => {
     return { destination: new LogDestination(fd, (sentence) => reports.push(sentence)), reports };
   }
 
-  /** A destination whose reader reads when it is told to. */
+  /** A destination and its reader, which reads only when the spec does. */
   function pipe() {
-    const reader = opened(path, constants.O_RDONLY);
-    return { reader, ...destinationOf(opened(path, constants.O_WRONLY)) };
+    const reader = openFile(path, constants.O_RDONLY);
+    return { reader, ...destinationOf(openFile(path, constants.O_WRONLY)) };
   }
 
   /** Reads until the text ends with this line. */
   async function readUntil(last: string, reader: number): Promise<string> {
     let text = '';
     while (!text.endsWith(last)) {
-      text += drained(reader);
+      text += readAvailable(reader);
       await nextTurn();
     }
     return text;
   }
 
-  it('writes every line of a reader that keeps up, in order, and reports nothing', async () => {
+  it('writes every line in order, and reports nothing, if the reader keeps up', async () => {
     const { reader, destination, reports } = pipe();
     for (let at = 0; at < 2_000; at += 1) destination.write(lineOf(at));
     const text = await readUntil(lineOf(1_999), reader);
@@ -57,7 +57,7 @@ describe('the destination of the log', () => {
     expect(reports).toEqual([]);
   });
 
-  it('keeps 4 MiB for a reader that has stalled, counts what it drops, and reports both ends of it once', async () => {
+  it('keeps 4 MiB for a stalled reader, counts dropped lines, and reports begin and end once', async () => {
     const { reader, destination, reports } = pipe();
     const kept = Math.floor((4 * MEBIBYTE) / LINE_BYTES);
     for (let at = 0; at < kept + 1_000; at += 1) destination.write(lineOf(at));
@@ -74,20 +74,20 @@ describe('the destination of the log', () => {
     expect(destination.droppedLines).toBe(1_000);
   });
 
-  it('writes what it kept when a reader that had gone is replaced', async () => {
+  it('writes the kept lines to a new reader of the pipe', async () => {
     const { reader, destination } = pipe();
     closeSync(reader);
     for (let at = 0; at < 10; at += 1) destination.write(lineOf(at));
     await destination.flush();
     expect(await destination.print('banner\n')).toBe(false);
-    const next = opened(path, constants.O_RDONLY);
+    const next = openFile(path, constants.O_RDONLY);
     const lines = Array.from({ length: 10 }, (_, at) => lineOf(at)).join('');
     expect(await readUntil('banner\n', next)).toBe(`${lines}banner\n`);
   });
 
-  it('reports a failure that costs no line yet when five retries have failed', async () => {
+  it('reports a failure without a dropped line after five failed retries', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
-    const { destination, reports } = destinationOf(opened('/dev/full', constants.O_WRONLY));
+    const { destination, reports } = destinationOf(openFile('/dev/full', constants.O_WRONLY));
     destination.write(lineOf(1));
     for (let second = 1; second <= 20; second += 1) {
       await destination.flush();
@@ -98,14 +98,14 @@ describe('the destination of the log', () => {
     expect(reports[0]).toMatch(/^The log cannot be written \(ENOSPC: .*Free space on its disk/);
   });
 
-  it('says in one sentence that a full disk takes no banner', async () => {
-    const { destination } = destinationOf(opened('/dev/full', constants.O_WRONLY));
+  it('rejects the banner with one sentence if the disk is full', async () => {
+    const { destination } = destinationOf(openFile('/dev/full', constants.O_WRONLY));
     await expect(destination.print('banner\n')).rejects.toThrow(
       /^Standard output cannot be written \(ENOSPC: no space left on device, write\)\. Free space/,
     );
   });
 
-  it('shows no control character of a line on a terminal', () => {
+  it('escapes control characters on a terminal', () => {
     const text = createReadableFormat()(
       '{"level":30,"path":"/\\u009b31m\\u001b[31m\\u007f","msg":"request"}\n',
     );
@@ -113,7 +113,7 @@ describe('the destination of the log', () => {
     expect(text).not.toMatch(/[\u007f-\u009f]/);
   });
 
-  it('has a metric for the lines that it drops', async () => {
+  it('has a metric of dropped lines', async () => {
     const registry = new Registry();
     const stream = { write: () => undefined, droppedLines: 3 };
     addDroppedLines(registry, createLogger({ logLevel: 'info' }, stream).droppedLines);
@@ -123,12 +123,12 @@ describe('the destination of the log', () => {
   });
 });
 
-function drained(fd: number): string {
+function readAvailable(fd: number): string {
   const buffer = Buffer.alloc(MEBIBYTE);
   try {
     return buffer.toString('utf8', 0, readSync(fd, buffer));
   } catch {
-    // Nothing to read for now.
+    // The pipe is empty.
     return '';
   }
 }

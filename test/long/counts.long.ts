@@ -3,7 +3,7 @@ import { type Answer, send } from '../support/http';
 import { dataFolder, runBuilt, running } from '../support/service';
 
 const ROUNDS = 3;
-/** What a crash may cost: the counts of its last second, and the time that one save takes. */
+/** The period whose counts a crash may lose: the last second, and the time of one save. */
 const LOSS_MS = 1_000 + 250;
 
 jest.setTimeout(ROUNDS * 60_000);

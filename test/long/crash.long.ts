@@ -6,15 +6,15 @@ import { dataFolder, runBuilt, running, type RunningService } from '../support/s
 
 const ROUNDS = 10;
 const WRITERS = 8;
-const SHORTEST_LIFE_MS = 200;
-const LONGEST_LIFE_MS = 1_500;
+const MIN_LIFE_MS = 200;
+const MAX_LIFE_MS = 1_500;
 
 jest.setTimeout(ROUNDS * 60_000);
 
-/** What the clients know of each animal that they tried to add, by its unique name. */
+/** The unique names of the animals, by the outcome that the client knows. */
 interface Ledger {
   readonly acknowledged: Set<string>;
-  /** No answer came: the animal may be there or not. */
+  /** No response came: the animal may exist or not. */
   readonly unknown: Set<string>;
 }
 
@@ -23,7 +23,7 @@ describe('SIGKILL of the service, with fsync on', () => {
   const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
   afterAll(folder.remove);
 
-  /** A key of an account whose limits no writer reaches. */
+  /** Creates a key of an account whose limits no writer reaches. */
   async function createKey(): Promise<string> {
     const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
     const args = ['keys', 'create', '--account', 'writers', '--plan', 'enterprise', ...numbers, '--json'];
@@ -32,7 +32,7 @@ describe('SIGKILL of the service, with fsync on', () => {
     return (JSON.parse(command.standardOutput()) as { key: string }).key;
   }
 
-  it(`in ${ROUNDS} rounds under ${WRITERS} writers loses no acknowledged animal, and every next start works`, async () => {
+  it(`loses no acknowledged animal in ${ROUNDS} rounds with ${WRITERS} writers, and every next start works`, async () => {
     const ledger: Ledger = { acknowledged: new Set(), unknown: new Set() };
     const key = await createKey();
     for (let round = 1; round <= ROUNDS; round += 1) {
@@ -57,7 +57,7 @@ describe('SIGKILL of the service, with fsync on', () => {
   });
 });
 
-/** Eight clients add animals as fast as they are answered, until the service is killed at a random moment. */
+/** Adds animals with eight clients, each after its last response, until the service is killed at a random time. */
 async function writeUntilKilled(
   service: RunningService,
   key: string,
@@ -78,7 +78,7 @@ async function writeUntilKilled(
       await write(`round ${round} writer ${writer} animal ${count}`);
     }
   });
-  await sleep(SHORTEST_LIFE_MS + Math.random() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
+  await sleep(MIN_LIFE_MS + Math.random() * (MAX_LIFE_MS - MIN_LIFE_MS));
   service.child.kill('SIGKILL');
   killed.abort();
   await Promise.all(writers);

@@ -10,7 +10,7 @@ import { type OwnServer, useOwnServer } from '../failure/support/own-server';
 
 jest.setTimeout(300_000);
 
-describe('a connection to PostgreSQL that is cut after each single byte of a request, in either direction', () => {
+describe('a connection to PostgreSQL that is cut after each byte of a request, in each direction', () => {
   let server: OwnServer;
   let cutApp: CutApp;
   beforeAll(async () => {
@@ -25,13 +25,13 @@ describe('a connection to PostgreSQL that is cut after each single byte of a req
   const report = (request: string, cuts: readonly Cut[]) =>
     process.stdout.write(`fault sweep, ${request}: ${summary(cuts)}\n`);
 
-  it('POST /v1/pets is 201 or 503, and the animal there once or not at all, as the answer says', async () => {
+  it('POST /v1/pets returns 201 or 503, and stores one animal or none, as the response says', async () => {
     const cuts = await sweepPets(cutApp, 1);
     report('POST /v1/pets', cuts);
     expect(cuts.length).toBeGreaterThan(200);
   });
 
-  it('POST /v1/store/orders with an Idempotency-Key is 201 or 503, and sent again 201 with the only order', async () => {
+  it('POST /v1/store/orders with an Idempotency-Key returns 201 or 503, and a retry 201 with the only order', async () => {
     const cuts = await sweepOrders(cutApp, 1);
     report('POST /v1/store/orders', cuts);
     expect(cuts.length).toBeGreaterThan(400);

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { joinEmbedded } from '../../src/database/embedded';
+import { joinEmbedded } from '../../src/embedded-postgres';
 import { send } from '../support/http';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 
 const ROUNDS = 3;
-/** What the API promises for a revocation and a rotation on every instance. */
-const LONGEST_MS = 5_000;
-/** Beyond any use: a key that is still admitted then is never refused. */
+/** The promise of the API for a revocation and a rotation on every instance. */
+const MAX_MS = 5_000;
+/** After this time, a key that is still admitted counts as never rejected. */
 const PATIENCE_MS = 15_000;
 const POLL_MS = 20;
-/** As long as an instance remembers a key. */
+/** The lifetime of a key in an instance's cache. */
 const WARM_UP_MS = 4_000;
 
 jest.setTimeout(ROUNDS * 60_000);
@@ -25,7 +25,7 @@ describe('two processes on one database', () => {
     instances.push(await running(runBuilt('main', [], { ...environment, DATABASE_URL: databaseUrl })));
   });
   afterAll(async () => {
-    // The one that brings the server goes last.
+    // The instance that started the server stops last.
     for (const { child, ended } of instances.toReversed()) {
       child.kill('SIGTERM');
       await ended;
@@ -39,13 +39,13 @@ describe('two processes on one database', () => {
     return args.includes('--json') ? JSON.parse(command.standardOutput()) : undefined;
   }
 
-  /** A key that both instances have been using for a while, of an account whose limits this does not reach. */
+  /** Creates a key of an account whose limits this spec does not reach. */
   const createKey = (): Promise<{ id: string; key: string }> => {
     const numbers = ['--per-minute', '1000000', '--per-day', '1000000000'];
     return cli('keys', 'create', '--account', 'polled', '--plan', 'enterprise', ...numbers, '--json');
   };
 
-  /** When this instance, asked every 20 ms, refuses the key for the first time; milliseconds since the epoch. */
+  /** Polls the instance every 20 ms until it rejects the key. @returns the time in milliseconds since the epoch */
   async function refusedAt({ url }: RunningService, key: string): Promise<number> {
     const deadline = Date.now() + PATIENCE_MS;
     while (Date.now() < deadline) {
@@ -56,9 +56,9 @@ describe('two processes on one database', () => {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** How long both have admitted the key after the moment that `end` gives back. */
+  /** Measures how long each instance admits the key after the time that `end` returns. */
   async function delaysOf(key: string, end: () => Promise<number>): Promise<number[]> {
-    // Each begins at a moment of its own, so that what they remember has every possible age.
+    // Each instance begins at a random time, so that its cache entry has a random age.
     const refusals = instances.map(async (instance) => {
       await sleep(Math.random() * WARM_UP_MS);
       return refusedAt(instance, key);
@@ -78,19 +78,19 @@ describe('two processes on one database', () => {
     const sorted = slowest.toSorted((one, other) => one - other);
     const median = sorted[Math.floor(ROUNDS / 2)]!;
     process.stdout.write(`${what} to 401 on both instances: median ${median} ms of ${sorted.join(', ')}\n`);
-    expect(sorted.at(-1)).toBeLessThanOrEqual(LONGEST_MS);
+    expect(sorted.at(-1)).toBeLessThanOrEqual(MAX_MS);
   }
 
-  it('a revocation is in force on both within 5 s', async () => {
+  it('reject a revoked key within 5 s', async () => {
     await measure('keys revoke', async (id) => {
       await cli('keys', 'revoke', id);
       const listed: { id: string; revokedAt: string }[] = await cli('keys', 'list', '--json');
-      // Written by the command just before the revocation itself.
+      // The command writes this time just before the revocation.
       return Date.parse(listed.find((each) => each.id === id)!.revokedAt);
     });
   });
 
-  it('a rotation without grace is in force on both within 5 s', async () => {
+  it('reject the old secret within 5 s after a rotation without grace', async () => {
     await measure('keys rotate --grace 0', async (id) => {
       const { graceEndsAt } = await cli('keys', 'rotate', id, '--grace', '0', '--json');
       return Date.parse(graceEndsAt);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { joinEmbedded } from '../../src/database/embedded';
+import { joinEmbedded } from '../../src/embedded-postgres';
 import { type Answer, send } from '../support/http';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 import { walkAtRandom } from '../store-orders/support/walks';
@@ -10,13 +10,13 @@ import { walkAtRandom } from '../store-orders/support/walks';
 const ROUNDS = 20;
 const CLIENTS = 8;
 const WALKS = 200;
-const SHORTEST_LIFE_MS = 100;
-const LONGEST_LIFE_MS = 1_200;
+const MIN_LIFE_MS = 100;
+const MAX_LIFE_MS = 1_200;
 const RETRY_AFTER_MS = 20;
 
 jest.setTimeout(600_000);
 
-/** One order that a client wants, and what it was told of it. */
+/** One order of a client, with the id from the response. */
 interface Wish {
   readonly petId: string;
   readonly orderId: string;
@@ -35,7 +35,7 @@ describe('orders, with fsync on', () => {
   });
   afterAll(folder.remove);
 
-  /** A key of an account of its own, whose limits nobody here reaches. */
+  /** Creates a key of a new account, whose limits this spec does not reach. */
   async function createKey(): Promise<string> {
     const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
     const args = ['keys', 'create', '--account', randomUUID(), '--plan', 'enterprise', ...numbers, '--json'];
@@ -56,7 +56,7 @@ describe('orders, with fsync on', () => {
     }
   }
 
-  it(`${ROUNDS} times killed by SIGKILL: clients that retry with their Idempotency-Key end with one order each`, async () => {
+  it(`are created exactly once if clients retry with their Idempotency-Key after each of ${ROUNDS} SIGKILLs`, async () => {
     const key = await createKey();
     const ended = new AbortController();
     const wishes: Wish[] = [];
@@ -75,7 +75,7 @@ describe('orders, with fsync on', () => {
       while (!ended.signal.aborted) await order(animals.pop()!);
     });
     for (let round = 0; round < ROUNDS; round += 1) {
-      await sleep(SHORTEST_LIFE_MS + Math.random() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
+      await sleep(MIN_LIFE_MS + Math.random() * (MAX_LIFE_MS - MIN_LIFE_MS));
       service.child.kill('SIGKILL');
       await service.ended;
       service = await running(runBuilt('main', [], environment));
@@ -101,7 +101,7 @@ describe('orders, with fsync on', () => {
     expect(wishes.length).toBeGreaterThan(ROUNDS * CLIENTS);
   });
 
-  it(`${WALKS} random walks leave no animal that its orders do not explain`, async () => {
+  it(`explain the status of every animal after ${WALKS} random walks`, async () => {
     const keys: string[] = [];
     for (let at = 0; at < CLIENTS; at += 1) keys.push(await createKey());
     const answered = await withDatabase(async (database) => {
@@ -114,7 +114,7 @@ describe('orders, with fsync on', () => {
   });
 });
 
-/** Orders an animal, again and again with the same key, until it is told of one order. */
+/** Orders an animal and retries with the same Idempotency-Key until the response is 201. */
 async function untilAnswered(
   url: () => string,
   key: string,
@@ -123,7 +123,7 @@ async function untilAnswered(
 ): Promise<Answer> {
   const headers = { 'idempotency-key': randomUUID() };
   for (;;) {
-    // A connection of its own: one that the killed service had open says nothing of the next.
+    // A new connection: the killed service has closed the earlier ones.
     const agent = new Agent();
     const options = { key, headers, agent, body: `{"petId":${petId}}` };
     const answer = await send(url(), 'POST', '/v1/store/orders', options).catch(() => undefined);

@@ -10,7 +10,7 @@ describe('the built service', () => {
   const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'error' };
   afterAll(folder.remove);
 
-  it(`takes ${RUNS} arbitrary bodies and as many changed requests: no 5xx, and stored is what was accepted`, async () => {
+  it(`takes ${RUNS} arbitrary bodies and as many changed requests without a 5xx, and stores every accepted body`, async () => {
     const numbers = ['--per-minute', '1000000', '--per-day', '1000000'];
     const args = ['keys', 'create', '--account', 'fuzz', '--plan', 'enterprise', ...numbers, '--json'];
     const command = runBuilt('cli/main', args, environment);

@@ -42,7 +42,7 @@ describeWithRedis('an outage of Redis under load', () => {
     await redis.stop();
   });
 
-  /** One outage. @returns the longest wait for an answer, and the time from its end until all share, in ms */
+  /** Runs one outage. @returns the longest response time, and the time from its end until all share, in ms */
   async function suffer({ begin, end }: Outage): Promise<{ longestMs: number; recoveryMs: number }> {
     const key = await together.createKey();
     const load = { isOn: true, longestMs: 0, admitted: 0 };
@@ -72,13 +72,13 @@ describeWithRedis('an outage of Redis under load', () => {
     return { longestMs: load.longestMs, recoveryMs };
   }
 
-  it.each(OUTAGES)('($name) is no failure, and ends by itself', async (outage) => {
+  it.each(OUTAGES)('($name) causes no errors, and every instance recovers', async (outage) => {
     const rounds = [];
     for (let round = 0; round < ROUNDS; round += 1) rounds.push(await suffer(outage));
     const longest = median(rounds.map(({ longestMs }) => longestMs));
     const recovery = median(rounds.map(({ recoveryMs }) => recoveryMs));
     process.stdout.write(
-      `Redis away (${outage.name}): longest wait ${longest} ms, sharing again after ${recovery} ms (medians of ${ROUNDS})\n`,
+      `Redis unavailable (${outage.name}): longest wait ${longest} ms, sharing again after ${recovery} ms (medians of ${ROUNDS})\n`,
     );
   });
 });

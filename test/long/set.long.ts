@@ -10,20 +10,20 @@ import { median } from './support/programs';
 
 const ROUNDS = 20;
 const WRITERS = 8;
-const SHORTEST_LIFE_MS = 200;
-const LONGEST_LIFE_MS = 1_200;
-const LONGEST_OUTAGE_MS = 500;
+const MIN_LIFE_MS = 200;
+const MAX_LIFE_MS = 1_200;
+const MAX_OUTAGE_MS = 500;
 const RETRY_AFTER_MS = 10;
-const MOST_RECOVERY_MS = 1_000;
+const MAX_RECOVERY_MS = 1_000;
 
 jest.setTimeout(600_000);
 
-/** What the writers were told of each animal that they tried to add, by its unique name. */
+/** The unique names of the animals, by the outcome that the writer knows. */
 interface Ledger {
   readonly acknowledged: Map<string, number>;
-  /** A 503 that says that it is not done, or nobody there to ask. */
-  readonly refused: Set<string>;
-  /** No answer, or a 503 that says that it may be done or not. */
+  /** A 503 that excludes an effect, or no connection. */
+  readonly failed: Set<string>;
+  /** No response, or a 503 that leaves the effect open. */
   readonly unknown: Set<string>;
 }
 
@@ -48,43 +48,43 @@ describe('PostgreSQL and the service, killed at random, with fsync on', () => {
     service = await running(runBuilt('main', [], environment));
   }
 
-  /** @returns when it was back */
+  /** @returns the time of its next start */
   async function killServer(): Promise<number> {
     await server.kill();
-    await sleep(Math.random() * LONGEST_OUTAGE_MS);
+    await sleep(Math.random() * MAX_OUTAGE_MS);
     await server.start();
     return performance.now();
   }
 
-  it(`in ${ROUNDS} rounds under ${WRITERS} writers keep what was acknowledged, and nothing that was refused`, async () => {
+  it(`keep every acknowledged animal and no failed one in ${ROUNDS} rounds with ${WRITERS} writers`, async () => {
     const key = await createKey(environment);
-    const ledger: Ledger = { acknowledged: new Map(), refused: new Set(), unknown: new Set() };
+    const ledger: Ledger = { acknowledged: new Map(), failed: new Set(), unknown: new Set() };
     const ended = new AbortController();
     const writers = Array.from({ length: WRITERS }, () =>
       write(() => service.url, key, ledger, ended.signal),
     );
     const backAt: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      await sleep(SHORTEST_LIFE_MS + Math.random() * (LONGEST_LIFE_MS - SHORTEST_LIFE_MS));
-      // Every third time the service, else PostgreSQL, in an order that nobody chose.
+      await sleep(MIN_LIFE_MS + Math.random() * (MAX_LIFE_MS - MIN_LIFE_MS));
+      // Kills the service in a third of the rounds, at random, else PostgreSQL.
       if (Math.random() < 1 / 3) await killService();
       else backAt.push(await killServer());
     }
-    await sleep(LONGEST_LIFE_MS);
+    await sleep(MAX_LIFE_MS);
     ended.abort();
     await Promise.all(writers);
 
     const rows = await query<{ name: string }>(server.url(), 'SELECT name FROM pets');
     const stored = new Set(rows.map(({ name }) => name));
-    const { acknowledged, refused, unknown } = ledger;
+    const { acknowledged, failed, unknown } = ledger;
     const lost = [...acknowledged.keys()].filter((name) => !stored.has(name));
-    const present = [...refused].filter((name) => stored.has(name));
+    const present = [...failed].filter((name) => stored.has(name));
     const done = [...unknown].filter((name) => stored.has(name));
     const successes = [...acknowledged.values()].sort((one, other) => one - other);
     const recoveries = backAt.map((at) => (successes.find((success) => success > at) ?? Infinity) - at);
     process.stdout.write(
       `set: ${ROUNDS} rounds, ${backAt.length} of them PostgreSQL; acknowledged ${acknowledged.size}, lost ${lost.length}` +
-        `; refused ${refused.size}, present ${present.length}; unknown ${unknown.size}, done ${done.length}` +
+        `; failed ${failed.size}, present ${present.length}; unknown ${unknown.size}, done ${done.length}` +
         `; first success after PostgreSQL is back ${Math.round(median(recoveries))} ms (median), ${Math.round(Math.max(...recoveries))} ms (longest)\n`,
     );
     expect(lost).toEqual([]);
@@ -92,15 +92,15 @@ describe('PostgreSQL and the service, killed at random, with fsync on', () => {
     expect(stored.size).toBe(rows.length);
     expect(stored.size).toBe(acknowledged.size + done.length);
     expect(acknowledged.size).toBeGreaterThan(ROUNDS * WRITERS);
-    expect(median(recoveries)).toBeLessThan(MOST_RECOVERY_MS);
+    expect(median(recoveries)).toBeLessThan(MAX_RECOVERY_MS);
   });
 });
 
-/** One client: adds animals one after the other, whatever becomes of each. */
+/** Adds animals one after the other until `ended`, and records the outcome of each. */
 async function write(
   url: () => string,
   key: string,
-  { acknowledged, refused, unknown }: Ledger,
+  { acknowledged, failed, unknown }: Ledger,
   ended: AbortSignal,
 ): Promise<void> {
   const agent = new Agent({ keepAlive: true });
@@ -108,17 +108,17 @@ async function write(
     const name = randomUUID();
     const body = { name, categoryId: 1 };
     const answer = await send(url(), 'POST', '/v1/pets', { key, body, agent }).catch(outcomeOf);
-    if (answer === 'refused') refused.add(name);
+    if (answer === 'failed') failed.add(name);
     else if (answer === 'unknown' || isOutcomeUnknown(answer)) unknown.add(name);
     else if (answer.status === 201) acknowledged.set(name, performance.now());
-    else if (answer.status === 503) refused.add(name);
-    else throw new Error(`neither added nor refused: ${answer.text}`);
+    else if (answer.status === 503) failed.add(name);
+    else throw new Error(`unexpected response: ${answer.text}`);
     if (!acknowledged.has(name)) await sleep(RETRY_AFTER_MS);
   }
   agent.destroy();
 }
 
-/** What a failure to send, or to receive an answer, says. */
-function outcomeOf(error: NodeJS.ErrnoException): 'refused' | 'unknown' {
-  return error.code === 'ECONNREFUSED' ? 'refused' : 'unknown';
+/** Returns the outcome of a request without a response. */
+function outcomeOf(error: NodeJS.ErrnoException): 'failed' | 'unknown' {
+  return error.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
 }

@@ -5,7 +5,7 @@ import { startServices } from './support/services';
 const ROUNDS = 20;
 const OFFERED = 1_200;
 const LIMIT = 60;
-/** What is tested is not how long a busy machine takes for an answer. */
+/** Generous, because this spec does not test the speed of a busy machine. */
 const PATIENCE_MS = 10_000;
 
 jest.setTimeout(300_000);
@@ -14,7 +14,7 @@ const remaining = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining
 
 describeWithRedis('processes that share a Redis', () => {
   it.each([1, 2, 4])(
-    `%i together admit exactly ${LIMIT} of ${OFFERED} requests at once, in each of ${ROUNDS} rounds`,
+    `%i together admit exactly ${LIMIT} of ${OFFERED} concurrent requests, in each of ${ROUNDS} rounds`,
     async (count) => {
       const redis = await startRedis();
       const together = await startServices(count, {

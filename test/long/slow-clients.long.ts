@@ -8,14 +8,14 @@ import { median, runProgram } from './support/programs';
 const SOCKETS = 2_000;
 const ROUNDS = 3;
 const BEFORE_MS = 2_000;
-/** The defaults of HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS, and what may come on top of them. */
+/** The defaults of HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS. */
 const TIMEOUT_MS = { heads: 5_000, bodies: 10_000 };
 const TOLERANCE_MS = 2_000;
-const MOST_MEMORY_MIB = 80;
+const MAX_MEMORY_MIB = 80;
 const SAMPLE_INTERVAL_MS = 250;
 const KIB_PER_MIB = 1_024;
-/** The probe needs a few, and so does Node. */
-const MOST_FILES = SOCKETS + 100;
+/** The probe and Node.js need some files too. */
+const MAX_FILES = SOCKETS + 100;
 
 jest.setTimeout(300_000);
 
@@ -56,10 +56,10 @@ describe(`${SOCKETS} clients that send a byte a second`, () => {
     return { before, attackers, during, grownMib: await memory.stop() };
   }
 
-  itWhen(openFiles >= MOST_FILES, `"ulimit -n" allows ${openFiles} open files, it takes ${MOST_FILES}`)(
-    'are all closed in time, cost little memory, and leave an ordinary client as it was',
+  itWhen(openFiles >= MAX_FILES, `"ulimit -n" allows ${openFiles} open files, it takes ${MAX_FILES}`)(
+    'are disconnected in time, cost little memory, and do not slow an ordinary client',
     async () => {
-      // The first requests of a process are slow, and its memory grows with them.
+      // Warm-up: the first requests of a process are slow, and its memory grows with them.
       await runProgram<Probe>('probe', service.url, key, BEFORE_MS);
       for (const kind of ['heads', 'bodies'] as const) {
         const rounds: Awaited<ReturnType<typeof attack>>[] = [];
@@ -74,7 +74,7 @@ describe(`${SOCKETS} clients that send a byte a second`, () => {
         for (const { attackers, before, during, grownMib } of rounds) {
           expect(attackers.count).toBe(SOCKETS);
           expect(attackers.longestMs).toBeLessThan(TIMEOUT_MS[kind] + TOLERANCE_MS);
-          expect(grownMib).toBeLessThan(MOST_MEMORY_MIB);
+          expect(grownMib).toBeLessThan(MAX_MEMORY_MIB);
           expect([before.statuses, during.statuses]).toEqual([[200], [200]]);
         }
       }
@@ -82,7 +82,7 @@ describe(`${SOCKETS} clients that send a byte a second`, () => {
   );
 });
 
-/** By how much the resident memory of a process grows at most, in MiB. */
+/** Watches the resident memory of a process. `stop` returns its highest growth in MiB. */
 function watchMemory(pid: number): { stop(): Promise<number> } {
   const read = () =>
     Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / KIB_PER_MIB;

@@ -1,25 +1,25 @@
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 import { freezeSession } from './support/freeze-session';
 
-/** A fast shutdown waits 30 s for a session, the immediate one after it ends it within 10 s. */
-const LONGEST_STOP_MS = 60_000;
+/** A fast shutdown waits 30 s for a session. The immediate one after it ends the session within 10 s. */
+const MAX_STOP_MS = 60_000;
 
-jest.setTimeout(4 * LONGEST_STOP_MS);
+jest.setTimeout(4 * MAX_STOP_MS);
 
 describe('the embedded PostgreSQL with a session that hangs forever', () => {
-  // Both wait most of the time, so they wait together.
-  it('stops with the service, and does not keep the next start from coming up after a kill', async () => {
+  // Both cases mostly wait, so they run concurrently.
+  it('stops with the service, and does not prevent the next start after a SIGKILL', async () => {
     const [stopMs, startMs] = await Promise.all([inFolder(stopBesideSession), inFolder(startBesideServer)]);
     process.stdout.write(
       `stop with a session that hangs: ${stopMs} ms; start beside such a server: ${startMs} ms\n`,
     );
-    expect(stopMs).toBeLessThan(LONGEST_STOP_MS);
+    expect(stopMs).toBeLessThan(MAX_STOP_MS);
   });
 });
 
 type Start = () => Promise<RunningService>;
 
-/** Runs one case on a data folder of its own. @returns how long it took, in ms */
+/** Runs one case on a new data folder. @returns its duration in ms */
 async function inFolder(measure: (path: string, start: Start) => Promise<number>): Promise<number> {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };

@@ -1,13 +1,13 @@
-import { MetricsServer } from '../../src/metrics/metrics-server';
-import { RequestMetrics } from '../../src/metrics/request-metrics';
+import { MetricsServer } from '../../src/platform/metrics/metrics-server';
+import { RequestMetrics } from '../../src/platform/metrics/request-metrics';
 import { startApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { send } from '../support/http';
 import { itWhen } from '../support/it-when';
 import { metricsUrl } from '../support/metrics';
 
-describe('the port of the metrics', () => {
-  it('answers nothing but /metrics: 404 for another path, 405 with Allow for another method', async () => {
+describe('the metrics port', () => {
+  it('serves only /metrics: 404 for another path, 405 with Allow for another method', async () => {
     const app = await startApp({ metricsPort: 0 });
     for (const path of ['/', '/metrics/', '/v1/pets', '/livez'])
       expectError(await send(metricsUrl(app), 'GET', path, { isDocumented: false }), 404, 'route_not_found');
@@ -17,14 +17,14 @@ describe('the port of the metrics', () => {
     await app.close();
   });
 
-  it('is not the port of the service, whose /metrics is 404', async () => {
+  it('is separate from the port of the service, where /metrics is 404', async () => {
     const app = await startApp({ metricsPort: 0 });
     expectError(await app.get('/metrics'), 404, 'route_not_found');
     await app.close();
   });
 
   itWhen(process.platform === 'linux', 'needs 127.0.0.2')(
-    'listens on METRICS_HOST, whatever HOST is',
+    'listens on METRICS_HOST, independent of HOST',
     async () => {
       const app = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' });
       const { port } = new URL(metricsUrl(app));
@@ -42,7 +42,7 @@ describe('the port of the metrics', () => {
     await expect(send(url, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('without METRICS_PORT there is none, and nothing is recorded', async () => {
+  it('is closed, and nothing is recorded, without METRICS_PORT', async () => {
     const app = await startApp();
     expect(() => app.nest.get(MetricsServer)).toThrow('MetricsServer');
     expect(() => app.nest.get(RequestMetrics)).toThrow('RequestMetrics');

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PlanChoice } from '../../src/auth';
+import type { PlanChoice } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
+import { lockWaits } from '../support/lock-waits';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
 import { until } from '../support/until';
 
 const DURATIONS = 'animal_store_http_request_duration_seconds_count';
 const TINY: PlanChoice = { plan: 'enterprise', perMinute: 2, perDay: 100 };
-/** Far from any number that a metric holds by chance. */
+/** A number that no metric has by chance. */
 const ID = '8070605040302010';
 
 describe('metrics', () => {
@@ -18,22 +19,22 @@ describe('metrics', () => {
   });
   afterAll(() => app.close());
 
-  /** By how much each series grows while `work` runs. */
+  /** Returns the growth of each series while `work` runs. */
   async function growth(work: () => Promise<unknown>, ...series: string[]): Promise<number[]> {
     const before = await scrape(app);
     await work();
-    // The service records an answer when it is sent, which can be a moment after it was received.
+    // The client may receive a response shortly before the service records it.
     await sleep(20);
     const after = await scrape(app);
     return series.map((each) => (valueOf(after, each) ?? 0) - (valueOf(before, each) ?? 0));
   }
 
-  it('GET /metrics answers in the text format of Prometheus, HEAD without the body', async () => {
-    const answer = await scrape(app);
-    expect(answer.status).toBe(200);
-    expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(answer.text).toMatch(/^# HELP animal_store_/m);
-    expect(answer.text).toMatch(/^# TYPE animal_store_http_request_duration_seconds histogram$/m);
+  it('GET /metrics returns the text format of Prometheus, HEAD the same without the body', async () => {
+    const response = await scrape(app);
+    expect(response.status).toBe(200);
+    expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.text).toMatch(/^# HELP animal_store_/m);
+    expect(response.text).toMatch(/^# TYPE animal_store_http_request_duration_seconds histogram$/m);
     expect(await send(metricsUrl(app), 'HEAD', '/metrics')).toMatchObject({ status: 200, text: '' });
     expect((await send(metricsUrl(app), 'GET', '/metrics?name=x')).status).toBe(200);
   });
@@ -55,7 +56,7 @@ describe('metrics', () => {
     expect(grown).toEqual([2, 1, 1, 1]);
   });
 
-  it('addresses without a route are the route none, and unusual methods the method other', async () => {
+  it('a path without a route counts as route none, and an unusual method as method other', async () => {
     const grown = await growth(
       async () => {
         await app.get('/v1/nothing/here');
@@ -79,7 +80,7 @@ describe('metrics', () => {
     const begin = performance.now();
     const [seconds = 0] = await growth(async () => {
       const posted = app.post('/v1/pets', aNewPet());
-      await until(async () => (await database.query('SELECT FROM pg_locks WHERE NOT granted')).length > 0);
+      await until(async () => (await lockWaits(database)).length > 0);
       const held = performance.now();
       await database.query('SELECT pg_sleep(0.05)');
       heldMs = performance.now() - held;
@@ -90,7 +91,7 @@ describe('metrics', () => {
     expect(seconds).toBeLessThan((performance.now() - begin) / 1_000);
   });
 
-  it('refusals count by error code, whoever refused', async () => {
+  it('errors count by their code', async () => {
     const grown = await growth(
       async () => {
         await app.get('/v1/pets', { key: undefined });
@@ -130,32 +131,38 @@ describe('metrics', () => {
     expect(grown).toEqual([2, 1, 2, 1, 1, 1]);
   });
 
-  it('the pool shows its size, its connections in use and idle, and who waits for one', async () => {
+  it('the pool shows its size, connections in use, idle connections and waiting requests', async () => {
     const { database } = app;
     const pool = async () => {
-      const answer = await scrape(app);
+      const response = await scrape(app);
       return {
-        size: valueOf(answer, 'animal_store_database_pool_size'),
-        inUse: valueOf(answer, 'animal_store_database_pool_connections{state="in_use"}'),
-        idle: valueOf(answer, 'animal_store_database_pool_connections{state="idle"}'),
-        waiting: valueOf(answer, 'animal_store_database_pool_waiting_requests'),
+        size: valueOf(response, 'animal_store_database_pool_size'),
+        inUse: valueOf(response, 'animal_store_database_pool_connections{state="in_use"}'),
+        idle: valueOf(response, 'animal_store_database_pool_connections{state="idle"}'),
+        waiting: valueOf(response, 'animal_store_database_pool_waiting_requests'),
       };
     };
+    type Pool = Awaited<ReturnType<typeof pool>>;
+    // Returns the scrape that has the state: the counters may be saved again immediately after it.
+    async function poolWhen(holds: (now: Pool) => boolean): Promise<Pool> {
+      let now = await pool();
+      await until(async () => holds(now) || holds((now = await pool())));
+      return now;
+    }
     await database.query('BEGIN');
     await database.query('LOCK TABLE pets');
-    // Different pages: those who want the same one share a connection.
+    // Different pages, because requests for the same page share a query.
     const requests = Array.from({ length: 5 }, (_, at) => app.get(`/v1/pets?limit=${at + 1}`));
-    // The counters of the limit are saved every second, and may wait too.
-    await until(async () => ((await pool()).waiting ?? 0) >= 3);
-    const busy = await pool();
+    // The save of the rate-limit counters, every second, may wait too.
+    const busy = await poolWhen(({ waiting = 0 }) => waiting >= 3);
     await database.query('COMMIT');
     await Promise.all(requests);
     expect(busy).toEqual({ size: 2, inUse: 2, idle: 0, waiting: expect.any(Number) });
-    await until(async () => (await pool()).idle === 2);
-    expect(await pool()).toEqual({ size: 2, inUse: 0, idle: 2, waiting: 0 });
+    const idle = await poolWhen(({ inUse }) => inUse === 0);
+    expect(idle).toEqual({ size: 2, inUse: 0, idle: 2, waiting: 0 });
   });
 
-  it('calls of a deprecated operation count by account and route; other calls and strangers do not', async () => {
+  it('calls of a deprecated operation count by account and route; other calls and anonymous ones do not', async () => {
     const { key } = await app.createKey({ account: 'old client' });
     const grown = await growth(async () => {
       await app.get(`/v1/pets/${ID}`, { key });
@@ -167,13 +174,13 @@ describe('metrics', () => {
     expect((await scrape(app)).text).not.toMatch(/deprecated_calls_total\{[^}]*route="\/v1\/pets"/);
   });
 
-  it('the delay of the event loop and the memory of the process are there', async () => {
-    const answer = await scrape(app);
-    expect(valueOf(answer, 'animal_store_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
-    expect(valueOf(answer, 'animal_store_process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
+  it('has the delay of the event loop and the memory of the process', async () => {
+    const response = await scrape(app);
+    expect(valueOf(response, 'animal_store_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    expect(valueOf(response, 'animal_store_process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
   });
 
-  it('no metric holds a key, its id, an id of an animal, or anything else that a client sent', async () => {
+  it('no metric contains a key, its id, an id of an animal, or other values that a client sent', async () => {
     const { key, id } = await app.createKey();
     await app.get(`/v1/pets/${ID}`, { key, headers: { 'x-request-id': 'chosen', 'user-agent': 'chosen' } });
     await app.get(`/v1/pets?cursor=chosen&key=${key}`, { key });
@@ -184,7 +191,7 @@ describe('metrics', () => {
     for (const secret of [key, key.slice(-10), id, ID, 'chosen']) expect(text).not.toContain(secret);
   });
 
-  it('of two applications in one process each counts its own', async () => {
+  it('two applications in one process count separately', async () => {
     const other = await startApp({ metricsPort: 0 });
     const series = `${DURATIONS}{route="/livez",method="GET",status="200"}`;
     const before = valueOf(await scrape(app), series);

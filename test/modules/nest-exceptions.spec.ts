@@ -29,9 +29,9 @@ const CODES: Readonly<Record<number, string>> = {
   451: 'unavailable_for_legal_reasons',
 };
 
-const LONGEST_MESSAGE = 4_096;
+const MAX_MESSAGE = 4_096;
 
-/** The message in the body that Nest itself would send, within the bounds of ours. */
+/** Returns the message that Nest itself would send, shortened to our maximum length. */
 function messageOf(exception: HttpException): string {
   const response: unknown = exception.getResponse();
   if (response instanceof Error) return STATUS_CODES[exception.getStatus()]!;
@@ -39,11 +39,11 @@ function messageOf(exception: HttpException): string {
     typeof response === 'object' && !Array.isArray(response)
       ? (response as { message?: unknown })
       : { message: response };
-  const text = Array.from([message].flat().join('; ')).slice(0, LONGEST_MESSAGE).join('');
+  const text = Array.from([message].flat().join('; ')).slice(0, MAX_MESSAGE).join('');
   return text.trim() === '' ? STATUS_CODES[exception.getStatus()]! : text;
 }
 
-/** Nest makes an HttpException of each of these. */
+/** Nest converts each of these errors to an HttpException. */
 const FASTIFY_ERRORS: Readonly<Record<string, Error>> = {
   url: new errorCodes.FST_ERR_BAD_URL('/%'),
   type: new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE('text/plain'),
@@ -75,7 +75,7 @@ describe("Nest's own exceptions, thrown by a module", () => {
     [...EXCEPTIONS].filter(([, make]) => belongs(make().getStatus())).map(([name]) => name);
 
   it.each(named((status) => status >= 400 && status < 500))(
-    '%s: keeps its status and message, with the code of the status',
+    '%s: keeps its status and message, and gets the code of the status',
     async (name) => {
       const exception = EXCEPTIONS.get(name)!();
       const status = exception.getStatus();
@@ -93,7 +93,7 @@ describe("Nest's own exceptions, thrown by a module", () => {
   );
 
   it.each([...named((status) => status < 400 || status >= 500), 'a plain Error'])(
-    '%s: is 500 internal_error with the fixed message, and logged',
+    '%s: gets 500 internal_error with the fixed message, and a log line',
     async (name) => {
       const before = failures().length;
       const answer = await thrown(name);
@@ -113,13 +113,20 @@ describe("Nest's own exceptions, thrown by a module", () => {
     },
   );
 
+  it('a thrown value that is not an Error gets 500 internal_error, and a log line', async () => {
+    const before = failures().length;
+    const { status, json } = await app.get('/v1/lab/text');
+    expect({ status, code: json.code }).toEqual({ status: 500, code: 'internal_error' });
+    expect(failures().slice(before)).toEqual([expect.stringContaining('Thrown without an Error.')]);
+  });
+
   it.each([
     ['a guard that returns false', 'closed', 403, 'forbidden', 'Forbidden resource'],
     ['a guard that throws', 'guard', 403, 'forbidden', 'Thrown by a guard.'],
     ['a pipe that throws', 'pipe', 400, 'bad_request', 'Thrown by a pipe.'],
     ['an interceptor that throws', 'interceptor', 409, 'conflict', 'Thrown by an interceptor.'],
     ['ParseIntPipe', 'number/seven', 400, 'bad_request', 'Validation failed (numeric string is expected)'],
-  ])('%s: is told with its status and message', async (_what, path, status, code, message) => {
+  ])('%s: gets its status and message', async (_what, path, status, code, message) => {
     const answer = await app.get(`/v1/lab/${path}`);
     expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
   });
@@ -129,12 +136,12 @@ describe("Nest's own exceptions, thrown by a module", () => {
     ['type', 415, 'unsupported_media_type', 'Content-Type must be application/json.'],
     ['payload', 500, 'internal_error', expect.stringMatching(/^Something failed inside/)],
     ['plugin', 413, 'payload_too_large', 'The file is too large.'],
-  ])('only what Fastify itself rejects is malformed HTTP: %s', async (name, status, code, message) => {
+  ])('only an error of Fastify itself is malformed HTTP: %s', async (name, status, code, message) => {
     const answer = await app.get(`/fastify/${name}`);
     expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
   });
 
-  it('what is thrown after the response is logged and changes nothing', async () => {
+  it('logs an error that is thrown after the response, and does not change the response', async () => {
     const headers = { 'x-request-id': 'responded' };
     const answer = await app.get('/v1/lab/responded', { headers });
     expect({ status: answer.status, body: answer.json }).toEqual({ status: 200, body: { isDone: true } });
@@ -146,7 +153,7 @@ describe("Nest's own exceptions, thrown by a module", () => {
     ]);
   });
 
-  it('an address that is none is route_not_found, whoever answers it', async () => {
+  it('an unknown path gets 404 route_not_found, from every part of the service', async () => {
     for (const path of ['/v1/lab/none', '/none', '/docs/none.css']) {
       const { status, json } = await app.get(path);
       expect({ path, status, code: json.code }).toEqual({ path, status: 404, code: 'route_not_found' });

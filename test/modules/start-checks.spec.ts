@@ -1,19 +1,20 @@
 import type { Type } from '@nestjs/common';
-import { ErrorDto } from '../../src/errors/error.dto';
-import { explain } from '../../src/explain';
-import { DeclarationError } from '../../src/start-checks/declaration.error';
-import { handlersOf } from '../../src/start-checks/handlers';
-import { requireSchemaNames } from '../../src/start-checks/schema-names';
+import { ErrorDto } from '../../src/platform/errors/error.dto';
+import { userMessage } from '../../src/app/user-message';
+import { handlersOf } from '../../src/app/start-checks/handlers';
+import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
 import { startApp, type TestApp } from '../support/app';
 import {
   Inheriting,
   moduleWithBody,
   OnlyOptional,
   RenamedSchema,
+  RepeatedId,
   Sound,
   UncheckedPath,
   UncheckedQuery,
   UndeclaredRoute,
+  UnknownScope,
   Unvalidated,
   WithNested,
   WithObject,
@@ -21,12 +22,13 @@ import {
   WithReadOnly,
 } from './support/mistaken.modules';
 import { NewOrder, Pet } from './support/same-names.dto';
+import { UserError } from '../../src/platform/errors/user-error';
 
 const FIX =
-  'add a decorator of class-validator to each property, such as @IsString(), or @Allow() if every value may pass.';
+  'add a decorator of class-validator to each property, such as @IsString(), or @Allow() if every value is valid.';
 const PIPE = { transform: (value: unknown) => value };
 
-describe('a mistake of a module ends the start in one sentence', () => {
+describe('the start fails with one sentence for a mistake of a module', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
@@ -36,15 +38,25 @@ describe('a mistake of a module ends the start in one sentence', () => {
   const start = (...modules: Type[]) => startApp({}, { beside: app, modules });
   const failureOf = (module: Type): Promise<unknown> =>
     start(module).then(
-      () => 'it started',
+      () => 'the service started',
       (error: unknown) => error,
     );
 
   it.each<[string, Type, string]>([
     [
-      'a route that declares neither a scope nor that it is public',
+      'a route that declares no scope and is not public',
       UndeclaredRoute,
-      'GET /v1/lab/open declares neither a scope nor that it is public: add @RequireScope(…) or @Public() to its handler.',
+      'GET /v1/lab/open declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
+    ],
+    [
+      'a route with an unknown scope',
+      UnknownScope,
+      'GET /v1/lab requires the scope pets:reed, which does not exist: use one of pets:read, pets:write, orders:read, orders:write.',
+    ],
+    [
+      'an operation with the id of an operation of the store',
+      RepeatedId,
+      'Two operations have the id listPets: rename one of them.',
     ],
     [
       'a body with the name of a DTO of the store',
@@ -52,12 +64,12 @@ describe('a mistake of a module ends the start in one sentence', () => {
       'Two DTO classes have the schema name Pet, one in PetsController.listPets and one in BodyController.create: rename one of them.',
     ],
     [
-      'the same with equal properties',
+      'a body with the name and the properties of a DTO of the store',
       moduleWithBody(NewOrder),
       'Two DTO classes have the schema name NewOrder, one in StoreOrdersController.placeOrder and one in BodyController.create: rename one of them.',
     ],
     [
-      'a response with the name of another schema by @ApiSchema',
+      'a response whose @ApiSchema has the name of another schema',
       RenamedSchema,
       'Two DTO classes have the schema name Order, one in StoreOrdersController.listOrders and one in ResponseController.get: rename one of them.',
     ],
@@ -67,12 +79,12 @@ describe('a mistake of a module ends the start in one sentence', () => {
       `Unvalidated.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
-      'one that the body inherits',
+      'an inherited property without a validator',
       moduleWithBody(Inheriting),
       `Inheriting.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
-      'a property that is only optional',
+      'a property with @IsOptional() only',
       moduleWithBody(OnlyOptional, [PIPE]),
       `OnlyOptional.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
@@ -84,35 +96,35 @@ describe('a mistake of a module ends the start in one sentence', () => {
     [
       'a body without any validator',
       moduleWithBody(WithoutValidators),
-      `WithoutValidators, the body of BodyController.create, validates nothing: ${FIX}`,
+      `WithoutValidators, the body of BodyController.create, has no validators: ${FIX}`,
     ],
     [
       '@ValidateNested',
       moduleWithBody(WithNested),
-      'WithNested.inner, in the body of BodyController.create, is an object with properties of its own, which is not supported yet: declare them in WithNested itself.',
+      'WithNested.inner, in the body of BodyController.create, is a nested object, which is not supported yet: declare its properties in WithNested itself.',
     ],
     [
       'an object whose properties nothing validates',
       moduleWithBody(WithObject),
-      'WithObject.inner, in the body of BodyController.create, is an object with properties of its own, which is not supported yet: declare them in WithObject itself.',
+      'WithObject.inner, in the body of BodyController.create, is a nested object, which is not supported yet: declare its properties in WithObject itself.',
     ],
     [
       'a body that is an array',
       moduleWithBody(Array),
-      "Nothing validates the items of the body of BodyController.create: take the array by Nest's ParseArrayPipe.",
+      "Nothing validates the items of the body of BodyController.create: use Nest's ParseArrayPipe for the array.",
     ],
     [
       'a path parameter class without any validator',
       UncheckedPath,
-      `WithoutValidators, the path of PathController.get, validates nothing: ${FIX}`,
+      `WithoutValidators, the path of PathController.get, has no validators: ${FIX}`,
     ],
   ])('%s', async (_what, module, sentence) => {
     const error = await failureOf(module);
-    expect(error).toBeInstanceOf(DeclarationError);
-    expect(explain(error)).toBe(sentence);
+    expect(error).toBeInstanceOf(UserError);
+    expect(userMessage(error)).toBe(sentence);
   });
 
-  it("plain types, parameters and bodies with a pipe, @Allow() and a query class's name are the module's own business", async () => {
+  it('accepts plain types, parameters and bodies with a pipe, @Allow(), and any name of a query class', async () => {
     const sound = await start(Sound);
     expect((await sound.get('/v1/lab?page=2&colour=red')).json).toEqual({
       query: { limit: 20, colour: 'red' },
@@ -128,7 +140,7 @@ describe('a mistake of a module ends the start in one sentence', () => {
     }
   });
 
-  it('knows the class of every object in the document', async () => {
+  it('knows the class of every object schema in the document', async () => {
     const { schemas } = (await app.get('/openapi.json', { key: undefined })).json.components;
     const objects = Object.keys(schemas).filter((name) => schemas[name].type === 'object');
     expect([...requireSchemaNames(handlersOf(app.nest), [ErrorDto]).keys()].sort()).toEqual(objects.sort());

@@ -15,7 +15,7 @@ const create = (document: any) => document.paths['/pets'].post;
 const schemas = (document: any) => document.components.schemas;
 const limit = (document: any) => list(document).parameters.find(({ name }: any) => name === 'limit');
 
-describe('a breaking change of the document is found', () => {
+describe('finds a breaking change', () => {
   it.each<[string, (document: any) => unknown]>([
     ['get /pets/{petId}: removed', (d) => delete d.paths['/pets/{petId}']],
     ['post /pets: removed', (d) => delete d.paths['/pets'].post],
@@ -82,25 +82,25 @@ describe('a breaking change of the document is found', () => {
     expect(after(change)).toContainEqual(expected);
   });
 
-  it('where a body was not required', () => {
+  it('finds a body that becomes required', () => {
     const [before, now] = [JSON.parse(text), JSON.parse(text)];
     create(before).requestBody.required = false;
     expect(breakingChanges(before, now)).toEqual(['post /pets body: is required']);
   });
 });
 
-describe('an addition breaks nothing', () => {
+describe('accepts an addition', () => {
   it.each<[string, (document: any) => unknown]>([
-    ['nothing at all', () => undefined],
+    ['no change', () => undefined],
     ['an operation', (d) => (d.paths['/categories'] = { get: list(d) })],
     ['an optional parameter', (d) => list(d).parameters.push({ name: 'owner', in: 'query', schema: {} })],
     ['a status', (d) => (list(d).responses['418'] = { description: 'Teapot' })],
     ['a header', (d) => (list(d).responses['200'].headers['X-More'] = { schema: { type: 'string' } })],
-    ['a member of an answer', (d) => (schemas(d).Pet.properties.age = { type: 'integer' })],
+    ['a member of a response', (d) => (schemas(d).Pet.properties.age = { type: 'integer' })],
     ['an optional member of a body', (d) => (schemas(d).NewPet.properties.age = { type: 'integer' })],
     ['a body that may be longer', (d) => (schemas(d).NewPet.properties.name.maxLength = 500)],
     ['a limit that may be higher', (d) => (limit(d).schema.maximum = 200)],
-    ['other words', (d) => (list(d).description = 'Lists.')],
+    ['another description', (d) => (list(d).description = 'Lists.')],
     [
       'a shared response written out',
       (d) => (list(d).responses['401'] = structuredClone(d.components.responses.Unauthorized)),

@@ -1,4 +1,5 @@
 import { load } from 'js-yaml';
+import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 
 describe('the OpenAPI document and Swagger UI', () => {
@@ -16,7 +17,7 @@ describe('the OpenAPI document and Swagger UI', () => {
   });
   afterAll(() => app.close());
 
-  it('/openapi.json is OpenAPI 3.0 of version 1.0.0, with production and staging as servers', async () => {
+  it('/openapi.json is OpenAPI 3.0 with version 1.0.0, and has production and staging as servers', async () => {
     const { status, headers } = await app.get('/openapi.json', without);
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 200,
@@ -36,7 +37,7 @@ describe('the OpenAPI document and Swagger UI', () => {
     expect(load(text)).toEqual(document);
   });
 
-  it('describes the operations, each behind bearer authorization, getPet deprecated, extensions marked as such', () => {
+  it('lists the operations: each with bearer authorization, getPet deprecated, extensions marked', () => {
     const operations = Object.entries<Record<string, any>>(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => [
         operation.operationId,
@@ -63,7 +64,7 @@ describe('the OpenAPI document and Swagger UI', () => {
     expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
   });
 
-  it('takes schemas from the DTO classes: int64 as integers, limits, enums, Error', () => {
+  it('has the schemas of the DTO classes: int64 as integers, bounds, enums, Error', () => {
     const { Pet, NewPet, PetStatus, Error: ErrorSchema } = document.components.schemas;
     expect(Pet.required.sort()).toEqual(['categoryId', 'id', 'name', 'status']);
     expect(Pet.properties.id).toMatchObject({ type: 'integer', format: 'int64' });
@@ -80,7 +81,7 @@ describe('the OpenAPI document and Swagger UI', () => {
     expect(parameters.map((each: any) => each.name).sort()).toEqual(['cursor', 'limit', 'status']);
   });
 
-  it('without a page of the operator the contact is a name alone; with one it leads there', async () => {
+  it('the contact is only a name by default; it has a URL if the setting has one', async () => {
     expect(document.info.contact).toEqual({ name: 'The operator of this deployment' });
     const named = await startApp({ contactUrl: 'https://example.com/support' });
     expect((await named.get('/openapi.json', without)).json.info.contact.url).toBe(
@@ -89,7 +90,28 @@ describe('the OpenAPI document and Swagger UI', () => {
     await named.close();
   });
 
-  it('/docs is Swagger UI, with all that it loads, without a key', async () => {
+  it("describes a module's routes by @Operation, and by Nest's decorators with @RequireScope", async () => {
+    const extended = await startApp({}, { modules: [LabModule] });
+    const { paths } = (await extended.get('/openapi.json', without)).json;
+    await extended.close();
+    const keep = paths['/lab/notes/{name}'].post;
+    expect(keep).toMatchObject({
+      operationId: 'keepNote',
+      description: 'Returns the name in its path.\n\nThe key needs the scope `pets:write`.',
+      security: [{ bearer: [] }],
+    });
+    expect(keep.parameters.map(({ name }: any) => name)).toEqual(['name', 'Idempotency-Key']);
+    expect(Object.keys(keep.responses)).toEqual(expect.arrayContaining(['201', '409', '422']));
+    expect(Object.keys(keep.responses['201'].headers)).toEqual(
+      expect.arrayContaining(['Location', 'Idempotent-Replayed']),
+    );
+    expect(paths['/lab/closed'].get).toMatchObject({
+      description: 'The key needs the scope `pets:read`.',
+      security: [{ bearer: [] }],
+    });
+  });
+
+  it('/docs serves Swagger UI and all its files without a key', async () => {
     const page = await app.get('/docs', without);
     expect(page).toMatchObject({
       status: 200,

@@ -11,7 +11,7 @@ function resolved(node: any): any {
 
 const operations: any[] = Object.values<any>(document.paths).flatMap((item) => Object.values<any>(item));
 
-/** Every response of every operation, with the names of its headers as they are spelled in their table. */
+/** Every response of every operation, with its headers in lower case. */
 const responses = operations.flatMap(({ operationId, responses: all }) =>
   Object.entries<any>(all).map(([status, reference]) => {
     const response = resolved(reference);
@@ -56,13 +56,13 @@ const EXPECTED: readonly [operationId: string, codes: Record<number, string[]>][
 ];
 
 describe('openapi.json', () => {
-  it('has these operations and no others', () => {
+  it('has exactly these operations', () => {
     expect(new Set(operations.map(({ operationId }) => operationId))).toEqual(
       new Set(EXPECTED.map(([name]) => name)),
     );
   });
 
-  it.each(EXPECTED)('%s has every status that it answers, with an Error of each code', (name, expected) => {
+  it.each(EXPECTED)('%s has every status, with an example Error for each code', (name, expected) => {
     const own = responses.filter(({ operationId }) => operationId === name);
     const codes = own.map(({ status, response }) => {
       const { examples = {}, schema } = response.content['application/json'];
@@ -75,7 +75,7 @@ describe('openapi.json', () => {
     expect(Object.fromEntries(codes)).toEqual(expected);
   });
 
-  it('has the headers of every response on every response, and none of them optional but two', () => {
+  it('has the common headers on every response; only two of them are optional', () => {
     for (const { headers } of responses) {
       const required = headers.filter((header) => header.required).map(({ name }) => name);
       expect(required).toEqual(
@@ -97,7 +97,7 @@ describe('openapi.json', () => {
     ['retry-after', ({ status }: any) => status === 429 || status === 503],
     ['www-authenticate', ({ status }: any) => status === 401 || status === 403],
     ['location', ({ status }: any) => status === 201],
-  ])('has a required %s exactly where each answer carries it', (name, where) => {
+  ])('has a required %s on exactly the responses that always have it', (name, where) => {
     const carriers = responses.filter(({ headers }) =>
       headers.some((header) => header.name === name && header.required),
     );
@@ -106,7 +106,7 @@ describe('openapi.json', () => {
     expect(carriers).toEqual(expected);
   });
 
-  it('lists have Link; 201 has Idempotent-Replayed; getPet says on every response when it goes', () => {
+  it('has Link on lists, Idempotent-Replayed on 201, and the deprecation headers on every response of getPet', () => {
     const names = (id: string, only?: number) =>
       responses
         .filter(({ operationId, status }) => operationId === id && (only ?? status) === status)
@@ -122,7 +122,7 @@ describe('openapi.json', () => {
     expect(operations.filter((each) => each.deprecated)).toHaveLength(1);
   });
 
-  it('says what a newcomer must know: plans, paging, how a key is got, contact, licence', () => {
+  it('describes plans, paging, creation of a key, contact and licence', () => {
     const { info, components, servers } = document;
     for (const row of ['Free | 60 | 1,000', 'Pro | 300 | 10,000', 'Business | 1,000 | 100,000']) {
       expect(info.description).toContain(`| ${row} |`);
@@ -135,7 +135,7 @@ describe('openapi.json', () => {
     expect(document.tags.map(({ name }: any) => name)).toEqual(['pets', 'store orders']);
   });
 
-  it('every int64 has bounds, every text and list a limit, every schema of a body an example', () => {
+  it('has bounds for every integer, string and list, and an example for every schema of a body', () => {
     const schemas: any[] = [];
     JSON.stringify(document, (_key, value) => {
       if (['integer', 'string', 'array'].includes(value?.type)) schemas.push(value);

@@ -5,7 +5,7 @@ import { type Answer, send } from '../support/http';
 
 const without = { key: undefined };
 
-/** The directives of an answer's content security policy. */
+/** Parses the directives of a content security policy. */
 function policyOf({ headers }: Answer): Record<string, string[]> {
   const directives = String(headers['content-security-policy']).split('; ');
   return Object.fromEntries(directives.map((each) => [each.split(' ', 1).join(), each.split(' ').slice(1)]));
@@ -20,7 +20,7 @@ describe('the front page', () => {
   });
   afterAll(() => app.close());
 
-  it('leads to the documentation, the document and the health, each of which answers', async () => {
+  it('links to the documentation, the document and the health endpoints; every link works', async () => {
     const { status, headers, text } = await app.get('/', without);
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 200,
@@ -36,7 +36,7 @@ describe('the front page', () => {
     }
   });
 
-  it('has three curl lines with the configured base address, whatever the Host header says', async () => {
+  it('has three curl lines with the configured base URL, for any Host header', async () => {
     const { text } = await send(app.url, 'GET', '/', { headers: { host: 'evil.example' } });
     const lines = text.match(/<code>curl .*?<\/code>/g) ?? [];
     expect(lines).toHaveLength(3);
@@ -49,7 +49,7 @@ describe('the front page', () => {
     await absolute.close();
   });
 
-  it('its policy allows its own style and script by hash, and nothing else inline, no eval, no frame', async () => {
+  it('its policy allows its own style and script by hash; no other inline code, no eval, no frame', async () => {
     const page = await app.get('/', without);
     const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
     const [, script] = /<script>(.*?)<\/script>/s.exec(page.text)!;
@@ -76,7 +76,7 @@ describe('Swagger UI', () => {
 
   const PAGES = ['/docs', '/docs/', '/docs/index.html', '/docs?x=1', '/docs/?x=1', '/docs/index.html?x'];
 
-  it.each(PAGES)('%s loads files that exist on this origin, and nothing from another host', async (path) => {
+  it.each(PAGES)('%s loads existing files of this origin, and nothing from another host', async (path) => {
     const { text } = await app.get(path, without);
     const files = [...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]*)"/g)].map(([, file]) => file!);
     expect(files).toHaveLength(4);
@@ -88,7 +88,7 @@ describe('Swagger UI', () => {
   });
 
   it.each(PAGES)(
-    '%s has a policy that allows its own style by hash, its servers, and no other inline code',
+    '%s has a policy that allows its own style by hash and its servers, and no other inline code',
     async (path) => {
       const page = await app.get(path, without);
       const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
@@ -101,14 +101,14 @@ describe('Swagger UI', () => {
     },
   );
 
-  it('answers HEAD with the headers of GET', async () => {
+  it('returns the headers of GET for HEAD', async () => {
     const page = await app.get('/docs', without);
     const head = await app.send('HEAD', '/docs', without);
     expect(policyOf(head)).toEqual(policyOf(page));
     expect(head).toMatchObject({ text: '', headers: { 'content-length': page.headers['content-length'] } });
   });
 
-  it('keeps authorization, shows durations, links deep, and sorts nothing', async () => {
+  it('keeps authorization, shows durations, has deep links, and does not sort', async () => {
     const { text } = await app.get('/docs/swagger-ui-init.js', without);
     for (const option of ['persistAuthorization', 'displayRequestDuration', 'deepLinking']) {
       expect(text).toContain(`"${option}": true`);
@@ -121,7 +121,7 @@ describe('Swagger UI', () => {
     async (file) => expectError(await app.get(`/docs/${file}`, without), 404, 'route_not_found'),
   );
 
-  describe('its files', () => {
+  describe('the files of Swagger UI', () => {
     const FILE = '/docs/swagger-ui.css';
     let etag: string;
     beforeAll(async () => {
@@ -129,7 +129,7 @@ describe('Swagger UI', () => {
     });
     const getIf = (headers: Record<string, string>) => app.get(FILE, { ...without, headers });
 
-    it('are 304 without a body if If-None-Match names their ETag, alone, in a list, weak, or as *', async () => {
+    it('get 304 without a body if If-None-Match has their ETag (single, in a list, weak) or *', async () => {
       for (const condition of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
         const { status, headers, text } = await getIf({ 'if-none-match': condition });
         expect({ condition, status, etag: headers['etag'], text }).toEqual({
@@ -142,19 +142,19 @@ describe('Swagger UI', () => {
       expect((await getIf({ 'if-none-match': '"other"' })).status).toBe(200);
     });
 
-    it('are 412 precondition_failed if If-Match names another ETag, or theirs as weak', async () => {
+    it('get 412 precondition_failed if If-Match has another ETag or a weak one', async () => {
       for (const condition of ['"other"', `W/${etag}`])
         expectError(await getIf({ 'if-match': condition }), 412, 'precondition_failed');
       for (const condition of [etag, '*']) expect((await getIf({ 'if-match': condition })).status).toBe(200);
     });
 
-    it('are sent whole whatever the Range header asks for (RFC 9110, 14.2)', async () => {
+    it('are sent in full for any Range header (RFC 9110, 14.2)', async () => {
       const whole = await app.get(FILE, without);
       const { status, text } = await getIf({ range: 'bytes=99999999-' });
       expect({ status, length: text.length }).toEqual({ status: 200, length: whole.text.length });
     });
 
-    it('are 405 with Allow for another method', async () => {
+    it('get 405 with Allow for another method', async () => {
       const answer = await app.post(FILE, {}, without);
       expectError(answer, 405, 'method_not_allowed');
       expect(answer.headers['allow']).toBe('GET, HEAD');
@@ -163,7 +163,7 @@ describe('Swagger UI', () => {
 });
 
 describe('DOCS_ENABLED=false', () => {
-  it('makes the pages 404 route_not_found; the documents stay', async () => {
+  it('the pages get 404 route_not_found; the documents are still served', async () => {
     const app = await startApp({ docsEnabled: false });
     for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/swagger-ui-init.js']) {
       expectError(await app.get(path, without), 404, 'route_not_found');

@@ -12,7 +12,7 @@ describe('POST /v1/pets (createPet)', () => {
   const countPets = async () =>
     (await app.database.query<{ count: string }>('SELECT count(*) FROM pets'))[0]!.count;
 
-  it('201 returns the animal with its id, available by default, and Location leads to it', async () => {
+  it('201 returns the animal with an id and the status available by default; Location is its URL', async () => {
     const created = await app.post('/v1/pets', aNewPet({ name: 'Mimi' }));
     expect(created.status).toBe(201);
     const { id } = created.json;
@@ -48,7 +48,7 @@ describe('POST /v1/pets (createPet)', () => {
     ['0e999999999', '0'],
     ['9.223372036854775807e18', '9223372036854775807'],
     ['90071992547409930E-1', '9007199254740993'],
-  ])('201 takes categoryId %s as the integer %s', async (sent, kept) => {
+  ])('201 reads categoryId %s as the integer %s', async (sent, kept) => {
     const created = await app.post('/v1/pets', `{"name":"Rex","categoryId":${sent}}`);
     expect(created.status).toBe(201);
     expect(created.text).toContain(`"categoryId":${kept},`);
@@ -73,9 +73,9 @@ describe('POST /v1/pets (createPet)', () => {
     `0.${'0'.repeat(5000)}1`,
     `1${'0'.repeat(30_000)}.${'0'.repeat(30_000)}1`,
   ])('400 validation_failed for categoryId %.40s', async (categoryId) => {
-    const answer = await app.post('/v1/pets', `{"name":"Rex","categoryId":${categoryId}}`);
-    expectError(answer, 400, 'validation_failed');
-    expect(answer.json.message).toContain('categoryId');
+    const response = await app.post('/v1/pets', `{"name":"Rex","categoryId":${categoryId}}`);
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toContain('categoryId');
   });
 
   it('201 keeps the name exactly as sent', async () => {
@@ -97,7 +97,7 @@ describe('POST /v1/pets (createPet)', () => {
     }
   });
 
-  // test/edge/raw/text.rows.ts has more.
+  // More rows are in test/edge/raw/text.rows.ts.
   it.each([
     ['empty', '""'],
     ['blank', '"  \\t"'],
@@ -116,29 +116,29 @@ describe('POST /v1/pets (createPet)', () => {
     ['an object with then', '{"then":1}'],
   ])('400 validation_failed for a name %s', async (_what, name) => {
     const before = await countPets();
-    const answer = await app.post('/v1/pets', `{"name":${name},"categoryId":3}`);
-    expectError(answer, 400, 'validation_failed');
-    expect(answer.json.message).toContain('name');
+    const response = await app.post('/v1/pets', `{"name":${name},"categoryId":3}`);
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toContain('name');
     expect(await countPets()).toBe(before);
   });
 
   it.each(['null', '""', '"Available"', '"lost"', '1', '["sold"]', '{}'])(
     '400 validation_failed for the status %s',
     async (status) => {
-      const answer = await app.post('/v1/pets', `{"name":"Rex","categoryId":3,"status":${status}}`);
-      expectError(answer, 400, 'validation_failed');
-      expect(answer.json.message).toContain('status');
+      const response = await app.post('/v1/pets', `{"name":"Rex","categoryId":3,"status":${status}}`);
+      expectError(response, 400, 'validation_failed');
+      expect(response.json.message).toContain('status');
     },
   );
 
-  it('400 names every field at fault, once each', async () => {
+  it('400 names each invalid field once', async () => {
     const { json } = await app.post('/v1/pets', { status: 'lost' });
     for (const field of ['name must', 'categoryId must', 'status must']) {
       expect(json.message.split(field)).toHaveLength(2);
     }
   });
 
-  it('ignores fields that it does not know, id and prototype members among them', async () => {
+  it('ignores unknown fields, id and members of prototypes', async () => {
     const created = await app.post(
       '/v1/pets',
       '{"id":77,"name":"Rex","categoryId":3,"toString":1,"constructor":{"prototype":1},"__proto__":{"status":"sold"},"deep":{"a":[1.5]}}',
@@ -154,7 +154,7 @@ describe('POST /v1/pets (createPet)', () => {
   });
 
   it.each([['[]'], ['[{"name":"Rex","categoryId":3}]'], ['"x"'], ['5'], ['null'], ['true']])(
-    '400 validation_failed for the body %s, which is JSON but no object',
+    '400 validation_failed for the JSON body %s, because it must be an object',
     async (body) => expectError(await app.post('/v1/pets', body), 400, 'validation_failed'),
   );
 

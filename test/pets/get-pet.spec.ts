@@ -20,12 +20,12 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
   const nothing = [undefined, undefined, undefined];
 
   it('200 returns the animal', async () => {
-    const answer = await app.get('/v1/pets/1');
-    expect(answer.status).toBe(200);
-    expect(answer.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
+    const response = await app.get('/v1/pets/1');
+    expect(response.status).toBe(200);
+    expect(response.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
   });
 
-  it('200 returns animals whose ids are not positive', async () => {
+  it('200 returns animals with negative ids and the id 0', async () => {
     const ids = ['-9223372036854775808', '-7', '0'];
     for (const id of ids) {
       await app.database.query(
@@ -72,7 +72,7 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
     expectError(await app.get('/v1/pets/1/'), 404, 'route_not_found');
   });
 
-  it('announces its removal on 200, HEAD, 401, 403 and 404 alike', async () => {
+  it('sends the deprecation headers with 200, HEAD, 401, 403 and 404', async () => {
     const { key: writeOnly } = await app.createKey({ scopes: ['pets:write'] });
     expect(deprecation(await app.get('/v1/pets/1'))).toEqual(announced);
     expect(deprecation(await app.send('HEAD', '/v1/pets/1'))).toEqual(announced);
@@ -82,7 +82,7 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
     expect(deprecation(await app.get('/v1/pets/abc', { key: undefined }))).toEqual(announced);
   });
 
-  it("announces nothing on another method's 405, nor on other operations", async () => {
+  it('sends no deprecation headers with the 405 of another method, nor for other operations', async () => {
     const wrongMethod = await app.send('DELETE', '/v1/pets/1');
     expectError(wrongMethod, 405, 'method_not_allowed');
     expect(deprecation(wrongMethod)).toEqual(nothing);

@@ -1,4 +1,4 @@
-import { migrations } from '../../src/database/migrations';
+import { migrations } from '../../src/platform/database/migrations';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { refusalOf, startHere } from '../support/start';
@@ -13,15 +13,18 @@ describe('with DATABASE_URL', () => {
   const start = (deployment: string) =>
     startHere({ DATABASE_URL: database.directUrl, DEPLOYMENT: deployment });
 
-  it.each(['production', 'staging'])('%s prints no key, but how to make one', async (deployment) => {
-    const service = await start(deployment);
-    expect(service.key).toBeUndefined();
-    expect(service.printed).not.toMatch(/ask_(live|test)_/);
-    expect(service.printed).toContain('npm run -s cli -- keys create --account NAME');
-    await service.stop();
-  });
+  it.each(['production', 'staging'])(
+    '%s prints no key, but the command that creates one',
+    async (deployment) => {
+      const service = await start(deployment);
+      expect(service.key).toBeUndefined();
+      expect(service.printed).not.toMatch(/ask_(live|test)_/);
+      expect(service.printed).toContain('npm run -s cli -- keys create --account NAME');
+      await service.stop();
+    },
+  );
 
-  it('several that start at once migrate once, and exactly one of them prints a key, good at all', async () => {
+  it('concurrent first starts migrate once, and exactly one prints a key, valid on all instances', async () => {
     const services = await Promise.all([start('development'), start('development'), start('development')]);
     const keys = services.flatMap(({ key }) => (key === undefined ? [] : [key]));
     expect(keys).toHaveLength(1);
@@ -32,7 +35,7 @@ describe('with DATABASE_URL', () => {
     for (const service of services) await service.stop();
   });
 
-  it('refuses a database that a newer version has migrated, in one sentence', async () => {
+  it('rejects a database that a newer version has migrated, in one sentence', async () => {
     await (await start('production')).stop();
     await database.query(
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,

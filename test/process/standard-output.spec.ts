@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { freePort } from '../support/free-port';
 import { send } from '../support/http';
-import { dataFolder, run, type ServiceProcess } from '../support/service';
+import { dataFolder, MAX_START_MS, run, type ServiceProcess } from '../support/service';
 import { until } from '../support/until';
 
-describe('standard output that takes nothing', () => {
+describe('standard output that cannot be written', () => {
   const folder = dataFolder();
   let database: TestDatabase;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('standard output that takes nothing', () => {
     return run('main', [], environment, undefined, standardOutput);
   }
 
-  it('ends a start with one sentence and status 1 if its disk is full, and no key is created', async () => {
+  it('ends a start with one sentence and status 1 if the disk is full; no key is created', async () => {
     const full = openSync('/dev/full', 'w');
     const service = writingTo(full);
     closeSync(full);
@@ -34,20 +34,20 @@ describe('standard output that takes nothing', () => {
     expect(await database.query('SELECT id FROM api_keys')).toEqual([]);
   });
 
-  it('keeps neither responses nor SIGTERM waiting if its reader has stalled', async () => {
+  it('delays neither responses nor SIGTERM if its reader has stalled', async () => {
     const path = join(folder.path, 'fifo');
     execFileSync('mkfifo', [path]);
     const fifo = openSync(path, constants.O_RDWR);
     const port = await freePort();
     const service = writingTo(fifo, port);
     const url = `http://127.0.0.1:${port}`;
-    await until(() =>
+    const isReady = () =>
       send(url, 'GET', '/livez').then(
         () => true,
         () => false,
-      ),
-    );
-    // A pipe takes 64 KiB.
+      );
+    await until(isReady, MAX_START_MS);
+    // A pipe holds 64 KiB.
     for (let at = 0; at < 500; at += 1) {
       expect((await send(url, 'GET', `/livez/${'x'.repeat(200)}`)).status).toBe(404);
     }

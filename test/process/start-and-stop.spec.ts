@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { joinEmbedded } from '../../src/database/embedded';
+import { joinEmbedded } from '../../src/embedded-postgres';
 import { send } from '../support/http';
+import { isRefused } from '../support/is-refused';
 import { dataFolder, run, running, type RunningService } from '../support/service';
 import { refusalOf, startHere } from '../support/start';
 import { until } from '../support/until';
@@ -14,7 +14,7 @@ describe('npm start', () => {
   let first: RunningService;
 
   beforeAll(async () => {
-    first = await running(run('main', [], environment));
+    first = await running(run('main', [], { ...environment, TZ: 'Pacific/Chatham' }));
   });
   afterAll(async () => {
     first.child.kill('SIGKILL');
@@ -27,9 +27,19 @@ describe('npm start', () => {
     const lines = first.output().match(/^ {2}curl .*$/gm) ?? [];
     expect(lines).toHaveLength(7);
     const statuses = [];
-    for (const line of lines) statuses.push((await asCurlWould(line)).status);
+    for (const line of lines) statuses.push((await sendAsCurl(line)).status);
     expect(statuses).toEqual([201, 200, 200, 201, 200, 200, 200]);
     expect(first.output()).toContain(`${first.url}/docs`);
+  });
+
+  it('says the same times in every time zone', async () => {
+    const { headers } = await send(first.url, 'GET', '/v1/pets/1', { key: first.key });
+    expect([headers['deprecation'], headers['sunset']]).toEqual([
+      '@1795219200',
+      'Thu, 05 Dec 2030 00:00:00 GMT',
+    ]);
+    const document = await send(first.url, 'GET', '/openapi.json');
+    expect(document.text).toBe(readFileSync(join(__dirname, '..', '..', 'openapi.json'), 'utf8'));
   });
 
   it('does not log the key that it prints', () => {
@@ -41,21 +51,21 @@ describe('npm start', () => {
     expect(logged.join('')).not.toContain(first.key);
   });
 
-  it('a second one on the same directory is refused with one sentence that names the first', async () => {
+  it('on a directory in use fails with one sentence that names the first process', async () => {
     const sentence = await refusalOf(environment);
     expect(sentence).toContain(String(first.child.pid));
     expect(sentence).toContain('DATA_DIR');
     expect(sentence).not.toContain('\n');
   });
 
-  it('SIGTERM answers what is in flight, closes the database and exits 0; a second signal is safe', async () => {
+  it('on SIGTERM completes the requests in flight, closes the database and exits with 0; a second signal is safe', async () => {
     const { url, key } = first;
     const joined = await joinEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined });
     const client = new Client({ connectionString: joined!.url() });
     client.on('error', () => undefined);
     await client.connect();
-    // Nothing that reads or writes animals can be answered until this lock is given back. Different pages, as
-    // those who want the same one share a connection.
+    // Requests that read or write animals wait for this lock. Different pages, because requests for the same page
+    // share a query.
     await client.query('BEGIN; LOCK TABLE pets');
     const inFlight = Array.from({ length: 10 }, (_, at) =>
       at % 2 === 0
@@ -63,7 +73,7 @@ describe('npm start', () => {
         : send(url, 'POST', '/v1/pets', { key, body: { name: `in flight ${at}`, categoryId: 1 } }),
     );
     await until(async () => {
-      // Within a transaction the view would stay as it was first read.
+      // A transaction caches its first read of the view.
       await client.query('SELECT pg_stat_clear_snapshot()');
       return (await client.query(WAITING)).rows.length === inFlight.length;
     });
@@ -72,15 +82,17 @@ describe('npm start', () => {
     await until(() => isRefused(url));
     await client.query('COMMIT');
     await client.end();
-    const answers = await Promise.all(inFlight);
-    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, at) => (at % 2 === 0 ? 200 : 201)));
-    expect(answers.map(({ headers }) => headers.connection)).toEqual(answers.map(() => 'close'));
+    const responses = await Promise.all(inFlight);
+    expect(responses.map(({ status }) => status)).toEqual(
+      responses.map((_, at) => (at % 2 === 0 ? 200 : 201)),
+    );
+    expect(responses.map(({ headers }) => headers.connection)).toEqual(responses.map(() => 'close'));
     expect(await first.ended).toBe(0);
     expect(existsSync(join(folder.path, 'app.lock'))).toBe(false);
     expect(existsSync(join(folder.path, 'pg18', 'postmaster.pid'))).toBe(false);
   });
 
-  it('again on the same directory finds every animal, and prints no key but how to make one', async () => {
+  it('again on the same directory finds every animal, and prints the command that creates a key', async () => {
     const again = await startHere(environment);
     const { json } = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
     expect(json).toHaveLength(6);
@@ -95,20 +107,20 @@ describe('a stop', () => {
   const environment = { DATA_DIR: folder.path };
   afterAll(folder.remove);
 
-  it('comes by itself, with one sentence and status 1, when the embedded PostgreSQL dies', async () => {
+  it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
     const service = await running(run('main', [], environment));
     const [pid] = readFileSync(join(folder.path, 'pg18', 'postmaster.pid'), 'utf8').split('\n');
     process.kill(Number(pid), 'SIGKILL');
     expect(await service.ended).toBe(1);
-    expect(service.output()).toContain('The embedded PostgreSQL has ended by itself: read ');
+    expect(service.output()).toContain('The embedded PostgreSQL has stopped unexpectedly. Read ');
     const again = await startHere(environment);
     expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
     await again.stop();
   });
 });
 
-/** Does what a printed curl line says. */
-function asCurlWould(line: string) {
+/** Sends the request of a printed curl line. */
+function sendAsCurl(line: string) {
   const url = new URL(/(http:\/\/[^\s']+)'?$/.exec(line)?.[1] ?? '');
   const body = / -d '([^']*)'/.exec(line)?.[1];
   const headers = Object.fromEntries(
@@ -122,13 +134,3 @@ function asCurlWould(line: string) {
 }
 
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
-
-/** True when nothing listens there any more. */
-function isRefused(url: string): Promise<boolean> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) });
-    socket.once('connect', () => resolve(false)).once('error', () => resolve(true));
-    socket.once('connect', () => socket.destroy());
-  });
-}

@@ -1,29 +1,29 @@
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { readConfig } from '../../src/config/config';
-import { migrate } from '../../src/database/migrate';
-import { explain } from '../../src/explain';
+import { readConfig } from '../../src/platform/config/config';
+import { migrate } from '../../src/platform/database/migrate';
+import { userMessage } from '../../src/app/user-message';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
 import { refusalOf } from '../support/start';
 
-/** What a start does first with its database, and what it would say and end with. */
-function refusal(databaseUrl: string): Promise<string> {
+/** Migrates the database as a start does, and returns the sentence with which that fails. */
+function failureOf(databaseUrl: string): Promise<string> {
   return migrate({ ...readConfig({ DATABASE_POOL_WAIT_MS: '300' }), databaseUrl }).then(
-    () => 'not refused',
-    explain,
+    () => 'no failure',
+    userMessage,
   );
 }
 
-describe('a start with a DATABASE_URL that cannot serve', () => {
+describe('a start with an unusable DATABASE_URL', () => {
   let server: OwnServer;
   beforeAll(async () => {
     server = await startOwnServer();
   });
   afterAll(() => server.remove());
 
-  it('says in one sentence that the password is wrong, or that one is missing', async () => {
+  it('explains in one sentence that the password is wrong or missing', async () => {
     const [{ hba_file: file } = { hba_file: '' }] = await query<{ hba_file: string }>(
       server.adminUrl(),
       'SHOW hba_file',
@@ -33,30 +33,30 @@ describe('a start with a DATABASE_URL that cannot serve', () => {
     await query(server.adminUrl(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
     const url = new URL(server.url());
     url.username = 'guarded';
-    expect(await refusal(url.href)).toMatch(/^The database asks for a password: /);
+    expect(await failureOf(url.href)).toMatch(/^The database asks for a password: /);
     url.password = 'wrong';
-    expect(await refusal(url.href)).toMatch(/^The database refused the password: /);
+    expect(await failureOf(url.href)).toMatch(/^The database rejected the password: /);
     expect(await refusalOf({ DATABASE_URL: url.href })).toBe(
-      'The database refused the password: correct it in DATABASE_URL.',
+      'The database rejected the password: correct it in DATABASE_URL.',
     );
     url.password = 'right';
-    expect(await refusal(url.href)).toMatch(/^The user in DATABASE_URL may not create tables: /);
+    expect(await failureOf(url.href)).toMatch(/^The user in DATABASE_URL may not create tables: /);
   });
 
-  it('says that the server is too old', async () => {
+  it('explains that the server is too old', async () => {
     const proxy = await startCuttingProxy(server.url());
     const [row] = await query<{ server_version_num: string }>(server.url(), 'SHOW server_version_num');
     proxy.replaced = [row!.server_version_num, '140012'];
-    expect(await refusal(proxy.through(server.url()))).toMatch(
+    expect(await failureOf(proxy.through(server.url()))).toMatch(
       /^The server in DATABASE_URL is PostgreSQL 14, and Animal Store needs 15 or later: /,
     );
     await proxy.close();
   });
 
-  it('says that nobody accepts connections there, that there is no such host, and that what answers is no PostgreSQL', async () => {
-    for (const behave of [ignore, answerAsWebServer]) {
+  it('explains that the server is unreachable, unknown, or not a PostgreSQL', async () => {
+    for (const behave of [ignore, respondAsWebServer]) {
       const listener = createServer(behave).listen(0, '127.0.0.1');
-      expect(await refusal(await urlOf(listener))).toMatch(UNREACHABLE);
+      expect(await failureOf(await urlOf(listener))).toMatch(UNREACHABLE);
       listener.close();
     }
     expect(await refusalOf({ DATABASE_URL: 'postgres://no-such-host.invalid/x' })).toMatch(UNREACHABLE);
@@ -70,7 +70,7 @@ function ignore(socket: Socket): void {
   socket.on('error', () => undefined);
 }
 
-function answerAsWebServer(socket: Socket): void {
+function respondAsWebServer(socket: Socket): void {
   socket.on('error', () => undefined).once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
 }
 

@@ -20,7 +20,7 @@ describeOverStores('requests without a valid key', (start) => {
   const from = (address: string, options: object = {}) =>
     app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': address }, ...options });
 
-  it('are 401 up to the budget of their address, then 429, then 401 again in the next minute', async () => {
+  it('get 401 up to the limit of their address, then 429, and 401 again in the next minute', async () => {
     const end = app.clock.now() / 1_000 + 60;
     for (let at = 1; at <= BUDGET; at += 1) {
       const answer = await from('192.0.2.1', at % 2 === 0 ? { key: 'nonsense' } : {});
@@ -36,7 +36,7 @@ describeOverStores('requests without a valid key', (start) => {
     expectError(await from('192.0.2.1'), 401, 'missing_api_key');
   });
 
-  it('never cost a valid key from the same address anything, nor it them', async () => {
+  it('do not count for a valid key from the same address, and its requests do not count for the address', async () => {
     await Promise.all(Array.from({ length: 5 * BUDGET }, () => from('192.0.2.2')));
     const answer = await from('192.0.2.2', { key: app.key });
     expect(answer.status).toBe(200);
@@ -46,7 +46,7 @@ describeOverStores('requests without a valid key', (start) => {
     expect(shown(await from('192.0.2.3'))[1]).toBe(BUDGET - 1);
   });
 
-  it('count by IPv6 /64 and by IPv4 address, however that is written', async () => {
+  it('count by IPv6 /64 and by IPv4 address in any notation', async () => {
     const remaining = async (address: string) => shown(await from(address))[1];
     expect(await remaining('2001:db8:0:1::1')).toBe(BUDGET - 1);
     expect(await remaining('2001:db8:0:1:ffff::2')).toBe(BUDGET - 2);
@@ -55,14 +55,15 @@ describeOverStores('requests without a valid key', (start) => {
     expect(await remaining('::ffff:192.0.2.9')).toBe(BUDGET - 2);
     expect(await remaining('192.0.2.9:4711')).toBe(BUDGET - 3);
     expect(await remaining('[2001:db8:0:1::3]:443')).toBe(BUDGET - 3);
+    expect(await remaining('[2001:db8:0:1::4]')).toBe(BUDGET - 4);
     expect(await remaining('192.0.2.10')).toBe(BUDGET - 1);
-    // What is no address counts as that of the socket.
+    // An invalid address counts as the address of the socket.
     expect(await remaining('unknown')).toBe(BUDGET - 1);
     expect(await remaining('x'.repeat(5_000))).toBe(BUDGET - 2);
     expect(shown(await app.get('/v1/pets', { key: undefined }))[1]).toBe(BUDGET - 3);
   });
 
-  it('an expired and a revoked key count as none', async () => {
+  it('include requests with an expired or a revoked key', async () => {
     const expired = await app.createKey({ expiresAt: new Date(app.clock.now()) });
     const revoked = await app.createKey();
     await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [revoked.id]);
@@ -75,14 +76,14 @@ describeOverStores('requests without a valid key', (start) => {
     expect(answers.map((answer) => shown(answer)[1])).toEqual([BUDGET - 1, BUDGET - 2]);
   });
 
-  it('count for the last address of a chain that is no trusted proxy, so clients cannot choose theirs', async () => {
+  it('count for the last address of a chain that is not a trusted proxy, so clients cannot choose their address', async () => {
     const remaining = async (chain: string) => shown(await from(chain))[1];
     expect(await remaining('198.51.100.1, 192.0.2.6')).toBe(BUDGET - 1);
     expect(await remaining('198.51.100.2, 192.0.2.6, 10.1.2.3')).toBe(BUDGET - 2);
     expect(await remaining('198.51.100.3, 192.0.2.6')).toBe(BUDGET - 3);
   });
 
-  it('what is charged to nobody shows the window of its address as it stands', async () => {
+  it('share their window with the headers of requests that are not charged', async () => {
     await from('192.0.2.5');
     await from('192.0.2.5');
     for (const path of ['/livez', '/docs', '/nothing', `/v1/pets?x=${'x'.repeat(9_000)}`]) {
@@ -95,6 +96,10 @@ describeOverStores('requests without a valid key', (start) => {
         `X-RateLimit-Limit: ${BUDGET}\r\nX-RateLimit-Remaining: ${BUDGET}\r\nX-RateLimit-Reset: \\d+\r\n`,
       ),
     );
+    // A text that is not an address has the window of the socket.
+    await from('unknown');
+    const answer = await app.get('/livez', { key: undefined, headers: { 'x-forwarded-for': 'unknown' } });
+    expect(shown(answer).slice(0, 2)).toEqual([BUDGET, BUDGET - 1]);
   });
 });
 

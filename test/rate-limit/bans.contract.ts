@@ -4,9 +4,9 @@ import type { CreateStore, StoreUnderTest } from './store.contract';
 const SETTINGS = { RATE_LIMIT_BAN_AFTER: '3', RATE_LIMIT_BAN_SECONDS: '300' };
 const LIMITS = { perMinute: 2, perDay: 1_000_000 };
 
-/** What every RateLimitStore promises of strikes and bans. Each implementation runs it in a spec of its own. */
+/** The contract of strikes and bans. The spec of each RateLimitStore runs it. */
 export function bansContract(name: string, create: CreateStore): void {
-  describe(`${name} keeps the contract of bans:`, () => {
+  describe(`${name} meets the contract of bans:`, () => {
     let under: StoreUnderTest;
     let unbannedAt: number;
     const use = async (settings: Record<string, string> = SETTINGS) => {
@@ -18,7 +18,7 @@ export function bansContract(name: string, create: CreateStore): void {
     const take = async (id = 'key', limits = LIMITS): Promise<Decision> =>
       under.store.take({ owner: 'account:1', limits, key: { id, unbannedAt } });
     const wait = (seconds: number) => under.clock.advance({ seconds });
-    /** Uses the minute up, is refused once, and gets a number of strikes, one a second. @returns the last decision */
+    /** Uses up the minute, gets one 429 and then a strike a second. @returns the last decision */
     async function hammer(strikes: number): Promise<Decision> {
       for (let at = 0; at < 3; at += 1) await take();
       wait(1);
@@ -30,7 +30,7 @@ export function bansContract(name: string, create: CreateStore): void {
       return take();
     }
 
-    it('the last strike is answered as banned, and it alone begins the ban', async () => {
+    it('the last strike gets the verdict banned, and only it begins the ban', async () => {
       expect((await hammer(2)).verdict).toBe('limited');
       wait(1);
       const end = under.clock.now() + 300_000;
@@ -43,7 +43,7 @@ export function bansContract(name: string, create: CreateStore): void {
       expect(await take()).toMatchObject({ verdict: 'admitted' });
     });
 
-    it('a refusal is a strike from just over a second after the first one on', async () => {
+    it('a 429 is a strike if it comes more than a second after the first one', async () => {
       await use({ ...SETTINGS, RATE_LIMIT_BAN_AFTER: '1' });
       for (let at = 0; at < 3; at += 1) await take();
       wait(1);
@@ -52,7 +52,7 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await take()).verdict).toBe('banned');
     });
 
-    it('a key gets at most one strike a second, however often it is refused', async () => {
+    it('a key gets at most one strike a second for any number of 429s', async () => {
       await hammer(1);
       for (let at = 0; at < 50; at += 1) expect((await take()).verdict).toBe('limited');
       expect((await takeAfter(0.999)).verdict).toBe('limited');
@@ -61,14 +61,14 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await takeAfter(1)).verdict).toBe('banned');
     });
 
-    it('after the clock was set back a key gets strikes as before, none of them for refusals of the future', async () => {
+    it('a key gets strikes as before if the clock was set back, and none for earlier 429s', async () => {
       await hammer(2);
       wait(-3_600);
       expect((await hammer(2)).verdict).toBe('limited');
       expect((await takeAfter(1)).verdict).toBe('banned');
     });
 
-    it('whoever waits as it was told gets no strike, in the next window neither', async () => {
+    it('a client that waits for Retry-After gets no strike, in the next window either', async () => {
       await use({ ...SETTINGS, RATE_LIMIT_BAN_AFTER: '1' });
       for (let round = 0; round < 5; round += 1) {
         for (let at = 0; at < 2; at += 1) expect((await take()).verdict).toBe('admitted');
@@ -78,7 +78,7 @@ export function bansContract(name: string, create: CreateStore): void {
       }
     });
 
-    it('a larger plan takes back what a key was told of waiting', async () => {
+    it('a larger plan ends the wait of a key', async () => {
       await use({ ...SETTINGS, RATE_LIMIT_BAN_AFTER: '1' });
       for (let at = 0; at < 3; at += 1) await take();
       expect((await take('key', { perMinute: 3, perDay: 9 })).verdict).toBe('admitted');
@@ -88,7 +88,21 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await take('key', { perMinute: 3, perDay: 9 })).verdict).toBe('limited');
     });
 
-    it('a key is asked to wait for the window that resets last', async () => {
+    it('a key that waits for the last Retry-After gets no strike, even if an earlier one was longer', async () => {
+      await use({ ...SETTINGS, RATE_LIMIT_BAN_AFTER: '1' });
+      const larger = { perMinute: 2, perDay: 9 };
+      await take('key', { perMinute: 2, perDay: 1 });
+      // Until midnight.
+      expect((await take('key', { perMinute: 2, perDay: 1 })).verdict).toBe('limited');
+      await take('other', larger);
+      // Until the end of the minute, whose requests the other key then takes.
+      const { windows, now } = await take('key', larger);
+      wait((windows.minute.resetAt - now) / 1_000);
+      for (let at = 0; at < 2; at += 1) await take('other', larger);
+      expect((await take('key', larger)).verdict).toBe('limited');
+    });
+
+    it('the wait of a key ends with the window that resets last', async () => {
       await use({ ...SETTINGS, RATE_LIMIT_BAN_AFTER: '1' });
       for (let at = 0; at < 2; at += 1) await take('key', { perMinute: 1, perDay: 1 });
       wait(90);
@@ -106,7 +120,7 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await hammer(1)).verdict).toBe('banned');
     });
 
-    it('another ban within 24 h lasts six times as long, and never longer; after that it is a first one', async () => {
+    it('another ban within 24 h lasts six times as long, and never longer; a later one is as short as the first', async () => {
       const lengths = [];
       for (const pause of [300, 1_800, 86_401, 0]) {
         const { now, bannedUntil = 0 } = await hammer(3);
@@ -116,7 +130,7 @@ export function bansContract(name: string, create: CreateStore): void {
       expect(lengths).toEqual([300, 1_800, 1_800, 300]);
     });
 
-    it('a ban that was lifted is forgotten, and the next one is as short as a first', async () => {
+    it('a lifted ban does not make the next one longer', async () => {
       await hammer(3);
       unbannedAt = under.clock.now();
       wait(5);
@@ -127,14 +141,14 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await take()).verdict).toBe('banned');
     });
 
-    it('the other keys of the account go on', async () => {
+    it('the other keys of the account are admitted', async () => {
       await hammer(3);
       wait(60);
       expect((await take('other')).verdict).toBe('admitted');
       expect((await take()).verdict).toBe('banned');
     });
 
-    it('refusals during a ban are no strikes, and take nothing from the windows', async () => {
+    it('a 429 during a ban is not a strike and is not counted in a window', async () => {
       await hammer(3);
       for (let at = 0; at < 10; at += 1) await take();
       wait(300);
@@ -142,7 +156,7 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await hammer(1)).verdict).toBe('limited');
     });
 
-    it('a clock that is set back makes no ban longer', async () => {
+    it('a ban does not become longer if the clock is set back', async () => {
       await hammer(3);
       wait(-86_400);
       for (let at = 0; at < 2; at += 1) {
@@ -152,7 +166,7 @@ export function bansContract(name: string, create: CreateStore): void {
       expect((await take()).verdict).not.toBe('banned');
     });
 
-    it('switched off they hit nobody', async () => {
+    it('no key is banned if bans are switched off', async () => {
       await use({ RATE_LIMIT_BAN_AFTER: '0' });
       expect((await hammer(50)).verdict).toBe('limited');
     });

@@ -1,11 +1,11 @@
-import { ApiKeysService } from '../../src/auth';
+import { ApiKeysService } from '../../src/accounts';
 import type { TestApp } from '../support/app';
 import { describeOverStores } from '../support/stores';
 import { expectError } from '../support/expect-error';
 
 const BAN_AFTER = 5;
 const BAN_SECONDS = 300;
-/** Were each 429 a strike, the key would be banned many times over. */
+/** Far more 429s than the strikes of a ban. */
 const BURST = 20 * BAN_AFTER;
 
 describeOverStores('bans', (start) => {
@@ -35,7 +35,7 @@ describeOverStores('bans', (start) => {
       reset: Number(headers['x-ratelimit-reset']),
     };
   };
-  /** Uses the minute up, is refused once, and gets a number of strikes, one a second. */
+  /** Uses up the minute, gets one 429 and then a strike a second. */
   async function hammer(strikes: number): Promise<string[]> {
     const codes = [];
     for (let at = 0; at < 3; at += 1) codes.push((await ask()).code);
@@ -52,7 +52,7 @@ describeOverStores('bans', (start) => {
   };
   const nowSeconds = () => Math.ceil(app.clock.now() / 1_000);
 
-  it('a key that keeps coming back too early is banned by its last strike, for the promised time', async () => {
+  it('a key that retries too early is banned by its last strike, for the configured time', async () => {
     const codes = await hammer(BAN_AFTER);
     expect(codes.slice(0, 3)).toEqual(['200', '200', 'rate_limit_exceeded']);
     expect(codes.slice(3)).toEqual([
@@ -92,7 +92,7 @@ describeOverStores('bans', (start) => {
     expect((await ask()).retryAfter).toBe(BAN_SECONDS);
   });
 
-  it('a client that heeds Retry-After is never banned', async () => {
+  it('a client that respects Retry-After is never banned', async () => {
     for (let round = 0; round < 3 * BAN_AFTER; round += 1) {
       for (let at = 0; at < 2; at += 1) expect((await ask()).code).toBe('200');
       const refused = await ask();
@@ -101,13 +101,13 @@ describeOverStores('bans', (start) => {
     }
   });
 
-  it(`a client that sends ${BURST} at once is not banned`, async () => {
+  it(`a client that sends ${BURST} requests concurrently is not banned`, async () => {
     await Promise.all(Array.from({ length: BURST }, () => ask()));
     app.clock.advance({ seconds: 60 });
     expect((await ask()).code).toBe('200');
   });
 
-  it('refusals during a ban are no strikes, and do not prolong it', async () => {
+  it('a 429 during a ban is not a strike and does not prolong the ban', async () => {
     await hammer(BAN_AFTER);
     for (let at = 0; at < 10 * BAN_AFTER; at += 1) await ask();
     app.clock.advance({ seconds: BAN_SECONDS });
@@ -125,7 +125,7 @@ describeOverStores('bans', (start) => {
     expect((await hammer(2)).at(-1)).toBe('api_key_banned');
   });
 
-  it("the account's other keys go on, within the windows that they share", async () => {
+  it("the account's other keys are admitted, within the windows that they share", async () => {
     const { key: other } = await app.createKey({ account, choice: undefined });
     await hammer(BAN_AFTER);
     expect((await ask(other)).code).toBe('rate_limit_exceeded');
@@ -134,7 +134,7 @@ describeOverStores('bans', (start) => {
     expect((await ask()).code).toBe('api_key_banned');
   });
 
-  it('keys unban lifts a ban within 5 s, and the next one is as short as a first', async () => {
+  it('keys unban lifts a ban within 5 s, and the next ban is as short as the first', async () => {
     await hammer(BAN_AFTER);
     await app.nest.get(ApiKeysService, { strict: false }).unban(id);
     app.clock.advance({ seconds: 5 });
@@ -146,7 +146,7 @@ describeOverStores('bans', (start) => {
     expect((await ask()).retryAfter).toBe(BAN_SECONDS);
   });
 
-  it('keys unban on a machine whose clock is an hour behind lifts a ban, and keys list shows none', async () => {
+  it('keys unban lifts a ban if its clock is an hour slow, and keys list shows no ban', async () => {
     await hammer(BAN_AFTER);
     // The ban is saved.
     await app.restart();
@@ -159,7 +159,7 @@ describeOverStores('bans', (start) => {
     expect((await ask()).code).toBe('200');
   });
 
-  it('a ban survives a restart, and counts as the earlier one afterwards; keys list shows it while it runs', async () => {
+  it('a ban survives a restart, makes the next one longer, and is in keys list until it ends', async () => {
     await hammer(BAN_AFTER);
     await app.restart();
     expect((await ask()).code).toBe('api_key_banned');
@@ -178,7 +178,7 @@ describeOverStores('bans at the first strike', (start) => {
   });
   afterAll(() => app.close());
 
-  it('a 429 within a second of the first is no strike, one after it is', async () => {
+  it('a 429 is a strike only if it comes more than a second after the first one', async () => {
     const choice = { plan: 'enterprise', perMinute: 2, perDay: 1_000_000 } as const;
     const { key } = await app.createKey({ choice });
     const code = async () => {
@@ -192,7 +192,7 @@ describeOverStores('bans at the first strike', (start) => {
     expect(await code()).toBe('api_key_banned');
   });
 
-  it('a client that waits for the end of its ban gets no strike for that, even where the day is used up', async () => {
+  it('a client that retries when its ban ends gets no strike, even if the day is used up', async () => {
     const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } });
     const again = () => app.get('/v1/pets', { key });
     for (let at = 0; at < 2; at += 1) await again();
@@ -207,7 +207,7 @@ describeOverStores('bans at the first strike', (start) => {
 
 describeOverStores('bans switched off', (start) => {
   it.each([{ rateLimitBanAfter: 0 }, { rateLimitBanSeconds: 0, rateLimitBanAfter: 2 }])(
-    '%j bans nobody',
+    '%j bans no key',
     async (settings) => {
       const app = await start(settings);
       const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });

@@ -1,17 +1,17 @@
-import { AccountsService } from '../../src/auth';
-import { ERROR_CODES } from '../../src/errors/error-codes';
+import { AccountsService } from '../../src/accounts';
+import { ERROR_CODES } from '../../src/platform/errors/error-codes';
 import type { TestApp } from '../support/app';
 import { describeOverStores } from '../support/stores';
 import { connectAdmin } from '../support/database';
 import type { Answer } from '../support/http';
 import { send, sendRaw } from '../support/http';
 
-/** Codes without a row: of a request that is still running, which another spec makes, and of no operation yet. */
+/** Codes without a row: another spec causes the first, no operation uses the others yet. */
 const NOT_HERE = ['idempotency_key_in_use', 'precondition_failed'];
-/** 500 and 503, which break the service and so come last. */
+/** 500 and 503 come last: their tests break the service. */
 const LAST = ['internal_error', 'service_unavailable'];
 
-/** The others over Redis are required by openapi.json, which holds for each response of each spec. */
+/** The rows that run with Redis, too. Every spec compares each response with openapi.json, which covers the rest. */
 const WITH_EACH_STORE = new Set([
   'list',
   'health',
@@ -25,8 +25,8 @@ const WITH_EACH_STORE = new Set([
   'api_key_banned',
 ]);
 
-/** One way to each code. */
-describeOverStores('the headers of the limit', (start, isFirst) => {
+/** Each code of the service has one row. */
+describeOverStores('the rate-limit headers', (start, isFirst) => {
   const ORIGIN = 'https://shop.example';
   let app: TestApp;
   let enterprise: { key: string };
@@ -134,12 +134,12 @@ describeOverStores('the headers of the limit', (start, isFirst) => {
     [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
     [408, 'request_timeout', 'GET / HTTP/1.1\r\n'],
   ];
-  // Where they come from depends on the store, not on the code: one way is enough to each place that asks it for them.
+  // The headers depend on the store, not on the code: with Redis one row for each place that adds them is enough.
   const rows = isFirst ? answers : answers.filter(([, code]) => WITH_EACH_STORE.has(code));
   const parserRows = isFirst ? refusedByParser : refusedByParser.slice(0, 1);
 
   if (isFirst) {
-    it('are looked at on every code of the service', () => {
+    it('have a row for every code of the service', () => {
       const seen = [...answers, ...refusedByParser]
         .filter(([status]) => status >= 400)
         .map(([, code]) => code);
@@ -147,14 +147,14 @@ describeOverStores('the headers of the limit', (start, isFirst) => {
     });
   }
 
-  it.each(rows)('stand, as integers, on %i %s', async (status, code, ask) => {
+  it.each(rows)('are integers on %i %s', async (status, code, ask) => {
     const answer = await ask();
     expect(answer.status).toBe(status);
     expect(status < 400 || answer.json.code === code).toBe(true);
     expectHeaders(answer);
   });
 
-  it.each(parserRows)('stand on %i %s of the HTTP parser', async (status, code, bytes) => {
+  it.each(parserRows)('are on %i %s of the HTTP parser', async (status, code, bytes) => {
     const answer = await sendRaw(app.url, bytes);
     expect(answer.startsWith(`HTTP/1.1 ${status} `)).toBe(true);
     expect(answer).toContain(`"code":"${code}"`);
@@ -167,7 +167,7 @@ describeOverStores('the headers of the limit', (start, isFirst) => {
     expectHeaders({ headers });
   });
 
-  it('stand on 500 internal_error', async () => {
+  it('are on 500 internal_error', async () => {
     await app.database.query('ALTER TABLE pets RENAME TO lost');
     const answer = await app.get('/v1/pets');
     await app.database.query('ALTER TABLE lost RENAME TO pets');
@@ -176,7 +176,7 @@ describeOverStores('the headers of the limit', (start, isFirst) => {
     expectHeaders(answer);
   });
 
-  it('stand on 503 service_unavailable, whether or not the key could be looked up', async () => {
+  it('are on 503 service_unavailable, with a known and with an unknown key', async () => {
     const name = new URL(app.database.url).pathname.slice(1);
     const admin = await connectAdmin();
     await app.get('/v1/pets');
@@ -195,7 +195,7 @@ describeOverStores('the headers of the limit', (start, isFirst) => {
 });
 
 describeOverStores('a change of plan', (start) => {
-  it('is in force within 5 s; what was used stays used, and Remaining is never negative', async () => {
+  it('takes effect within 5 s, keeps the counted requests, and never makes Remaining negative', async () => {
     const app = await start();
     const custom = { perMinute: null, perDay: null };
     const { key } = await app.createKey({ account: 'moving', choice: { plan: 'pro', ...custom } });

@@ -1,4 +1,4 @@
-import { PLANS } from '../../src/auth/plans';
+import { PLANS } from '../../src/accounts/plans';
 import { type Fleet, firstBan } from '../support/fleet';
 import type { CreateStore } from './store.contract';
 
@@ -21,7 +21,7 @@ const WAITING: readonly [name: string, fleet: Fleet][] = [
   ['100 workers wait as told', { workers: 100, pause: [0, 5], wait: asTold, limits: free }],
   ['100 workers wait up to 10 s longer', { workers: 100, pause: [0, 5], wait: jittered, limits: free }],
   [
-    '17 workers that rarely send wait as told',
+    '17 workers that rarely send requests wait for Retry-After',
     { workers: 17, pause: [0, 60], wait: asTold, limits: { perMinute: 3, perDay: 1e6 } },
   ],
   ['100 workers on the pro plan wait as told', { workers: 100, pause: [2, 4], wait: asTold, limits: pro }],
@@ -44,10 +44,9 @@ const IGNORING: readonly [name: string, fleet: Fleet][] = [
 ];
 
 /**
- * What bans mean to clients of whose requests only the pace is known. Each implementation of RateLimitStore runs it in a
- * spec of its own.
+ * The contract of bans for fleets of workers that share a key. The spec of each RateLimitStore runs it.
  *
- * @param seconds how long a fleet must run without a ban
+ * @param seconds time that a fleet must run without a ban
  */
 export function fleetContract(name: string, create: CreateStore, seconds = HOUR): void {
   describe(`${name} with the default settings`, () => {

@@ -1,4 +1,4 @@
-import { readConfig } from '../../src/config/config';
+import { readConfig } from '../../src/platform/config/config';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { TestClock } from '../support/clock';
 import { bansContract } from './bans.contract';
@@ -14,7 +14,7 @@ storeContract('the memory store', create);
 bansContract('the memory store', create);
 
 describe('the memory store', () => {
-  it('holds nothing of owners whose windows have ended, nor of keys that nothing is held against', () => {
+  it('removes owners without a current window and keys without a recent rejection', () => {
     const { clock, store } = create({ RATE_LIMIT_BAN_AFTER: '3' });
     for (let at = 0; at < 1_000; at += 1) {
       const key = { id: `key ${at}`, unbannedAt: 0 };
@@ -35,7 +35,7 @@ describe('the memory store', () => {
     expect(store.sizes()).toEqual({ owners: 0, keys: 0 });
   });
 
-  it('keeps a used day until midnight, and of a key its strikes for 5 minutes and its last ban for 24 h', () => {
+  it('keeps a used day until midnight, the strikes of a key for 5 minutes, and its last ban for 24 h', () => {
     const { clock, store } = create({ RATE_LIMIT_BAN_AFTER: '2', RATE_LIMIT_BAN_SECONDS: '300' });
     const take = (afterSeconds: number) => {
       clock.advance({ seconds: afterSeconds });
@@ -44,7 +44,7 @@ describe('the memory store', () => {
       return store.take({ owner: 'account:1', limits: { perMinute: 1, perDay: 3 }, key });
     };
     const verdicts = (...waits: number[]) => waits.map((wait) => take(wait).verdict);
-    // The first strike, then two admitted requests, each in a minute of its own.
+    // The first strike, then two admitted requests, each in another minute.
     expect(verdicts(0, 0, 2, 58, 60)).toEqual(['admitted', 'limited', 'limited', 'admitted', 'admitted']);
     // The day is used up. The second strike is 179 s after the first.
     expect(verdicts(59, 2)).toEqual(['limited', 'banned']);

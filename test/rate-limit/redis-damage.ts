@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import type { RedisServer } from '../support/redis';
 
-/** Something that the service never writes, in one of the keys of an owner. */
+/** A value that the service never writes, in one of the Redis keys of an owner. */
 type Damage =
   | { readonly window: 0 | 1; readonly field: 'used' | 'endsAt' | 'own'; readonly value: string }
   | { readonly offender: string };
@@ -38,7 +38,7 @@ const TEXTS = [
 ];
 const NAMES = ['firstRefusedAt', 'askedToWaitUntil', 'strikes', 'bannedAt', 'bannedUntil'];
 
-/** The value of a member is damaged, or it is missing; what is not is of a key that nothing is held against. */
+/** A key history with a damaged or missing member; the other members are those of a key without a rejection. */
 const offender = fc
   .record({
     healthy: fc.constant({
@@ -66,7 +66,7 @@ export const DAMAGES: fc.Arbitrary<Damage> = fc.oneof(
   fc.record({ offender: fc.oneof(offender, fc.constantFrom(...TEXTS), fc.string({ unit: 'binary' })) }),
 );
 
-/** @param keys of the owner, as `keysOf` gives them */
+/** @param keys from `keysOf` */
 export async function damage(redis: RedisServer, keys: readonly string[], done: Damage): Promise<void> {
   if ('offender' in done) return void (await redis.command('SET', keys[2]!, done.offender));
   const key = keys[done.window]!;

@@ -1,17 +1,21 @@
-import { AccountsService, ApiKeysService } from '../../src/auth';
+import { AccountsService, ApiKeysService } from '../../src/accounts';
+import { SystemClock } from '../../src/platform/runtime/clock';
 import type { TestApp } from '../support/app';
+import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
-import { type Answer, sendRaw } from '../support/http';
+import { type Answer, send, sendRaw } from '../support/http';
 import { type Instances, startInstances } from '../support/instances';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
+import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 const INSTANCES = 3;
 const OFFERED = 240;
 const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 const PRO = { ...FREE, plan: 'pro' } as const;
-/** What is tested is not how long a busy machine takes. */
+/** The specs do not test the speed of a busy machine. */
 const PATIENT = { redisTimeoutMs: 10_000 };
+const HOUR_MS = 3_600_000;
 const CORS_ORIGINS = ['https://shop.example'];
 
 const remaining = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining']);
@@ -37,7 +41,7 @@ describeWithRedis('instances that share a Redis', () => {
   }
 
   it.each([1, 2, INSTANCES])(
-    `%i together admit of ${OFFERED} requests at once exactly the limit, each with another number remaining`,
+    `%i of them admit exactly the limit of ${OFFERED} concurrent requests, each with another Remaining`,
     async (count) => {
       const { key } = await app.createKey({ choice: FREE });
       const answers = await Promise.all(
@@ -53,7 +57,7 @@ describeWithRedis('instances that share a Redis', () => {
     },
   );
 
-  it('ask Redis once for each request of the API, and not for others nor for what is no HTTP', async () => {
+  it('call Redis once for each request of the API, and not for other requests or malformed HTTP', async () => {
     const { key } = await app.createKey({ choice: FREE });
     const before = await redis.calls('evalsha');
     for (let at = 0; at < 70; at += 1) await instances.get('/v1/pets?limit=1', { key });
@@ -68,7 +72,7 @@ describeWithRedis('instances that share a Redis', () => {
     expect(await redis.calls('evalsha')).toBe(before + 78);
   });
 
-  it('each know a ban and its end, and unban lifts it on all of them within 5 s', async () => {
+  it('share a ban and its end, and unban lifts it on all of them within 5 s', async () => {
     const choice = { plan: 'enterprise', perMinute: 1, perDay: 1_000 } as const;
     const { key, id } = await app.createKey({ choice });
     const ask = () => instances.get('/v1/pets?limit=1', { key });
@@ -83,7 +87,7 @@ describeWithRedis('instances that share a Redis', () => {
       expect(banned.headers['retry-after']).toBe('300');
     }
     const keys = app.nest.get(ApiKeysService, { strict: false });
-    // It is listed, and would survive a loss of Redis.
+    // The ban is listed and survives a loss of Redis.
     await untilListed(id);
     await redis.command('FLUSHALL');
     for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'api_key_banned');
@@ -94,7 +98,7 @@ describeWithRedis('instances that share a Redis', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('a ban survives that Redis and every instance are restarted', async () => {
+  it('keep a ban if Redis and every instance are restarted', async () => {
     const { key, id } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
     const ask = () => instances.get('/v1/pets?limit=1', { key });
     for (let at = 0; at < 2; at += 1) await ask();
@@ -110,7 +114,7 @@ describeWithRedis('instances that share a Redis', () => {
     for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'api_key_banned');
   });
 
-  it('a larger plan applies in the middle of a window, and what was used on all of them stays used', async () => {
+  it('apply a larger plan in the middle of a window and keep the counted requests', async () => {
     const { key } = await app.createKey({ account: 'growing', choice: FREE });
     const ask = () => instances.get('/v1/pets?limit=1', { key });
     for (let at = 59; at >= 0; at -= 1) expect(remaining(await ask())).toBe(at);
@@ -135,7 +139,7 @@ describeWithRedis('instances that share a Redis', () => {
     }
   });
 
-  it('write no counters to PostgreSQL and do not warn of each other', async () => {
+  it('write no counters to PostgreSQL and log no warning about each other', async () => {
     for (let at = 0; at < INSTANCES; at += 1) await instances.get('/v1/pets', { key: app.key });
     const warnings = instances.apps.flatMap(({ log }) =>
       log.filter((line) => line.includes('without Redis')),
@@ -145,5 +149,23 @@ describeWithRedis('instances that share a Redis', () => {
       'SELECT 1 FROM rate_limit_counters UNION ALL SELECT 1 FROM rate_limit_instances',
     );
     expect([rows, warnings]).toEqual([[], []]);
+  });
+
+  it('count by the time of Redis, even if the clock of an instance is wrong', async () => {
+    const database = await createDatabase();
+    const fast = jest.spyOn(SystemClock.prototype, 'now').mockImplementation(() => Date.now() + HOUR_MS);
+    const service = await startHere({
+      DATABASE_URL: database.url,
+      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
+      REDIS_TIMEOUT_MS: '5000',
+      LOG_LEVEL: 'silent',
+    });
+    const { headers } = await send(service.url, 'GET', '/v1/pets');
+    const windowEndsInMs = Number(headers['x-ratelimit-reset']) * 1_000 - Date.now();
+    await service.stop();
+    fast.mockRestore();
+    await database.drop();
+    expect(windowEndsInMs).toBeGreaterThan(0);
+    expect(windowEndsInMs).toBeLessThan(2 * 60_000);
   });
 });

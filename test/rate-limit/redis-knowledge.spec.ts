@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
-import { readConfig } from '../../src/config/config';
+import { readConfig } from '../../src/platform/config/config';
 import { banPolicyOf } from '../../src/rate-limit/bans';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import type { Charge, Decision } from '../../src/rate-limit/rate-limit.store';
-import { createRedisClient } from '../../src/rate-limit/redis.client';
+import { RedisConnector } from '../../src/rate-limit/redis.connector';
 import { RedisLink } from '../../src/rate-limit/redis.link';
 import { rulesOf, type ScriptCharge } from '../../src/rate-limit/redis.script';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
@@ -14,20 +14,24 @@ const CONFIG = readConfig({ RATE_LIMIT_BAN_AFTER: '1', RATE_LIMIT_BAN_SECONDS: '
 const PATIENCE_MS = 5_000;
 const INSTANCES = 3;
 
-/** What happens to the charges of an instance: nothing; all or every other one fails; their answers are lost. */
-type Weather = 'fine' | 'away' | 'failing' | 'patchy' | 'deaf';
+/**
+ * The connection of an instance to Redis. `unstable`: every other charge fails; `deaf`: the responses are lost; `held`:
+ * each charge waits until the spec sends it.
+ */
+type Connection = 'good' | 'none' | 'failing' | 'unstable' | 'deaf' | 'held';
 
-describeWithRedis('what an instance knows', () => {
+describeWithRedis('the knowledge of an instance', () => {
   let redis: RedisServer;
-  let link: RedisLink;
+  let realLink: RedisLink;
   let clock: TestClock;
   beforeAll(async () => {
     redis = await startRedis();
-    link = new RedisLink(createRedisClient([redis.url()]), PATIENCE_MS, rulesOf(banPolicyOf(CONFIG)));
-    await link.open();
+    const connector = new RedisConnector([redis.url()]);
+    realLink = new RedisLink(connector, PATIENCE_MS, rulesOf(banPolicyOf(CONFIG)));
+    await realLink.open();
   });
   afterAll(async () => {
-    link.close();
+    realLink.close();
     await redis.stop();
   });
   beforeEach(() => prepare());
@@ -37,28 +41,31 @@ describeWithRedis('what an instance knows', () => {
     clock = new TestClock();
   }
 
-  /** An instance whose weather the spec makes. */
+  /** Creates an instance. The spec sets its connection. */
   function instance() {
-    const sky = { weather: 'fine' as Weather };
+    const network = { connection: 'good' as Connection };
+    const held: (() => void)[] = [];
     let sent = 0;
-    const stormy = {
+    const link = {
       get isShared() {
-        return sky.weather !== 'away';
+        return network.connection !== 'none';
       },
       run: async (owner: string, keyId: string | undefined, charge: ScriptCharge) => {
         sent += 1;
-        if (sky.weather === 'failing' || (sky.weather === 'patchy' && sent % 2 === 0))
+        const { connection } = network;
+        if (connection === 'failing' || (connection === 'unstable' && sent % 2 === 0))
           throw new Error('no connection');
-        const answer = await link.run(owner, keyId, charge);
-        if (sky.weather === 'deaf') throw new Error('no answer');
-        return answer;
+        if (connection === 'held') await new Promise<void>((resolve) => held.push(resolve));
+        const result = await realLink.run(owner, keyId, charge);
+        if (network.connection === 'deaf') throw new Error('no response');
+        return result;
       },
       open: () => Promise.resolve(),
       close: () => undefined,
     };
     const local = new MemoryRateLimitStore(clock, CONFIG);
-    const store = new RedisRateLimitStore(stormy, local, banPolicyOf(CONFIG), clock);
-    return { sky, store };
+    const store = new RedisRateLimitStore(link, local, banPolicyOf(CONFIG), clock);
+    return { network, store, sendNext: () => held.shift()?.() };
   }
   type Instance = ReturnType<typeof instance>;
 
@@ -72,32 +79,32 @@ describeWithRedis('what an instance knows', () => {
   }
   const left = ({ windows }: Decision) => [windows.minute.remaining, windows.day?.remaining];
 
-  it('what was admitted alone is counted when Redis is back, by every instance, once', async () => {
+  it('requests that were admitted locally are counted once, for every instance, when Redis returns', async () => {
     const [a, b] = [instance(), instance()];
     await take(a, 10);
-    a.sky.weather = b.sky.weather = 'away';
+    a.network.connection = b.network.connection = 'none';
     await take(a, 5);
     await take(b, 7);
-    a.sky.weather = b.sky.weather = 'fine';
+    a.network.connection = b.network.connection = 'good';
     expect(left(await take(a))).toEqual([84, 984]);
     expect(left(await take(b))).toEqual([76, 976]);
     expect(left(await take(a))).toEqual([75, 975]);
     expect(left(await take(b))).toEqual([74, 974]);
   });
 
-  it('a report that was counted, but not answered, is not counted again', async () => {
+  it('a report is not counted again if Redis counted it but its response was lost', async () => {
     const [a, b] = [instance(), instance()];
-    a.sky.weather = 'away';
+    a.network.connection = 'none';
     await take(a, 20);
-    a.sky.weather = 'deaf';
-    // It is counted in Redis, and once more by the instance, which cannot know.
+    a.network.connection = 'deaf';
+    // Redis counts the request, and the instance, which got no response, counts it again.
     expect(left(await take(a))).toEqual([79, 979]);
-    a.sky.weather = 'fine';
+    a.network.connection = 'good';
     expect(left(await take(a))).toEqual([77, 977]);
     expect(left(await take(b))).toEqual([76, 976]);
   });
 
-  it('what Redis lost it is told again by whoever knew it', async () => {
+  it('an instance reports its counters again if Redis lost them', async () => {
     const [a, b] = [instance(), instance()];
     await take(b, 3);
     await take(a, 10);
@@ -107,7 +114,7 @@ describeWithRedis('what an instance knows', () => {
     expect(left(await take(b))).toEqual([85, 985]);
   });
 
-  it('refused requests tell it too', async () => {
+  it('rejected requests report the counters, too', async () => {
     const [a, b] = [instance(), instance()];
     await take(a, 5, charge(5));
     await redis.command('FLUSHALL');
@@ -115,7 +122,7 @@ describeWithRedis('what an instance knows', () => {
     expect((await take(b, 1, charge(5))).verdict).toBe('limited');
   });
 
-  it('the window that began first is the true one', async () => {
+  it('the window that began first counts if two overlap', async () => {
     const [a, b] = [instance(), instance()];
     await take(a);
     const begin = clock.now();
@@ -129,34 +136,78 @@ describeWithRedis('what an instance knows', () => {
     expect(left(await take(a))).toEqual([98, 995]);
   });
 
-  it('a ban that it knows is forgotten by no FLUSHALL, and one that began alone reaches the others', async () => {
+  it('the window that began first is kept if Redis reports another one later', async () => {
+    const a = instance();
+    a.network.connection = 'held';
+    const begin = clock.now();
+    const first = take(a);
+    clock.advance({ seconds: 20 });
+    const second = take(a);
+    a.sendNext();
+    await first;
+    await redis.command('FLUSHALL');
+    a.sendNext();
+    await second;
+    a.network.connection = 'good';
+    expect((await take(a)).windows.minute.resetAt).toBe(begin + 60_000);
+  });
+
+  it('rejects a request that Redis admits if the day was used up locally meanwhile', async () => {
+    const a = instance();
+    const asked = charge(100, 3);
+    await take(a, 2, asked);
+    clock.advance({ seconds: 60 });
+    a.network.connection = 'held';
+    const admitted = take(a, 1, asked);
+    a.network.connection = 'none';
+    expect((await take(a, 1, asked)).verdict).toBe('admitted');
+    a.sendNext();
+    expect(await admitted).toMatchObject({ verdict: 'limited', windows: { day: { remaining: 0 } } });
+  });
+
+  it('keeps a ban that began locally if the response to an earlier request arrives later', async () => {
+    const a = instance();
+    const asked = { ...charge(1), key: { id: 'key', unbannedAt: 0 } };
+    a.network.connection = 'none';
+    await take(a, 2, asked);
+    a.network.connection = 'held';
+    const sentBefore = take(a, 1, asked);
+    a.network.connection = 'none';
+    clock.advance({ seconds: 2 });
+    expect(await take(a, 1, asked)).toMatchObject({ verdict: 'banned', beganBan: true });
+    a.sendNext();
+    expect((await sentBefore).verdict).toBe('limited');
+    expect((await take(a, 1, asked)).verdict).toBe('banned');
+  });
+
+  it('a known ban survives FLUSHALL, and a ban that began locally reaches the other instances', async () => {
     const [a, b, c] = [instance(), instance(), instance()];
     const key = { id: 'key', unbannedAt: 0 };
     const asked = { ...charge(1), key };
-    a.sky.weather = 'away';
+    a.network.connection = 'none';
     await take(a, 2, asked);
     clock.advance({ seconds: 2 });
     expect(await take(a, 1, asked)).toMatchObject({ verdict: 'banned', beganBan: true });
     const end = clock.now() + 300_000;
     expect((await take(b, 1, asked)).verdict).toBe('admitted');
-    a.sky.weather = 'fine';
+    a.network.connection = 'good';
     for (const each of [a, b]) expect(await take(each, 1, asked)).toMatchObject({ bannedUntil: end });
     await redis.command('FLUSHALL');
     for (const each of [b, c]) expect(await take(each, 1, asked)).toMatchObject({ bannedUntil: end });
     const lifted = { ...asked, key: { ...key, unbannedAt: clock.now() } };
     clock.advance({ seconds: 60 });
     expect((await take(c, 1, lifted)).verdict).not.toBe('banned');
-    // One that has not learnt of that yet brings the ban back, for itself alone.
+    // An instance that has not yet learnt of the unban restores the ban, only for itself.
     expect((await take(b, 1, asked)).verdict).toBe('banned');
     for (const each of [c, a, b]) expect((await take(each, 1, lifted)).verdict).not.toBe('banned');
   });
 
-  it('whatever becomes of Redis, no instance admits more than the limit, and in fine weather all together do not', async () => {
+  it('no instance admits more than the limit with any connection, nor do all together with good connections', async () => {
     const which = fc.integer({ min: 0, max: INSTANCES - 1 });
-    const weather = fc.constantFrom<Weather>('fine', 'away', 'failing', 'patchy', 'deaf');
+    const connection = fc.constantFrom<Connection>('good', 'none', 'failing', 'unstable', 'deaf');
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ which, atOnce: fc.integer({ min: 1, max: 8 }) }) },
-      { weight: 3, arbitrary: fc.record({ which, weather }) },
+      { weight: 3, arbitrary: fc.record({ which, connection }) },
       { weight: 1, arbitrary: fc.constant('flush' as const) },
       { weight: 1, arbitrary: fc.record({ waitMs: fc.integer({ min: 1, max: 1_500 }) }) },
     );
@@ -166,15 +217,15 @@ describeWithRedis('what an instance knows', () => {
         await prepare();
         const instances = Array.from({ length: INSTANCES }, instance);
         const admitted = instances.map(() => 0);
-        let wasFine = true;
+        let wasGood = true;
         for (const each of steps) {
           if (each === 'flush') {
             await redis.command('FLUSHALL');
-            wasFine = false;
+            wasGood = false;
           } else if ('waitMs' in each) clock.advance({ seconds: each.waitMs / 1_000 });
-          else if ('weather' in each) {
-            instances[each.which]!.sky.weather = each.weather;
-            wasFine &&= each.weather === 'fine';
+          else if ('connection' in each) {
+            instances[each.which]!.network.connection = each.connection;
+            wasGood &&= each.connection === 'good';
           } else {
             const asked = Array.from({ length: each.atOnce }, async () =>
               instances[each.which]!.store.take(charge(perMinute, perDay)),
@@ -186,7 +237,7 @@ describeWithRedis('what an instance knows', () => {
         const most = Math.min(perMinute, perDay);
         for (const count of admitted) expect(count).toBeLessThanOrEqual(most);
         const together = admitted.reduce((sum, count) => sum + count);
-        expect(together).toBeLessThanOrEqual(wasFine ? most : INSTANCES * most);
+        expect(together).toBeLessThanOrEqual(wasGood ? most : INSTANCES * most);
       }),
       { numRuns: 300 },
     );

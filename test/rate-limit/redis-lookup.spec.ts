@@ -1,78 +1,82 @@
 import type { LookupAddress } from 'node:dns';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createRedisClient, type RedisClient } from '../../src/rate-limit/redis.client';
+import tls from 'node:tls';
+import { Logger } from '@nestjs/common';
+import { RedisConnector } from '../../src/rate-limit/redis.connector';
+import { RedisLink } from '../../src/rate-limit/redis.link';
+import { rulesOf } from '../../src/rate-limit/redis.script';
 import { freePort } from '../support/free-port';
 import { describeWithRedis, spawnRedis, startRedis } from '../support/redis';
 import { until } from '../support/until';
 
 const HASTY = { retryDelayMs: 1, connectLimitMs: 20 };
+const TIMEOUT_MS = 10_000;
+const RULES = rulesOf({ strikes: 0, seconds: 0 });
 const LAST_SLOT = 16_383;
 const HERE: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
 
-/** What a client asked the DNS, which does not answer before `answer` is called. */
+/** Records the lookups of a link. The DNS responds to none of them before `respond` is called. */
 function dns() {
   const asked: string[] = [];
-  let answer: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => (answer = resolve));
+  let respond: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (respond = resolve));
   const ask = async (host: string) => {
     asked.push(host);
     await gate;
     return HERE;
   };
-  return { asked, ask, answer };
+  return { asked, ask, respond };
 }
 
-describeWithRedis('names of Redis', () => {
-  let client: RedisClient;
+describeWithRedis('the host names of Redis', () => {
+  let link: RedisLink;
   let names: ReturnType<typeof dns>;
-  let failures = 0;
-  function create(urls: readonly string[], pace?: typeof HASTY): void {
+  let attempts: jest.SpyInstance;
+  function open(urls: readonly string[], { retryDelayMs, connectLimitMs }: Partial<typeof HASTY> = {}): void {
     names = dns();
-    failures = 0;
-    client = createRedisClient(urls, names.ask, pace);
-    client.on('error', () => (failures += 1));
+    const connector = new RedisConnector(urls, names.ask, connectLimitMs);
+    attempts = jest.spyOn(connector, 'connect');
+    link = new RedisLink(connector, TIMEOUT_MS, RULES, retryDelayMs);
+    void link.open();
   }
-  const connect = () => void client.connect().catch(() => undefined);
-  afterEach(() => client.disconnect());
+  beforeAll(() => Logger.overrideLogger(false));
+  afterEach(() => link.close());
 
   it.each([
     ['one server', ['redis://a.example']],
     ['one server with TLS', ['rediss://a.example']],
     ['sentinels', ['redis://a.example?sentinel=store', 'redis://b.example']],
     ['sentinels with TLS', ['rediss://a.example?sentinel=store', 'rediss://b.example']],
-  ])('(%s): attempts to connect share one lookup while the DNS does not answer', async (_, urls) => {
-    create(urls, HASTY);
-    connect();
-    await until(() => failures > 2);
+    ['a cluster', ['redis://a.example', 'redis://a.example:7000']],
+    ['a cluster with TLS', ['rediss://a.example', 'rediss://a.example:7000']],
+  ])('(%s): attempts to connect share one lookup while the DNS does not respond', async (_, urls) => {
+    open(urls, HASTY);
+    await until(() => attempts.mock.calls.length > 3);
     expect(names.asked).toEqual(['a.example']);
   });
 
-  it('(a cluster): attempts to connect share one lookup while the DNS does not answer', async () => {
-    create(['redis://a.example', 'redis://b.example', 'redis://c.example'], HASTY);
-    connect();
-    await until(() => names.asked.length > 0);
-    client.disconnect();
-    // A cluster asks for all of its names in the moment that it connects.
-    connect();
-    expect(names.asked).toEqual(['a.example']);
+  it('(a cluster): one lookup at a time is under way while the DNS does not respond', async () => {
+    open(['redis://a.example', 'redis://b.example', 'redis://c.example'], HASTY);
+    await until(() => attempts.mock.calls.length > 3);
+    expect(names.asked).toHaveLength(1);
   });
 
-  it('(one server): it is joined when the DNS answers, and asked again for the next connection', async () => {
+  it('(one server): is used when the DNS responds, and is looked up again for the next connection', async () => {
     const redis = await startRedis();
-    create([`redis://a.example:${redis.port}`]);
-    connect();
+    open([`redis://a.example:${redis.port}`]);
     await until(() => names.asked.length > 0);
-    names.answer();
-    await until(() => client.status === 'ready');
-    client.disconnect(true);
-    await until(() => names.asked.length > 1 && client.status === 'ready');
+    names.respond();
+    await until(() => link.isShared);
+    await redis.command('CLIENT', 'KILL', 'TYPE', 'normal');
+    await until(() => names.asked.length > 1 && link.isShared);
     expect(new Set(names.asked)).toEqual(new Set(['a.example']));
     await redis.stop();
   });
 
-  it('(sentinels): both they and the master that they name are looked up', async () => {
+  it('(sentinels): the sentinels and their master are looked up', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'animal-store-redis-'));
     const master = await startRedis();
     const port = await freePort();
@@ -81,30 +85,56 @@ describeWithRedis('names of Redis', () => {
     const monitor = `sentinel monitor store localhost ${master.port} 1`;
     writeFileSync(file, [`port ${port}`, ...settings, monitor, ''].join('\n'));
     const sentinel = await spawnRedis([file, '--sentinel']);
-    create([`redis://a.example:${port}?sentinel=store`]);
-    connect();
-    names.answer();
-    await until(() => client.status === 'ready');
+    open([`redis://a.example:${port}?sentinel=store`]);
+    names.respond();
+    await until(() => link.isShared);
     expect(names.asked).toEqual(['a.example', 'localhost']);
     sentinel.kill('SIGKILL');
     await master.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('(a cluster): its nodes are found by name', async () => {
+  it('(sentinels with TLS): connects by TLS to the sentinel and to the master that it names', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'animal-store-redis-'));
+    const master = await startRedis();
+    const port = await freePort();
+    const file = join(folder, 'sentinel.conf');
+    writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsentinel monitor store 127.0.0.1 ${master.port} 1\n`);
+    const sentinel = await spawnRedis([file, '--sentinel']);
+    const ports: unknown[] = [];
+    // The servers have no certificate, so the bytes are sent without encryption.
+    const plainly = (options: { port: number; host: string }) => {
+      ports.push(options.port);
+      const socket = createConnection({ port: options.port, host: options.host });
+      return socket.once('connect', () => socket.emit('secureConnect'));
+    };
+    const connectTls = jest.spyOn(tls, 'connect').mockImplementation(plainly as never);
+    open([`rediss://127.0.0.1:${port}?sentinel=store`]);
+    names.respond();
+    await until(() => link.isShared);
+    connectTls.mockRestore();
+    expect(ports).toEqual(expect.arrayContaining([port, master.port]));
+    sentinel.kill('SIGKILL');
+    await master.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('(a cluster): its nodes are looked up', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'animal-store-redis-'));
     const bus = String(await freePort());
-    const address = ['--cluster-port', bus, '--cluster-announce-ip', '127.0.0.1'];
-    // Redis takes two seconds to call a new cluster healthy.
-    const reads = ['--cluster-allow-reads-when-down', 'yes'];
-    const node = await startRedis('--dir', folder, '--cluster-enabled', 'yes', ...address, ...reads);
+    const name = [
+      '--cluster-announce-hostname',
+      'node.example',
+      '--cluster-preferred-endpoint-type',
+      'hostname',
+    ];
+    const cluster = ['--cluster-enabled', 'yes', '--cluster-port', bus, ...name];
+    const node = await startRedis('--dir', folder, ...cluster);
     await node.command('CLUSTER', 'ADDSLOTSRANGE', 0, LAST_SLOT);
-    create([`redis://a.example:${node.port}`, `redis://b.example:${node.port}`]);
-    connect();
-    names.answer();
-    await until(() => client.status === 'ready');
-    await until(async () => (await client.get('x').catch(() => 'not yet')) === null);
-    expect(new Set(names.asked)).toEqual(new Set(['a.example', 'b.example']));
+    open([`redis://a.example:${node.port}`, `redis://a.example:${node.port}`]);
+    names.respond();
+    await until(() => link.isShared);
+    expect(new Set(names.asked)).toEqual(new Set(['a.example', 'node.example']));
     await node.stop();
     rmSync(folder, { recursive: true, force: true });
   });

@@ -1,5 +1,6 @@
+import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { RateLimitStore } from '../../src/rate-limit';
 import { startApp } from '../support/app';
 import { type Instances, startInstances } from '../support/instances';
 import { scrape, valueOf } from '../support/metrics';
@@ -10,7 +11,7 @@ const LIMIT = 60;
 const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 const INSTANCES = 2;
 const CLIENTS = 8;
-/** Longer than a busy machine takes for an answer: how long an outage is noticed is measured elsewhere. */
+/** Long enough for a busy machine. Another test measures the time until an outage is noticed. */
 const TIMEOUT_MS = 500;
 
 interface Outage {
@@ -39,7 +40,7 @@ const OUTAGES: readonly Outage[] = [
   },
 ];
 
-describeWithRedis('Redis away', () => {
+describeWithRedis('an outage of Redis', () => {
   let redis: RedisServer;
   let instances: Instances;
   let statuses: number[];
@@ -58,13 +59,13 @@ describeWithRedis('Redis away', () => {
   });
 
   const aKey = async () => (await instances.apps[0]!.createKey({ choice: FREE })).key;
-  /** Clients that ask all the time, until the work is done. */
+  /** Sends requests from several clients until the work is done. */
   async function underLoad(key: string, work: () => Promise<void>): Promise<void> {
     const load = { isOn: true };
     const clients = Array.from({ length: CLIENTS }, async () => {
       while (load.isOn) {
         statuses.push((await instances.get('/v1/pets?limit=1', { key })).status);
-        // Other specs want the processor too.
+        // Leaves processor time to other specs.
         await sleep(5);
       }
     });
@@ -80,7 +81,7 @@ describeWithRedis('Redis away', () => {
     Promise.all(
       instances.apps.map(async (app) => valueOf(await scrape(app), 'animal_store_rate_limit_shared')),
     );
-  // Nest's Logger is one for the whole process: the lines of all stand where the latest logs.
+  // Nest has one logger in a process: all instances write to the log of the latest one.
   const log = () => instances.apps.at(-1)!.log;
   const lines = (text: string) =>
     log()
@@ -96,7 +97,7 @@ describeWithRedis('Redis away', () => {
   }
 
   it.each(OUTAGES)(
-    '($name): no failure, none admits more than the limit, one line and a metric for each change, then sharing again',
+    '($name): no request fails, no instance admits more than the limit, each change has a log line and a metric',
     async ({ begin, end }) => {
       const key = await aKey();
       for (let at = 0; at < LIMIT / 2; at += 1) {
@@ -107,8 +108,8 @@ describeWithRedis('Redis away', () => {
       await underLoad(key, async () => {
         await allShared(false);
         await answers(200);
-        // Attempts to join a Redis that is no better.
-        const attempts = jest.spyOn(Redis.prototype, 'connect');
+        // Attempts to use a Redis that is still unavailable.
+        const attempts = jest.spyOn(net, 'createConnection');
         await until(() => attempts.mock.calls.length >= 2 * INSTANCES);
         attempts.mockRestore();
         expect(await metric()).toEqual([0, 0]);
@@ -121,12 +122,12 @@ describeWithRedis('Redis away', () => {
       expect(admitted()).toBeGreaterThanOrEqual(LIMIT);
       expect(admitted()).toBeLessThanOrEqual(INSTANCES * LIMIT);
       await expectSharing();
-      expect(lines('Redis is away')).toHaveLength(INSTANCES);
-      expect(lines('Redis is back')).toHaveLength(INSTANCES);
+      expect(lines('Redis is unavailable')).toHaveLength(INSTANCES);
+      expect(lines('Redis is available again')).toHaveLength(INSTANCES);
     },
   );
 
-  it('(flushed): only what Redis forgot is admitted again, and sharing never ends', async () => {
+  it('(flushed): only requests that Redis lost are admitted again, and sharing never ends', async () => {
     const key = await aKey();
     await underLoad(key, async () => {
       for (let at = 0; at < 5; at += 1) {
@@ -142,7 +143,7 @@ describeWithRedis('Redis away', () => {
     expect(lines('Redis is')).toEqual([]);
   });
 
-  it('(restarted): a restart under load is no failure, and the script is known again', async () => {
+  it('(restarted): no request fails, and Redis gets the script again', async () => {
     const key = await aKey();
     await underLoad(key, async () => {
       await answers(20);
@@ -157,7 +158,7 @@ describeWithRedis('Redis away', () => {
     await expectSharing();
   });
 
-  it('a Redis that forgot the script is told it again, which nobody notices', async () => {
+  it('(without the script): Redis gets the script again, and the instances share all the time', async () => {
     const key = await aKey();
     await redis.command('SCRIPT', 'FLUSH');
     expect((await instances.get('/v1/pets?limit=1', { key })).headers['x-ratelimit-remaining']).toBe('59');
@@ -167,12 +168,14 @@ describeWithRedis('Redis away', () => {
 });
 
 describeWithRedis('a start without Redis', () => {
-  it('warns, counts alone, and joins Redis when it comes', async () => {
+  it('logs a warning, enforces limits locally, and shares when Redis starts', async () => {
     const redis = await startRedis();
     await redis.kill();
     const app = await startApp({ redisUrl: [redis.url()], metricsPort: 0 });
     const shared = async () => valueOf(await scrape(app), 'animal_store_rate_limit_shared');
-    expect(app.log.filter((line) => line.includes('Redis is away (connect ECONNREFUSED'))).toHaveLength(1);
+    expect(
+      app.log.filter((line) => line.includes('Redis is unavailable (connect ECONNREFUSED')),
+    ).toHaveLength(1);
     expect((await app.get('/v1/pets')).headers['x-ratelimit-remaining']).toBe('999');
     expect(await shared()).toBe(0);
     await redis.start();
@@ -182,22 +185,30 @@ describeWithRedis('a start without Redis', () => {
     await redis.stop();
   });
 
-  it('with a wrong password counts alone, and tells neither the right nor the wrong one', async () => {
+  it('enforces limits locally with a wrong password, and logs neither the right nor the wrong one', async () => {
     const redis = await startRedis('--requirepass', 'right-secret');
     const url = (password: string) => `redis://:${password}@127.0.0.1:${redis.port}`;
     const app = await startApp({ redisUrl: [url('wrong-secret')] });
     expect((await app.get('/v1/pets')).status).toBe(200);
-    expect(app.log.some((line) => line.includes('Redis is away (WRONGPASS'))).toBe(true);
+    expect(app.log.some((line) => line.includes('Redis is unavailable (WRONGPASS'))).toBe(true);
     const other = await startApp({ redisUrl: [url('right-secret')] }, { beside: app });
     await other.get('/v1/pets');
-    expect(other.log.filter((line) => line.includes('Redis is away'))).toEqual([]);
+    expect(other.log.filter((line) => line.includes('Redis is unavailable'))).toEqual([]);
     expect([...app.log, ...other.log].join()).not.toMatch(/(right|wrong)-secret/);
     await other.close();
     await app.close();
     await redis.stop();
   });
 
-  it('and a stop do not wait for a frozen one', async () => {
+  it('ignores a password if the default user of Redis has none', async () => {
+    const redis = await startRedis();
+    const app = await startApp({ redisUrl: [`redis://:secret@127.0.0.1:${redis.port}`] });
+    expect(app.nest.get(RateLimitStore, { strict: false }).isShared).toBe(true);
+    await app.close();
+    await redis.stop();
+  });
+
+  it('does not wait for a frozen Redis, nor does a stop', async () => {
     const redis = await startRedis();
     const app = await startApp({ redisUrl: [redis.url()] });
     await app.get('/v1/pets');

@@ -19,7 +19,7 @@ describeWithRedis('more than one Redis', () => {
   const servers: RedisServer[] = [];
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'animal-store-redis-'));
-    // Redis takes two seconds to call a new cluster healthy; the specs of sentinels run meanwhile.
+    // A new cluster needs two seconds; the spec of sentinels runs in the meantime.
     cluster = startCluster();
     cluster.catch(() => undefined);
   });
@@ -34,7 +34,7 @@ describeWithRedis('more than one Redis', () => {
     servers.push(server);
     return server;
   }
-  /** @returns its nodes */
+  /** @returns the nodes */
   async function startCluster(): Promise<RedisServer[]> {
     const nodes: RedisServer[] = [];
     const bus = await freePort();
@@ -53,7 +53,7 @@ describeWithRedis('more than one Redis', () => {
     });
     return nodes;
   }
-  /** Two instances admit exactly the limit of each account, and share. */
+  /** Expects that two instances admit exactly the limit of each account. */
   async function expectSharing(redisUrl: readonly string[]): Promise<void> {
     const first = await startApp({ redisUrl, redisTimeoutMs: 10_000 });
     const apps: TestApp[] = [first, await startApp({ redisUrl, redisTimeoutMs: 10_000 }, { beside: first })];
@@ -69,7 +69,7 @@ describeWithRedis('more than one Redis', () => {
     for (const app of apps.toReversed()) await app.close();
   }
 
-  it('sentinels are asked for the master, on which user, password and database are those of the URL', async () => {
+  it('sentinels name the master, which gets the user, password and database of the URL', async () => {
     const master = await start();
     await master.command('ACL', 'SETUSER', 'till/1', 'on', '>p@ss:1', '~*', '+@all');
     const port = await freePort();
@@ -78,12 +78,12 @@ describeWithRedis('more than one Redis', () => {
     const sentinel = await spawnRedis([file, '--sentinel']);
     await expectSharing([`redis://till%2F1:p%40ss%3A1@127.0.0.1:${port}/7?sentinel=store`]);
     expect(String(await master.command('INFO', 'keyspace')).match(/db\d+/g)).toEqual(['db7']);
-    // Besides each charge one probe of each instance.
+    // One for each charge, and one probe for each instance.
     expect(await master.calls('evalsha')).toBe(ACCOUNTS * OFFERED + 2);
     sentinel.kill('SIGKILL');
   });
 
-  it('a cluster counts each account on one of its nodes, and is joined again when it was away', async () => {
+  it('a cluster counts each account on one of its nodes, and is used again after an outage', async () => {
     const nodes = await cluster;
     const urls = nodes.map(({ port }) => `redis://127.0.0.1:${port}`);
     await expectSharing(urls);

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
-import type { Clock } from '../../src/clock';
+import type { Clock } from '../../src/platform/runtime/clock';
 import type { Charge, RateLimitStore } from '../../src/rate-limit/rate-limit.store';
 import type { TestClock } from '../support/clock';
 
-/** A store under test, on a clock that the spec moves. */
+/** A store under test, with a clock that the spec moves. */
 export interface StoreUnderTest {
   readonly store: RateLimitStore;
   readonly clock: Clock & TestClock;
@@ -18,7 +18,7 @@ type Step =
       readonly times: number;
     };
 
-/** One of the owners is an address, which has no daily limit. */
+/** The number of the owner that is an address, without a daily limit. */
 const ADDRESS = 2;
 
 const limit = fc.integer({ min: 1, max: 12 });
@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** As simple as the promise itself: every admitted request is remembered, with the windows that it was counted in. */
+/** A simple model of a store: it keeps every admitted request with the windows that counted it. */
 class Model {
   private minutes: { begin: number; used: number }[] = [];
   private readonly days = new Map<number, number>();
@@ -74,22 +74,22 @@ class Model {
   }
 }
 
-/** Makes a store that knows nothing, with these settings. */
+/** Creates an empty store with the settings. */
 export type CreateStore = (settings?: Record<string, string>) => Promise<StoreUnderTest> | StoreUnderTest;
 
 /**
- * What every RateLimitStore promises of windows. Each implementation runs it in a spec of its own.
+ * The contract of windows. The spec of each RateLimitStore runs it.
  *
- * @param numRuns of the property
+ * @param numRuns runs of the property
  */
 export function storeContract(name: string, create: CreateStore, numRuns = 300): void {
-  describe(`${name} keeps the contract of a RateLimitStore:`, () => {
+  describe(`${name} meets the contract of a RateLimitStore:`, () => {
     const charge = (owner: string, perMinute: number, perDay?: number): Charge => ({
       owner,
       limits: { perMinute, ...(perDay === undefined ? {} : { perDay }) },
     });
 
-    it('of N + k requests at once exactly N are admitted, each with another number remaining', async () => {
+    it('N + k concurrent requests: exactly N are admitted, each with another Remaining', async () => {
       const { store } = await create();
       const decisions = await Promise.all(
         Array.from({ length: 250 }, async () => store.take(charge('account:1', 100, 1_000))),
@@ -99,7 +99,7 @@ export function storeContract(name: string, create: CreateStore, numRuns = 300):
       expect(new Set(admitted.map(({ windows }) => windows.minute.remaining)).size).toBe(100);
     });
 
-    it('a clock that is set back makes no window longer, and admits none too many', async () => {
+    it('a window does not become longer if the clock is set back, and admits no more than the limit', async () => {
       const { clock, store } = await create();
       const own = charge('account:1', 3, 100);
       await store.take(own);
@@ -129,7 +129,7 @@ export function storeContract(name: string, create: CreateStore, numRuns = 300):
       expect(windows.day).toEqual({ limit: 1, remaining: 0, resetAt: clock.now() + 86_400_000 });
     });
 
-    it('a smaller limit applies at once, what was used stays used, and Remaining is never negative', async () => {
+    it('a smaller limit applies immediately, keeps the counted requests, and never makes Remaining negative', async () => {
       const { store } = await create();
       for (let at = 0; at < 5; at += 1) await store.take(charge('account:1', 9, 100));
       const refused = await store.take(charge('account:1', 3, 4));
@@ -149,7 +149,7 @@ export function storeContract(name: string, create: CreateStore, numRuns = 300):
       expect(store.peek('account:1', { perMinute: 5, perDay: 9 })).toEqual(before);
     });
 
-    it('whatever is asked, waited and changed: never one admitted too many, never one too few', async () => {
+    it('any sequence of charges, waits and plans admits exactly as many requests as the model', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
           const { store, clock } = await create();

@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import type { PlanChoice } from '../../src/auth';
+import type { PlanChoice } from '../../src/accounts';
 import type { TestApp } from '../support/app';
 import { describeOverStores } from '../support/stores';
 import { expectError } from '../support/expect-error';
@@ -14,7 +14,7 @@ const PLANS: [PlanChoice, number, number][] = [
   [{ plan: 'enterprise', perMinute: 7, perDay: 20 }, 7, 20],
 ];
 
-/** Enough connections for requests that overlap; one for each of a thousand would take a second. */
+/** Enough connections for concurrent requests. A thousand connections would take a second. */
 const agent = new Agent({ keepAlive: true, maxSockets: 32 });
 
 /** Limit, Remaining and Reset. */
@@ -29,7 +29,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
   beforeAll(async () => {
     app = await start();
   });
-  /** Each spec begins at noon. */
+  /** Starts an application at noon. */
   beforeEach(() => {
     const now = app.clock.now() / 1_000;
     const nextNoon = Math.ceil(now / DAY - 0.5) * DAY + DAY / 2;
@@ -41,7 +41,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
   const keyOn = async (choice: PlanChoice) => (await app.createKey({ choice })).key;
   const seconds = () => Math.ceil(app.clock.now() / 1_000);
 
-  /** Leaves three requests of the day to the account of each key, in the database. */
+  /** Leaves three requests of the day to each account, by a change in the database. */
   async function useUpAllButThree(keyIds: readonly string[]): Promise<void> {
     await app.database.query(
       `INSERT INTO rate_limit_counters
@@ -58,7 +58,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
   }
 
   it.each(plans.filter(([, perMinute]) => perMinute <= 60))(
-    '%j admits exactly its number in a minute, one after another, Remaining counting down by one',
+    '%j admits exactly its limit in a minute, and each response decreases Remaining by one',
     async (choice, perMinute) => {
       const key = await keyOn(choice);
       const begin = seconds();
@@ -74,7 +74,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
   );
 
   it.each(plans)(
-    '%j admits exactly its number of parallel requests over two routes together',
+    '%j admits exactly its limit of concurrent requests over two routes',
     async (choice, perMinute) => {
       const key = await keyOn(choice);
       const answers = await Promise.all(
@@ -90,7 +90,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     },
   );
 
-  it('the minute begins with the first request counted in it, and is followed by a new one', async () => {
+  it('the minute begins with its first counted request, and a new one follows', async () => {
     const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 100 });
     app.clock.advance({ seconds: 41.5 });
     const begin = app.clock.now() / 1_000;
@@ -104,7 +104,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, Math.ceil(begin + 120)]);
   });
 
-  it('Retry-After reaches Reset, and a client that heeds it is admitted', async () => {
+  it('Retry-After reaches Reset, and a client that respects it is admitted', async () => {
     const key = await keyOn({ plan: 'enterprise', perMinute: 1, perDay: 100 });
     for (const wait of [0.25, 7.8, 0.001, 59.999]) {
       app.clock.advance({ seconds: wait });
@@ -118,7 +118,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     }
   });
 
-  it('each plan admits exactly its number in a UTC day', async () => {
+  it('each plan admits exactly its limit in a UTC day', async () => {
     const keys: { id: string; key: string }[] = [];
     for (const [choice] of plans) keys.push(await app.createKey({ choice }));
     for (const { key } of keys) await app.get('/v1/pets', { key });
@@ -137,7 +137,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     for (const { key } of keys) expect((await app.get('/v1/pets', { key })).status).toBe(200);
   });
 
-  it('a request refused by one window uses neither', async () => {
+  it('a request that one window rejects is counted in neither', async () => {
     const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 3 });
     const day = (answer: Answer) => /"day";r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1];
     await app.get('/v1/pets', { key });
@@ -152,7 +152,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     }
   });
 
-  it('on 429 shows the exhausted window that resets last, else the one with the fewest left, of two alike the later', async () => {
+  it('the headers show the exhausted window that resets last on 429, else the one with the fewest requests left', async () => {
     const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 2 });
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, midnight]);
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 0, midnight]);
@@ -166,7 +166,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     expect(shown(refused)).toEqual([1, 0, midnight + 30]);
   });
 
-  it('RateLimit-Policy and RateLimit tell of both windows at once', async () => {
+  it('RateLimit-Policy and RateLimit show both windows', async () => {
     const { headers } = await app.get('/v1/pets', { key: await keyOn({ plan: 'free', ...custom }) });
     expect(headers['ratelimit-policy']).toBe('"minute";q=60;w=60, "day";q=1000;w=86400');
     expect(headers['ratelimit']).toBe('"minute";r=59;t=60, "day";r=999;t=43200');
@@ -182,7 +182,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
     expect(shown(await app.get('/v1/pets', { key: other }))[1]).toBe(4);
   });
 
-  it('every answer to a valid key is counted, 400 to 415 alike; paths outside the API and preflights are not', async () => {
+  it('every request with a valid key is counted, 400 to 415 included; other paths and preflights are not', async () => {
     const { key } = app;
     const remaining = async (answer: Promise<Answer>) => shown(await answer)[1];
     expect(await remaining(app.get('/v1/pets', { key }))).toBe(999);

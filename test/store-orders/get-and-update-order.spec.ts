@@ -5,7 +5,7 @@ import { aNewPet } from '../support/factories';
 const PATH = '/v1/store/orders';
 const STATUSES = ['placed', 'approved', 'delivered', 'cancelled'];
 
-/** The ways an order can be brought to each status. */
+/** The updates that bring a placed order to each status. */
 const WAYS: Record<string, string[]> = {
   placed: [],
   approved: ['approved'],
@@ -20,7 +20,7 @@ const PET_STATUS: Record<string, string> = {
   cancelled: 'available',
 };
 
-describe('an order', () => {
+describe('GET and PATCH /v1/store/orders/{orderId} (getOrder, updateOrder)', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
@@ -37,21 +37,21 @@ describe('an order', () => {
     return { id, petId };
   }
 
-  describe.each(STATUSES)('that is %s', (from) => {
+  describe.each(STATUSES)('an order that is %s', (from) => {
     it.each(STATUSES)(
-      'asked to be %s becomes so where the transition exists, else 409 and nothing moves',
+      '200 for the update to %s if the transition is allowed, else 409 without a change',
       async (to) => {
         const { id, petId } = await orderThatIs(from);
         const before = await app.get(`${PATH}/${id}`);
-        const answer = await update(id, to);
+        const response = await update(id, to);
         const isAllowed = ALLOWED.has(`${from} ${to}`);
-        expect(answer).toMatchObject(
+        expect(response).toMatchObject(
           isAllowed
             ? { status: 200, json: { id, petId, status: to } }
             : { status: 409, json: { code: 'invalid_transition', status: 409 } },
         );
         const after = await app.get(`${PATH}/${id}`);
-        expect(after.text).toBe(isAllowed ? answer.text : before.text);
+        expect(after.text).toBe(isAllowed ? response.text : before.text);
         expect(await statusOfPet(petId)).toBe(PET_STATUS[isAllowed ? to : from]);
       },
     );
@@ -64,14 +64,14 @@ describe('an order', () => {
     );
   });
 
-  it('cancelled lets the animal be ordered again; the old order stays cancelled', async () => {
+  it('the animal of a cancelled order can be ordered again; the old order stays cancelled', async () => {
     const { id, petId } = await orderThatIs('cancelled');
     expect((await app.post(PATH, { petId })).status).toBe(201);
     expect((await app.get(`${PATH}/${id}`)).json.status).toBe('cancelled');
   });
 
   it.each(['available', 'sold'])(
-    '409 pet_not_available, and the order stays, if its animal has become %s otherwise',
+    '409 pet_not_available, and the order does not change, if its animal is already %s',
     async (status) => {
       const { id, petId } = await orderThatIs('approved');
       await app.database.query('UPDATE pets SET status = $2 WHERE id = $1', [petId, status]);
@@ -81,13 +81,13 @@ describe('an order', () => {
     },
   );
 
-  it('of many clients that move one order at once exactly one does', async () => {
+  it('exactly one of 20 concurrent updates of an order succeeds', async () => {
     const { id, petId } = await orderThatIs('approved');
     const wanted = Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? 'delivered' : 'cancelled'));
-    const answers = await Promise.all(wanted.map((status) => update(id, status)));
-    const winners = answers.filter(({ status }) => status === 200);
+    const responses = await Promise.all(wanted.map((status) => update(id, status)));
+    const winners = responses.filter(({ status }) => status === 200);
     expect(winners).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
+    expect(responses.filter(({ status }) => status === 409)).toHaveLength(19);
     expect(await statusOfPet(petId)).toBe(PET_STATUS[winners[0]!.json.status]);
   });
 
@@ -99,7 +99,7 @@ describe('an order', () => {
     ['a list', '{"status":["approved"]}'],
     ['no object', '"approved"'],
     ['nothing', ''],
-  ])('400 validation_failed for %s, and it stays placed', async (_what, body) => {
+  ])('400 validation_failed for %s, and the order stays placed', async (_what, body) => {
     const { id } = await orderThatIs('placed');
     expectError(await app.send('PATCH', `${PATH}/${id}`, { body }), 400, 'validation_failed');
     expect((await app.get(`${PATH}/${id}`)).json.status).toBe('placed');
@@ -117,21 +117,21 @@ describe('an order', () => {
     'x',
     '%31x',
     '%00',
-  ])('404 order_not_found for the orderId %s, to GET and to PATCH', async (orderId) => {
+  ])('404 order_not_found for GET and PATCH of the orderId %s', async (orderId) => {
     expectError(await app.get(`${PATH}/${orderId}`), 404, 'order_not_found');
     const body = { status: 'approved' };
     expectError(await app.send('PATCH', `${PATH}/${orderId}`, { body }), 404, 'order_not_found');
   });
 
-  it('answers GET, HEAD and PATCH at its address, and others with 405', async () => {
+  it('405 for methods other than GET, HEAD and PATCH', async () => {
     const { id } = await orderThatIs('placed');
-    const refused = await app.send('DELETE', `${PATH}/${id}`);
-    expectError(refused, 405, 'method_not_allowed');
-    expect(refused.headers['allow']).toBe('GET, HEAD, PATCH');
+    const rejected = await app.send('DELETE', `${PATH}/${id}`);
+    expectError(rejected, 405, 'method_not_allowed');
+    expect(rejected.headers['allow']).toBe('GET, HEAD, PATCH');
     expect(await app.send('HEAD', `${PATH}/${id}`)).toMatchObject({ status: 200, text: '' });
   });
 
-  it('is read with orders:read and moved with orders:write alone', async () => {
+  it('403 for GET without orders:read and for PATCH without orders:write', async () => {
     const { id } = await orderThatIs('placed');
     const account = { account: 'scoped' };
     const reader = await app.createKey({ ...account, scopes: ['orders:read'] });
@@ -143,8 +143,8 @@ describe('an order', () => {
 });
 
 describe('an order of another account', () => {
-  it('is nowhere: not seen, fetched, moved, counted or told apart from one that does not exist', async () => {
-    // A rejection needs no second connection.
+  it('404 order_not_found for GET, HEAD and PATCH, as for an order that does not exist', async () => {
+    // One connection: a rejection must not need a second one.
     const app = await startApp({ databasePoolSize: 1 });
     const { key: stranger } = await app.createKey();
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;

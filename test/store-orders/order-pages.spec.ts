@@ -1,9 +1,9 @@
-import { LIST, LIST_BY_STATUS } from '../../src/store-orders/store-orders.repository';
+import { LIST_ORDERS, LIST_ORDERS_BY_STATUS } from '../../src/store-orders/store-orders.repository';
 import { startApp, type TestApp } from '../support/app';
 import { fillPets } from '../support/factories';
 import { type Client, fillOrders, newClient } from './support/orders';
 
-describe('a page of orders, with 100,000 of one account among others', () => {
+describe('a page of orders, of 21 accounts and 100,000 orders of one account', () => {
   const BY_ID = 'store_orders_account_id_id';
   const BY_STATUS = 'store_orders_account_id_status_id';
   let app: TestApp;
@@ -20,9 +20,9 @@ describe('a page of orders, with 100,000 of one account among others', () => {
     const mixed = ['placed', 'delivered', 'delivered', 'delivered'];
     await fillOrders(app, clients, 500, mixed);
     await fillOrders(app, [large], 99_500, mixed);
-    // The small accounts order again at the end: the way to it along the primary key would be long.
+    // More orders of small accounts at the end: a scan of the primary key up to them would be long.
     await fillOrders(app, [oldest, newest], 500, mixed);
-    // And so do few of one status.
+    // And a few orders of one status.
     await fillOrders(app, [large], 500, ['cancelled']);
     await app.database.query('VACUUM ANALYZE store_orders');
     const [row] = await app.database.query<{ id: string }>('SELECT max(id) AS id FROM store_orders');
@@ -30,7 +30,7 @@ describe('a page of orders, with 100,000 of one account among others', () => {
   });
   afterAll(() => app.close());
 
-  /** Neither a sort, nor another table scan than along the index, nor rows read in vain. */
+  /** The plan scans only this index: no sort, no other scan, no filter. */
   function expectIndexAlone(plan: unknown, index: string): void {
     const text = JSON.stringify(plan);
     expect(text.match(/"Index Name":"\w+"/g)).toEqual([`"Index Name":"${index}"`]);
@@ -51,8 +51,8 @@ describe('a page of orders, with 100,000 of one account among others', () => {
       ['the oldest account, one status', 'oldest', 'placed'],
       ['the newest account', 'newest', undefined],
       ['the newest account, one status', 'newest', 'placed'],
-    ])('of %s reads its index, sorts nothing and scans no table', async (_what, account, status) => {
-      const { text } = status === undefined ? LIST : LIST_BY_STATUS;
+    ])('of %s scans only its index, without a sort', async (_what, account, status) => {
+      const { text } = status === undefined ? LIST_ORDERS : LIST_ORDERS_BY_STATUS;
       const values = [Math.floor(depth * lastId), 101, accounts[account], ...(status ? [status] : [])];
       const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
       expectIndexAlone(plan, status === undefined ? BY_ID : BY_STATUS);
@@ -60,10 +60,10 @@ describe('a page of orders, with 100,000 of one account among others', () => {
   });
 
   it.each([
-    ['without filter', LIST, '', BY_ID],
-    ['of one status', LIST_BY_STATUS, `, 'placed'`, BY_STATUS],
+    ['without filter', LIST_ORDERS, '', BY_ID],
+    ['of one status', LIST_ORDERS_BY_STATUS, `, 'placed'`, BY_STATUS],
   ])(
-    '%s does so under a generic plan too, which a prepared statement may get',
+    '%s scans only its index under a generic plan, which a prepared statement may get',
     async (...[, statement, status, index]) => {
       const { name, text } = statement;
       await app.database.query('SET plan_cache_mode = force_generic_plan');

@@ -5,13 +5,13 @@ import { race, startNaiveApp } from './support/race';
 
 const PATH = '/v1/store/orders';
 const ROUNDS = 10;
-/** Twice the connections of the pool. The negative control shows that as many find a race. */
+/** Twice the connections of the pool. The negative control shows that this number finds a race. */
 const CLIENTS = 20;
 
 describe('POST /v1/store/orders (placeOrder)', () => {
   let app: TestApp;
   beforeAll(async () => {
-    // The clients wait for half as many connections: the machine's speed must not decide what they are answered.
+    // 20 clients wait for 10 connections: on a slow machine none of them may get 503.
     app = await startApp({ databasePoolWaitMs: 30_000 });
   });
   afterAll(() => app.close());
@@ -22,7 +22,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   const countOrders = async () =>
     (await app.database.query<{ count: string }>('SELECT count(*) FROM store_orders'))[0]!.count;
 
-  it('201 returns the placed order, its animal is pending, and Location leads to the order', async () => {
+  it('201 returns the placed order and makes its animal pending; Location is the URL of the order', async () => {
     const petId = await newPet();
     const placed = await app.post(PATH, { petId });
     expect(placed.status).toBe(201);
@@ -33,8 +33,18 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     expect(await statusOf(petId)).toBe('pending');
   });
 
+  it('201 gives the time to the millisecond, and getOrder and listOrders the same', async () => {
+    const { key } = await app.createKey();
+    const petId = await newPet();
+    app.clock.advance({ seconds: 0.789 });
+    const placed = await app.post(PATH, { petId }, { key });
+    expect(placed.json.placedAt).toBe('2026-11-21T12:00:00.789Z');
+    expect((await app.get(placed.headers['location']!, { key })).text).toBe(placed.text);
+    expect((await app.get(PATH, { key })).text).toBe(`[${placed.text}]`);
+  });
+
   it.each(['pending', 'sold'])(
-    '409 pet_not_available for an animal that is %s, which stays so',
+    '409 pet_not_available for an animal that is %s, and its status does not change',
     async (status) => {
       const petId = await newPet(status);
       const before = await countOrders();
@@ -44,7 +54,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     },
   );
 
-  it('409 pet_not_available where an open order exists although the animal says available', async () => {
+  it('409 pet_not_available if the animal has an open order, even if its status is available', async () => {
     const petId = await newPet();
     await app.post(PATH, { petId });
     await app.database.query(`UPDATE pets SET status = 'available' WHERE id = $1`, [petId]);
@@ -53,7 +63,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   });
 
   it.each(['4611686018427387904', '-1', '0', '-9223372036854775808'])(
-    '404 pet_not_found for the petId %s, of no animal',
+    '404 pet_not_found for the petId %s, which does not exist',
     async (petId) => expectError(await app.post(PATH, `{"petId":${petId}}`), 404, 'pet_not_found'),
   );
 
@@ -69,7 +79,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     expectError(await app.post(PATH, body), 400, 'validation_failed');
   });
 
-  it('ignores every field but petId: nobody sets id, status, time or account of an order', async () => {
+  it('ignores every field but petId: a client cannot set id, status, time or account', async () => {
     const petId = await newPet();
     const sent = { petId, id: 7, status: 'delivered', placedAt: '2000-01-01T00:00:00Z', accountId: 1 };
     expect((await app.post(PATH, sent)).json).toMatchObject({ petId, status: 'placed' });
@@ -78,13 +88,13 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   it('403 without orders:write, and the animal stays available', async () => {
     const petId = await newPet();
     const { key } = await app.createKey({ scopes: ['orders:read', 'pets:read', 'pets:write'] });
-    const refused = await app.post(PATH, { petId }, { key });
-    expectError(refused, 403, 'insufficient_scope');
-    expect(refused.headers['www-authenticate']).toContain('scope="orders:write"');
+    const rejected = await app.post(PATH, { petId }, { key });
+    expectError(rejected, 403, 'insufficient_scope');
+    expect(rejected.headers['www-authenticate']).toContain('scope="orders:write"');
     expect(await statusOf(petId)).toBe('available');
   });
 
-  it(`of ${CLIENTS} clients that order one animal at once exactly one gets it, ${ROUNDS} times`, async () => {
+  it(`exactly one of ${CLIENTS} concurrent orders of one animal succeeds, ${ROUNDS} times`, async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       expect(await race(app, CLIENTS)).toEqual({
         statuses: { 201: 1, 409: CLIENTS - 1 },
@@ -94,8 +104,8 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     }
   });
 
-  // The last: JSON.parse cannot read the ids that come after.
-  it('201 keeps a petId above 2^53 exact, in answer, list and animal', async () => {
+  // The last spec: JSON.parse cannot read the ids of later orders.
+  it('201 keeps a petId above 2^53 exact', async () => {
     await moveSequence(app, 'pets', 9007199254740993n);
     await moveSequence(app, 'store_orders', 9007199254740995n);
     await fillPets(app, 1);
@@ -105,7 +115,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   });
 });
 
-it('the negative control, which looks before it takes, sells an animal more than once', async () => {
+it('negative control: if the service reads the status and then updates, an animal gets several orders', async () => {
   const naive = await startNaiveApp();
   let most = 0;
   for (let round = 0; round < ROUNDS && most < 2; round += 1) {

@@ -1,24 +1,26 @@
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp } from '../../src/app';
-import { ApiKeysService, type KeyRequest, SCOPES } from '../../src/auth';
-import { type Config, readConfig } from '../../src/config/config';
-import { createLogger } from '../../src/logging/logger';
+import { createApp } from '../../src/app/create-app';
+import { ApiKeysService, type KeyRequest, SCOPES } from '../../src/accounts';
+import { type Config, readConfig } from '../../src/platform/config/config';
+import { createLogger } from '../../src/platform/logging/logger';
 import { TestClock } from './clock';
 import { createDatabase, isPooled, type TestDatabase } from './database';
 import { type Answer, type RequestOptions, send } from './http';
 
-/** The service on a free port, with a database and a clock of its own. */
+/** The service on a free port, with its own database and clock. */
 export interface TestApp {
   readonly url: string;
   readonly nest: NestFastifyApplication;
   readonly clock: TestClock;
   readonly database: TestDatabase;
-  /** Every line that was logged. */
+  /** Every line of the log. */
   readonly log: readonly string[];
-  /** A key with all scopes, of an account of its own. */
+  /** A key of a new account with all scopes. */
   readonly key: string;
   createKey(request?: Partial<KeyRequest>): Promise<{ id: string; key: string }>;
+  /** Creates a key of an account with limits that no spec reaches. */
+  unlimitedKey(): Promise<string>;
   /** Sends a request with `key`, unless the options bring another one or undefined. */
   send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
   get(path: string, options?: RequestOptions): Promise<Answer>;
@@ -28,22 +30,24 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
+const UNLIMITED = { plan: 'enterprise', perMinute: 1e9, perDay: 1e9 } as const;
+
 let accounts = 0;
 
-/** What a failing spec did not come to close would keep jest from ending. */
+/** The applications to close after a failed spec; they would keep jest from exiting. */
 const open = new Set<TestApp>();
 afterAll(async () => {
   for (const app of open) await app.close();
 });
 
 export interface AppOptions {
-  /** Adds routes to the application's Fastify, as an extension would. */
+  /** Adds routes to the application's Fastify, as an extension does. */
   readonly beforeListen?: (nest: NestFastifyApplication) => void;
-  /** An application whose database and clock this one shares: a further instance, to be closed before it. */
+  /** Another instance that shares its database and clock with this one. Close this one first. */
   readonly beside?: TestApp;
-  /** A team's own modules, beside those of the store. */
+  /** Modules of a team, in addition to those of the store. */
   readonly modules?: readonly Type[];
-  /** Used and dropped instead of one of its own. */
+  /** The database to use, dropped by `close`. Default: a new one. */
   readonly database?: TestDatabase;
 }
 
@@ -92,6 +96,7 @@ export async function startApp(
     log,
     key,
     createKey,
+    unlimitedKey: async () => (await createKey({ choice: UNLIMITED })).key,
     send: sendWithKey,
     get: (path, options) => sendWithKey('GET', path, options),
     post: (path, body, options) => sendWithKey('POST', path, { body, ...options }),
@@ -104,15 +109,15 @@ export async function startApp(
       open.delete(app);
       await running.nest.close();
       if (!beside) await database.drop();
-      refuseKeysIn(log);
+      requireNoKeyIn(log);
     },
   };
   open.add(app);
   return app;
 }
 
-/** No spec may make the service log a key, whatever it is about. */
-function refuseKeysIn(log: readonly string[]): void {
+/** Throws if the service has logged a key. */
+function requireNoKeyIn(log: readonly string[]): void {
   const leak = log.find((line) => /ask_(live|test)_[0-9A-Za-z]/.test(line));
   if (leak !== undefined) throw new Error(`a key was logged: ${leak}`);
 }

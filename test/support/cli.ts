@@ -1,17 +1,18 @@
 import { runCommand } from '../../src/cli/program';
+import { NO_SETTINGS } from './no-settings';
 
-/** A command that has ended. */
+/** The result of a command. */
 export interface CommandRun {
   /** The exit status. */
   readonly status: number;
-  /** Standard output; `all` has standard error too. */
+  /** Standard output. `all` includes standard error. */
   readonly out: string;
   readonly all: string;
-  /** Standard output as JSON. */
+  /** Parses standard output as JSON. */
   readonly json: () => any;
 }
 
-/** Runs one command in this process, with these variables in its environment: a process of its own takes a second. */
+/** Runs one command in this process, with these environment variables. A new process would take a second. */
 export async function runCli(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
@@ -30,12 +31,12 @@ export async function runCli(
       return true;
     }),
   ];
-  Object.assign(process.env, environment);
+  Object.assign(process.env, NO_SETTINGS, environment);
   try {
     const status = await runCommand(args);
     return { status, out, all, json: () => JSON.parse(out) };
   } finally {
-    for (const name of Object.keys(environment)) delete process.env[name];
+    for (const name of Object.keys({ ...NO_SETTINGS, ...environment })) delete process.env[name];
     Object.assign(process.env, before);
     for (const spy of spies) spy.mockRestore();
   }

@@ -1,6 +1,6 @@
-import { Clock } from '../../src/clock';
+import { Clock } from '../../src/platform/runtime/clock';
 
-/** A clock that stands still until a spec moves it. Like the system's it shows whole milliseconds. */
+/** A clock that only a spec advances. Like the system's clock it has whole milliseconds. */
 export class TestClock extends Clock {
   private time = Date.parse('2026-11-21T12:00:00Z');
 

@@ -1,38 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type QueryResultRow } from 'pg';
-import { readConfig } from '../../src/config/config';
-import { migrate } from '../../src/database/migrate';
+import { readConfig } from '../../src/platform/config/config';
+import { migrate } from '../../src/platform/database/migrate';
 
 export const TEMPLATE_DATABASE = 'animal_store_template';
 
-/** Environment variable through which the global set-up tells the workers where the server is. */
+/** The environment variable with the server's URL, from the global set-up to the workers. */
 export const ADMIN_URL_VARIABLE = 'ANIMAL_STORE_TEST_ADMIN_URL';
 
-/** The role that the service connects as, if it is another than the administrator's. */
+/** The variable with the role of the service, if it is not the administrator's. */
 export const SERVICE_ROLE_VARIABLE = 'ANIMAL_STORE_TEST_SERVICE_ROLE';
 
-/** The same for the PgBouncer between service and server, of a run that has one. */
+/** The variable with the URL of the PgBouncer, if the run has one. */
 export const POOLER_URL_VARIABLE = 'ANIMAL_STORE_TEST_POOLER_URL';
 
-/** True where the service reaches its database through PgBouncer in transaction mode. */
+/** Returns true if the service connects through PgBouncer in transaction mode. */
 export function isPooled(): boolean {
   return process.env[POOLER_URL_VARIABLE] !== undefined;
 }
 
-/** A database of its own for one spec file, cloned from the migrated template. */
+/** The database of one spec file, cloned from the migrated template. */
 export interface TestDatabase {
-  /** For the service. */
+  /** The URL for the service. */
   readonly url: string;
-  /** The same, past the pooler if there is one. */
+  /** The URL without the pooler. */
   readonly directUrl: string;
-  /** Runs one statement outside the service, with its role: what it creates is the service's. */
+  /** Runs one statement outside the service, with the service's role. */
   query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
-  /** Runs statements as the administrator, who is a superuser. */
+  /** Runs statements as the administrator, a superuser. */
   administer(text: string): Promise<void>;
   drop(): Promise<void>;
 }
 
-/** Makes the migrated database that the others are cloned from. */
+/** Creates the migrated database, the template of the others. */
 export async function createTemplate(adminUrl: string): Promise<void> {
   await once(adminUrl, `DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE}`);
   await once(adminUrl, `CREATE DATABASE ${TEMPLATE_DATABASE} ${ownership()}`);
@@ -50,7 +50,7 @@ export async function createDatabase(
   await once(adminUrl, `CREATE DATABASE ${name} ${origin} ${ownership()}`);
   const directUrl = serviceUrl(urlOfDatabase(adminUrl, name));
   const client = new Client({ connectionString: directUrl });
-  // Specs end sessions on purpose; this one may be among them.
+  // A spec may terminate this session on purpose.
   client.on('error', () => undefined);
   await client.connect();
   return {
@@ -66,7 +66,7 @@ export async function createDatabase(
   };
 }
 
-/** A database of which the service waits for no statement longer than this, instead of the usual six seconds. */
+/** Creates a database with this timeout for the service's statements, instead of six seconds. */
 export async function createImpatientDatabase(queryTimeoutMs: number): Promise<TestDatabase> {
   const database = await createDatabase();
   const url = new URL(database.url);
@@ -74,7 +74,7 @@ export async function createImpatientDatabase(queryTimeoutMs: number): Promise<T
   return { ...database, url: url.href };
 }
 
-/** The service's way to a database of the administrator. */
+/** Returns the URL with the service's role. */
 export function serviceUrl(adminUrl: string): string {
   const parsed = new URL(adminUrl);
   parsed.username = process.env[SERVICE_ROLE_VARIABLE] ?? parsed.username;
@@ -102,7 +102,7 @@ async function once(url: string, statement: string): Promise<void> {
   }
 }
 
-/** A connection to the server, outside any database under test. */
+/** Connects to the server, outside every database under test. */
 export async function connectAdmin(): Promise<Client> {
   const client = new Client({ connectionString: process.env[ADMIN_URL_VARIABLE] ?? '' });
   client.on('error', () => undefined);

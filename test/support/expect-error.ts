@@ -1,6 +1,6 @@
 import type { Answer } from './http';
 
-/** The answer is an Error body of exactly three members, with status and code as promised and a message. */
+/** Expects an Error body of exactly three members, with this status, this code and a message. */
 export function expectError(answer: Answer, status: number, code: string): void {
   expect({ status: answer.status, body: answer.text }).toEqual({ status, body: expect.any(String) });
   expect(answer.headers['content-type']).toMatch(/^application\/json/);

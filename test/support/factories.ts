@@ -1,15 +1,15 @@
 import type { TestApp } from './app';
 
-/** A body that createPet accepts; a spec names what it is about. */
+/** Returns a body that createPet accepts, with the overrides of the spec. */
 export function aNewPet(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   return { name: 'Rex', categoryId: 3, ...overrides };
 }
 
-/** Adds `count` animals straight to the table, of the given statuses in turn. */
+/** Inserts `count` animals with SQL, with the given statuses in turn. */
 export async function fillPets(
   app: TestApp,
   count: number,
-  statuses: string[] = ['available'],
+  statuses: readonly string[] = ['available'],
 ): Promise<void> {
   await app.database.query(
     `INSERT INTO pets (name, category_id, status)
@@ -18,7 +18,7 @@ export async function fillPets(
   );
 }
 
-/** Makes the service hand out ids from here on. */
+/** Sets the next id of a table. */
 export async function moveSequence(app: TestApp, table: string, next: bigint): Promise<void> {
   await app.database.query(`ALTER TABLE ${table} ALTER COLUMN id RESTART WITH ${next}`);
 }

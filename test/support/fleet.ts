@@ -4,7 +4,7 @@ import type { StoreUnderTest } from '../rate-limit/store.contract';
 /** Workers that share one key. All times are in seconds. */
 export interface Fleet {
   readonly workers: number;
-  /** Shortest and longest pause of a worker after a request that was admitted. */
+  /** Shortest and longest pause of a worker after an admitted request. */
   readonly pause: readonly [number, number];
   /** Returns how long a worker waits after its nth 429 in a row. */
   readonly wait: (retryAfter: number, nth: number, random: () => number) => number;
@@ -18,7 +18,7 @@ interface Worker {
 
 const KEY = { id: 'fleet', unbannedAt: 0 };
 
-/** Runs a fleet for some seconds of the clock. @returns the second of its first ban; undefined if there is none */
+/** Runs a fleet for some seconds of the clock. @returns the second of its first ban, or undefined */
 export async function firstBan(
   { store, clock }: StoreUnderTest,
   { workers, pause: [shortest, longest], wait, limits }: Fleet,
@@ -41,13 +41,13 @@ export async function firstBan(
   }
 }
 
-/** As the header says it: whole seconds, rounded up. */
+/** Returns the value of the Retry-After header: whole seconds, rounded up. */
 function retryAfterOf({ windows: { minute, day }, now }: Decision): number {
   const exhausted = [minute, day].filter((usage) => usage?.remaining === 0);
   return Math.ceil((Math.max(...exhausted.map((usage) => usage?.resetAt ?? 0)) - now) / 1_000);
 }
 
-/** Numbers from 0 to 1, the same in every run (Park and Miller's generator). */
+/** Generates numbers from 0 to 1, the same in every run (Park and Miller's generator). */
 function seededRandom(): () => number {
   const modulus = 2_147_483_647;
   let state = 20_261_121;

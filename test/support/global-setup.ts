@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded';
-import { APP_ROLE } from '../../src/database/embedded/roles';
+import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
+import { APP_ROLE } from '../../src/embedded-postgres/roles';
 import {
   ADMIN_URL_VARIABLE,
   createTemplate,
@@ -19,8 +19,8 @@ declare global {
 }
 
 /**
- * One server for the whole run (or that of TEST_DATABASE_URL), and on it one migrated database to clone. With
- * TEST_POOLER=pgbouncer the service reaches it through a PgBouncer in transaction mode.
+ * Starts one server for the whole run (or uses TEST_DATABASE_URL) and creates one migrated database to clone. With
+ * TEST_POOLER=pgbouncer the service connects through a PgBouncer in transaction mode.
  */
 export default async function setUp(): Promise<void> {
   const adminUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
@@ -38,7 +38,7 @@ async function startServer(): Promise<string> {
     dataDirIsExplicit: true,
     binDir: undefined,
     durable: false,
-    // A worker for each core, each with several applications and their pools.
+    // Each core has a worker, and each worker has several applications with their pools.
     maxConnections: 40 * (1 + availableParallelism()),
   });
   globalThis.embeddedTestServer = { server, directory };

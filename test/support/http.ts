@@ -8,12 +8,12 @@ export interface RequestOptions {
   /** Bearer key; undefined sends none. */
   readonly key?: string | undefined;
   readonly headers?: Record<string, string | string[]>;
-  /** Sent as it stands; an object as JSON. */
+  /** A string or Buffer is sent unchanged, an object as JSON. */
   readonly body?: string | Buffer | object | undefined;
-  /** A body sent without Content-Length and Content-Type of its own. */
+  /** A body without Content-Length and Content-Type. */
   readonly chunked?: string | Buffer;
   readonly agent?: Agent;
-  /** False where the answer is not that of the whole service on its own port. */
+  /** False if the response does not come from the complete service on its own port. */
   readonly isDocumented?: boolean;
 }
 
@@ -26,8 +26,8 @@ export interface Answer {
 }
 
 /**
- * One request over a real socket; the path is sent exactly as given. It fails where the answer is not the one that
- * openapi.json documents.
+ * Sends one request over a real socket, with the path exactly as given. Throws if openapi.json does not document the
+ * response.
  */
 export function send(
   baseUrl: string,
@@ -82,8 +82,8 @@ export function send(
 }
 
 /**
- * Everything that the service writes to a socket on which these bytes were sent. The first answer must be the one that
- * openapi.json documents.
+ * Sends these bytes and returns everything that the service writes to the socket. Throws if openapi.json does not
+ * document the first response.
  */
 export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(baseUrl);

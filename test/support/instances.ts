@@ -1,4 +1,4 @@
-import type { Config } from '../../src/config/config';
+import type { Config } from '../../src/platform/config/config';
 import { RateLimitStore } from '../../src/rate-limit';
 import { startApp, type TestApp } from './app';
 import type { RequestOptions } from './http';
@@ -7,9 +7,9 @@ import type { RedisServer } from './redis';
 /** Several instances of the service on one database and one Redis. */
 export interface Instances {
   readonly apps: readonly TestApp[];
-  /** Whether each of them shares its counters now. */
+  /** Returns for each instance if it shares its counters now. */
   shared(): boolean[];
-  /** A request to the instance whose turn it is. */
+  /** Sends a request to the next instance in turn. */
   get(path: string, options: RequestOptions): ReturnType<TestApp['get']>;
   close(): Promise<void>;
 }

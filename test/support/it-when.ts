@@ -1,6 +1,6 @@
 type Spec = (name: string, spec: () => Promise<void>) => void;
 
-/** `it` if the condition holds; otherwise the spec counts as skipped, and a line of the output gives the reason. */
+/** Returns `it` if the condition holds. Otherwise the spec is skipped, and one line of output gives the reason. */
 export function itWhen(condition: boolean, reason: string): Spec {
   return (name, spec) => {
     if (!condition) printSkipped(name, reason);
@@ -8,7 +8,7 @@ export function itWhen(condition: boolean, reason: string): Spec {
   };
 }
 
-/** `describe` if the condition holds; otherwise its specs count as skipped, and one line of the output gives the reason. */
+/** Returns `describe` if the condition holds. Otherwise its specs are skipped, and one line of output gives the reason. */
 export function describeWhen(condition: boolean, reason: string): (name: string, specs: () => void) => void {
   return (name, specs) => {
     if (!condition) printSkipped(name, reason);

@@ -1,6 +1,6 @@
 import type { Answer } from './http';
 
-/** The targets of a `Link` header by their relation. */
+/** Returns the targets of a `Link` header by their relation. */
 export function linksOf({ headers }: Answer): Record<string, string> {
   const links: Record<string, string> = {};
   for (const [, target, relation] of String(headers['link'] ?? '').matchAll(/<([^>]*)>; rel="([^"]*)"/g)) {

@@ -1,8 +1,8 @@
-import { MetricsServer } from '../../src/metrics/metrics-server';
+import { MetricsServer } from '../../src/platform/metrics/metrics-server';
 import type { TestApp } from './app';
 import { type Answer, send } from './http';
 
-/** Where the metrics of an application started with `metricsPort: 0` are. */
+/** Returns the address of the metrics of an application with `metricsPort: 0`. */
 export function metricsUrl({ nest }: TestApp): string {
   return `http://127.0.0.1:${nest.get(MetricsServer).port}`;
 }
@@ -11,7 +11,7 @@ export function scrape(app: TestApp): Promise<Answer> {
   return send(metricsUrl(app), 'GET', '/metrics');
 }
 
-/** The value of one series; its labels in the order in which the metric declares them. */
+/** Returns the value of one series. The labels have the order in which the metric declares them. */
 export function valueOf({ text }: Answer, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length));

@@ -3,18 +3,18 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseServerUser } from '../../src/database/embedded/server-user';
+import { chooseServerUser } from '../../src/embedded-postgres/server-user';
 import { freePort } from './free-port';
 import { until } from './until';
 
-/** A PgBouncer in transaction mode in front of a server: no connection keeps anything beyond its transaction. */
+/** A PgBouncer in transaction mode: a connection keeps no state after its transaction. */
 export interface PgBouncer {
-  /** Where a database of the server is, by way of the pooler. */
+  /** Returns the URL of a database through the pooler. */
   url(database: string): string;
   stop(): Promise<void>;
 }
 
-/** @param directUrl of any database of the server, whose socket folder and user it names */
+/** @param directUrl the URL of any database of the server, with the socket folder and the user */
 export async function startPgBouncer(directUrl: string): Promise<PgBouncer> {
   const { searchParams, hostname, port, username } = new URL(directUrl);
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-pgbouncer-'));
@@ -33,7 +33,7 @@ default_pool_size = 10
 server_login_retry = 1
 `;
   writeFileSync(join(folder, 'pgbouncer.ini'), settings);
-  // It refuses to run as root, and the server's socket is its user's alone.
+  // PgBouncer does not run as root, and only the server's user can open the server's socket.
   const user = chooseServerUser();
   chmodSync(folder, 0o755);
   if (user) chownSync(folder, user.uid, user.gid);

@@ -1,43 +1,42 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
 import { freePort } from './free-port';
 import { describeWhen } from './it-when';
 import { until } from './until';
 
-/** Enough for each application and store of a spec file to have one of its own. */
+/** Enough databases for each application and store of a spec file. */
 const DATABASES = 1_024;
 
 const HINT = 'redis-server is not installed (Debian and Ubuntu: apt-get install redis-server)';
 
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** What a failing spec did not come to stop would keep jest from ending. */
+/** Servers that a failing spec did not stop; jest would wait for them. */
 const living = new Set<ChildProcess>();
 afterAll(() => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** A real redis-server on a free port, which keeps nothing on disk. */
+/** A real redis-server on a free port, without persistence. */
 export interface RedisServer {
   readonly port: number;
-  /** The URL of a database that nobody else has got. */
+  /** Returns the URL of a database that no other caller has. */
   url(): string;
   /** Runs one command outside the service. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
-  /** How often a command ran, as Redis counts. */
+  /** Returns how often a command ran, as counted by Redis. */
   calls(name: string): Promise<number>;
-  /** It keeps its connections and answers nobody. */
+  /** SIGSTOP: Redis keeps its connections and responds to no command. */
   freeze(): void;
   thaw(): void;
-  /** SIGKILL: all that it held is gone. */
+  /** SIGKILL: Redis loses its data. */
   kill(): Promise<void>;
-  /** Starts it again after `kill`, on the same port. */
+  /** Starts Redis after `kill`, on the same port. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `describe` with a real Redis; without one its specs count as skipped (with CI=true they fail). */
+/** Declares specs that need Redis. If it is not installed they are skipped, or fail with `CI=true`. */
 export function describeWithRedis(name: string, specs: () => void): void {
   if (!hasRedis && process.env['CI'] === 'true') it(name, () => Promise.reject(new Error(HINT)));
   else describeWhen(hasRedis, HINT)(name, specs);
@@ -45,18 +44,21 @@ export function describeWithRedis(name: string, specs: () => void): void {
 
 /** @param settings further arguments of redis-server */
 export async function startRedis(...settings: string[]): Promise<RedisServer> {
+  // Before an application starts: the library takes seconds in jest, and the application would miss its timeouts.
+  const { createClient } = await import('@redis/client');
   const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   const start = () => spawnRedis([...args, '--databases', String(DATABASES), ...settings]);
   let child = await start();
   let databases = 0;
-  const command = async (name: string, ...rest: (string | number)[]) => {
-    const client = new Redis(port, { lazyConnect: true, retryStrategy: () => null });
+  const command = async (name: string, ...rest: (string | number)[]): Promise<unknown> => {
+    const client = createClient({ RESP: 2, socket: { port, reconnectStrategy: false } });
     client.on('error', () => undefined);
     try {
-      return await client.call(name, ...rest);
+      await client.connect();
+      return await client.sendCommand([name, ...rest.map(String)]);
     } finally {
-      client.disconnect();
+      client.destroy();
     }
   };
   const end = async () => {

@@ -2,34 +2,35 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NO_SETTINGS } from './no-settings';
 
 const ROOT = join(__dirname, '..', '..');
-const LONGEST_START_MS = 60_000;
+export const MAX_START_MS = 60_000;
 
-/** What a failing spec did not come to stop would keep jest from ending. */
+/** The processes to kill after a failed spec; they would keep jest from exiting. */
 const living = new Set<ChildProcess>();
 afterAll(() => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** The service, or a command of it, in a process of its own. */
+/** The service, or a command, in its own process. */
 export interface ServiceProcess {
   readonly child: ChildProcess;
-  /** Everything that it wrote, standard output and standard error. */
+  /** Returns its standard output and standard error. */
   output(): string;
-  /** Standard output alone. */
+  /** Returns only its standard output. */
   standardOutput(): string;
-  /** Resolves with the exit status; null where a signal ended it. */
+  /** Resolves with the exit status, or null if a signal ended it. */
   readonly ended: Promise<number | null>;
 }
 
 export interface RunningService extends ServiceProcess {
   readonly url: string;
-  /** The key of the first start, if it was one. */
+  /** The key that a first start prints. */
   readonly key: string | undefined;
 }
 
-/** A folder for DATA_DIR that the server's user can reach; `remove` takes it away. */
+/** Creates a folder for DATA_DIR that the server's user can reach. `remove` deletes it. */
 export function dataFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'animal-store-'));
   chmodSync(path, 0o700);
@@ -37,9 +38,9 @@ export function dataFolder(): { path: string; remove: () => void } {
 }
 
 /**
- * Runs `main` or `cli` from its source; nothing of this process's environment but what finds programs.
+ * Runs `main` or `cli` from its source. The child gets only PATH and HOME of this process's environment.
  *
- * @param standardOutput a file descriptor to write to; without it the output is collected
+ * @param standardOutput a file descriptor to write to; by default the output is collected
  */
 export function run(
   program: 'main' | 'cli/main',
@@ -52,7 +53,7 @@ export function run(
   return spawnService([...runTypeScript, ...args], environment, directory, standardOutput);
 }
 
-/** Runs what `nest build` made. */
+/** Runs the built program. */
 export function runBuilt(
   program: 'main' | 'cli/main',
   args: readonly string[],
@@ -63,14 +64,14 @@ export function runBuilt(
 
 /** Waits until the service has printed its addresses. */
 export async function running(service: ServiceProcess): Promise<RunningService> {
-  const deadline = Date.now() + LONGEST_START_MS;
+  const deadline = Date.now() + MAX_START_MS;
   let url: string | undefined;
   let hasEnded = false;
   void service.ended.then(() => (hasEnded = true));
   while (url === undefined) {
     if (hasEnded || Date.now() > deadline) throw new Error(`the service did not start: ${service.output()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
-    // The last line of the banner shows that all of it has arrived.
+    // The last line of the banner shows that the banner is complete.
     url = /keys create|-X PATCH .*\n/.test(service.output())
       ? /listens on (\S+)/.exec(service.output())?.[1]
       : undefined;
@@ -87,7 +88,7 @@ function spawnService(
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, args, {
     cwd: directory,
-    env: { PATH, HOME, PORT: '0', ...environment },
+    env: { PATH, HOME, ...NO_SETTINGS, PORT: '0', ...environment },
     stdio: ['ignore', standardOutputTo ?? 'pipe', 'pipe'],
   });
   living.add(child);

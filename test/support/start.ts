@@ -1,28 +1,28 @@
-import { greet } from '../../src/banner';
-import { readConfig } from '../../src/config/config';
-import { explain } from '../../src/explain';
-import { startService, type StartedService } from '../../src/start';
+import { printBanner } from '../../src/app/banner';
+import { readConfig } from '../../src/platform/config/config';
+import { userMessage } from '../../src/app/user-message';
+import { startService, type StartedService } from '../../src/app/start';
 
-/** The service as `npm start` starts it, in this process. */
+/** The service in this process, started as by `npm start`. */
 export interface ServiceHere extends StartedService {
-  /** What it printed for a person. */
+  /** Its printed banner. */
   readonly printed: string;
-  /** The key of a first start. */
+  /** The key that a first start prints. */
   readonly key: string | undefined;
 }
 
-/** What these processes did not come to stop would keep jest from ending. */
+/** The services to stop after a failed spec; they would keep jest from exiting. */
 const started = new Set<StartedService>();
 afterAll(async () => {
   for (const service of started) await service.stop();
 });
 
-/** @throws Error that `explain` makes a sentence of */
+/** Starts the service. @throws an error that `userMessage` converts to a sentence */
 export async function startHere(environment: Record<string, string>): Promise<ServiceHere> {
   const service = await startService(readConfig({ PORT: '0', ...environment }), { write: () => undefined });
   started.add(service);
   let printed = '';
-  await greet(service, {
+  await printBanner(service, {
     print: (text) => {
       printed += text;
       return Promise.resolve(true);
@@ -35,12 +35,12 @@ export async function startHere(environment: Record<string, string>): Promise<Se
   return { ...service, stop, printed, key: /^ {2}(ask_\w+)$/m.exec(printed)?.[1] };
 }
 
-/** The sentence with which a start in this environment ends. */
+/** Returns the message of a start that fails in this environment. */
 export async function refusalOf(environment: Record<string, string>): Promise<string> {
   try {
     await (await startHere(environment)).stop();
   } catch (error) {
-    return explain(error);
+    return userMessage(error);
   }
   throw new Error('the service has started');
 }

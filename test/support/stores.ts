@@ -1,10 +1,10 @@
 import { startApp } from './app';
 import { describeWithRedis, type RedisServer, startRedis } from './redis';
 
-/** @param isFirst false where the specs run once more: what only takes long need not be repeated */
+/** @param isFirst false in the second run, which need not repeat slow specs */
 type Specs = (start: typeof startApp, isFirst: boolean) => void;
 
-/** Runs the same specs with counters in memory and with counters in Redis; each application has a database of its own. */
+/** Runs the same specs with counters in memory and in Redis. Each application has its own database. */
 export function describeOverStores(name: string, specs: Specs): void {
   describe(name, () => specs(startApp, true));
   describeWithRedis(`${name}, with Redis`, () => {
@@ -13,7 +13,7 @@ export function describeOverStores(name: string, specs: Specs): void {
       redis = await startRedis();
     });
     afterAll(() => redis.stop());
-    // What is tested is not how long a busy machine takes.
+    // These specs do not test the speed of a busy machine.
     const patient = { redisTimeoutMs: 10_000 };
     specs(
       (settings, ...rest) => startApp({ ...settings, ...patient, redisUrl: [redis.url()] }, ...rest),

@@ -1,11 +1,11 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import type { EmbeddedServer } from '../../src/database/embedded';
-import { SUPERUSER } from '../../src/database/embedded/roles';
+import type { EmbeddedServer } from '../../src/embedded-postgres';
+import { SUPERUSER } from '../../src/embedded-postgres/roles';
 import { until } from './until';
 
-/** Lets every role of an embedded server connect; by itself it admits only the service's. @returns the superuser's URL */
+/** Lets every role of an embedded server connect. By default only the service's role can. @returns the superuser's URL */
 export async function admitAllRoles(server: EmbeddedServer): Promise<string> {
   const cluster = join(server.directory, 'pg18');
   appendFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n');

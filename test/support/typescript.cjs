@@ -1,9 +1,9 @@
-// Lets a plain `node -r` run our TypeScript: some specs need it in other processes than jest's.
+// Makes `node -r` run TypeScript, for specs that start other processes.
 const { join } = require('node:path');
 const { transformFileSync } = require('@swc/core');
 
 const configFile = join(__dirname, '..', '..', '.swcrc');
 
 require.extensions['.ts'] = (module, file) =>
-  // oxlint-disable-next-line no-underscore-dangle -- Node's name for it.
+  // oxlint-disable-next-line no-underscore-dangle -- The name in Node.js.
   module._compile(transformFileSync(file, { configFile }).code, file);

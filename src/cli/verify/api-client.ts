@@ -1,32 +1,34 @@
-import { isInt64 } from '../../http/int64';
+import { Conformance } from '../../platform/openapi/conformance';
+import { readCommittedDocument } from '../../platform/openapi/documented-responses';
+import { UserError } from '../../platform/errors/user-error';
+import { isInt64 } from '../../platform/http/int64';
 import { explainFetch } from './explain-fetch';
-import { type Answer, readAnswer, retryAfterOf } from './answer';
 import { oneLine } from './faults';
 import { memberOf } from './json-value';
-import { VerifyError } from './verify.error';
+import { type ReceivedResponse, readResponse, retryAfterOf } from './received-response';
 
-const LONGEST_ANSWER_MS = 30_000;
-const LONGEST_WAIT_SECONDS = 120;
-const MOST_ATTEMPTS = 4;
-const FIRST_REFUSAL = 300;
+const MAX_RESPONSE_MS = 30_000;
+const MAX_WAIT_SECONDS = 120;
+const MAX_ATTEMPTS = 4;
+const MIN_REDIRECT_STATUS = 300;
 const TOO_MANY_REQUESTS = 429;
 
-/** What a verification needs of the world besides the deployment. */
-export interface Outside {
+/** Clock and messages of a verification. */
+export interface Runtime {
   sleep(milliseconds: number): Promise<void>;
   now(): number;
-  /** Says something that belongs to no promise. */
-  tell(line: string): void;
+  /** Shows a line that belongs to no promise. */
+  notify(line: string): void;
 }
 
 export interface RequestOptions {
-  /** In place of the key; null sends none. */
+  /** Replaces the header with the key; null sends none. */
   readonly authorization?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it stands, as JSON unless the headers say otherwise. */
+  /** Sent unchanged, as JSON unless the headers say otherwise. */
   readonly body?: string;
-  /** False: a 429 is the answer that is wanted. */
-  readonly isPatient?: boolean;
+  /** False: a 429 is returned and not retried. */
+  readonly isRetried?: boolean;
 }
 
 export interface CreatedAnimal {
@@ -34,65 +36,71 @@ export interface CreatedAnimal {
   readonly name: string;
 }
 
-/** Sends requests to one deployment, keeps every answer, and comes back after a 429 no earlier than it is told to. */
+/** Sends requests to one deployment and keeps every response; retries a 429 after its `Retry-After`. */
 export class ApiClient {
-  /** Every answer in its order, those that were waited out included. */
-  readonly answers: Answer[] = [];
-  /** Every animal that the deployment says it added, wanted or not, whatever the status of the answer. */
+  /** All responses in their order, including each 429 that was retried. */
+  readonly responses: ReceivedResponse[] = [];
+  /** All animals that the deployment reported as added, even by a response of another status than 201. */
   readonly created: CreatedAnimal[] = [];
-  private readonly asked = new Map<string, Promise<Answer>>();
+  /** Not strict: proxies add headers, and later versions add members. */
+  private readonly conformance = new Conformance(readCommittedDocument(), { isStrict: false });
+  private readonly shared = new Map<string, Promise<ReceivedResponse>>();
 
   constructor(
     readonly baseUrl: string,
     private readonly key: string,
-    private readonly outside: Outside,
+    private readonly runtime: Runtime,
   ) {}
 
-  /** Asks each question once: several promises speak of one answer. */
-  get(path: string, options: RequestOptions = {}): Promise<Answer> {
-    const question = `${path} ${options.authorization}`;
-    const answer = this.asked.get(question) ?? this.send('GET', path, options);
-    this.asked.set(question, answer);
-    return answer;
+  /** Sends a GET only once: promises that need the same request share its response. */
+  get(path: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
+    const request = `${path} ${options.authorization}`;
+    const response = this.shared.get(request) ?? this.send('GET', path, options);
+    this.shared.set(request, response);
+    return response;
   }
 
-  post(path: string, body: string, options: RequestOptions = {}): Promise<Answer> {
+  post(path: string, body: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
     return this.send('POST', path, { ...options, body });
   }
 
-  async send(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.attempt(method, path, options);
-      if (answer.status !== TOO_MANY_REQUESTS || options.isPatient === false) return answer;
-      await this.backOff(answer, attempt);
+      const response = await this.attempt(method, path, options);
+      if (response.status !== TOO_MANY_REQUESTS || options.isRetried === false) return response;
+      await this.backOff(response, attempt);
     }
   }
 
-  private async attempt(method: string, path: string, options: RequestOptions): Promise<Answer> {
-    const response = await this.fetch(method, path, options);
+  private async attempt(method: string, path: string, options: RequestOptions): Promise<ReceivedResponse> {
+    const head = await this.fetch(method, path, options);
     try {
-      const answer = await readAnswer(`${method} ${path}`, response, this.outside.now());
-      this.answers.push(answer);
-      if (method === 'POST') this.noteCreated(answer, answer.body);
-      return answer;
+      const now = this.runtime.now();
+      const response = await readResponse({ method, path }, head, now, this.conformance);
+      this.responses.push(response);
+      if (method === 'POST') this.recordCreated(response, response.body);
+      return response;
     } catch (error) {
-      if (method === 'POST') this.noteCreated(response, undefined);
+      if (method === 'POST') this.recordCreated(head, undefined);
       throw error;
     }
   }
 
-  /** Where the body does not tell the id, `Location` does: what was added must be named either way. */
-  private noteCreated({ status, headers }: Pick<Answer, 'status' | 'headers'>, body: unknown): void {
-    const [, located] = /\/pets\/(-?\d{1,19})$/.exec(headers.get('location') ?? '') ?? [];
-    const told = memberOf(body, 'id');
-    const id = isInt64(told) || located === undefined ? told : BigInt(located);
+  /** Records an added animal. If the body has no id, `Location` has it: every added animal must be reported. */
+  private recordCreated(
+    { status, headers }: Pick<ReceivedResponse, 'status' | 'headers'>,
+    body: unknown,
+  ): void {
+    const [, idInLocation] = /\/pets\/(-?\d{1,19})$/.exec(headers.get('location') ?? '') ?? [];
+    const idInBody = memberOf(body, 'id');
+    const id = isInt64(idInBody) || idInLocation === undefined ? idInBody : BigInt(idInLocation);
     const name = memberOf(body, 'name');
-    if (status < FIRST_REFUSAL && isInt64(id)) {
+    if (status < MIN_REDIRECT_STATUS && isInt64(id)) {
       this.created.push({ id, name: typeof name === 'string' ? name : '' });
     }
   }
 
-  /** Redirects are not followed: the key is for this deployment alone. */
+  /** Sends one request. Follows no redirect, so that the key is sent only to this deployment. */
   private async fetch(method: string, path: string, options: RequestOptions): Promise<Response> {
     const { authorization = `Bearer ${this.key}`, body, headers } = options;
     try {
@@ -104,24 +112,24 @@ export class ApiClient {
           ...headers,
         },
         redirect: 'manual',
-        signal: AbortSignal.timeout(LONGEST_ANSWER_MS),
+        signal: AbortSignal.timeout(MAX_RESPONSE_MS),
         ...(body === undefined ? {} : { body }),
       });
     } catch (error) {
-      throw new VerifyError(explainFetch(this.baseUrl, error));
+      throw new UserError(explainFetch(this.baseUrl, error));
     }
   }
 
-  /** Waits as `Retry-After` says, or where it says nothing 1, 2, 4 s. */
-  private async backOff(answer: Answer, attempt: number): Promise<void> {
-    const { request, text } = answer;
-    const seconds = retryAfterOf(answer) ?? 2 ** (attempt - 1);
-    if (attempt === MOST_ATTEMPTS || seconds > LONGEST_WAIT_SECONDS) {
-      throw new VerifyError(
-        `${request} is answered 429 ${oneLine(text)}; the key may come back in ${seconds} s: wait, or give one with room.`,
+  /** Waits as `Retry-After` says, or 1, 2, 4 s without it. */
+  private async backOff(response: ReceivedResponse, attempt: number): Promise<void> {
+    const { request, text } = response;
+    const seconds = retryAfterOf(response) ?? 2 ** (attempt - 1);
+    if (attempt === MAX_ATTEMPTS || seconds > MAX_WAIT_SECONDS) {
+      throw new UserError(
+        `${request} is answered 429 ${oneLine(text)}. Retry in ${seconds} s, or use a key with requests remaining.`,
       );
     }
-    this.outside.tell(`429 for ${request}: going on in ${seconds} s.`);
-    await this.outside.sleep(seconds * 1_000);
+    this.runtime.notify(`429 for ${request}. Retrying in ${seconds} s.`);
+    await this.runtime.sleep(seconds * 1_000);
   }
 }

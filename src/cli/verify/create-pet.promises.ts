@@ -1,17 +1,16 @@
 import { stringify } from 'lossless-json';
-import { MAX_INT64, MIN_INT64 } from '../../http/int64';
+import { MAX_INT64, MIN_INT64 } from '../../platform/http/int64';
 import type { ApiClient } from './api-client';
-import { expectThat, type Faults, statusFaults } from './faults';
+import { expectThat, type Faults, successFaults } from './faults';
 import { memberOf } from './json-value';
-import { petFaults } from './pet';
-import { type ApiPromise, refuses, refusesAll } from './promise';
+import { type ApiPromise, rejects, rejectsAll } from './promise';
 
-/** JSON.parse in place of an exact reader makes 9007199254740992 of it. */
+/** 9007199254740993, which JSON.parse rounds to 9007199254740992. */
 const ABOVE_DOUBLES = 2n ** 53n + 1n;
-/** Kept exactly: letters beyond ASCII, a code point beyond the BMP, spaces at the rim. */
+/** Letters beyond ASCII, a code point beyond the BMP, and a leading space. */
 const NAME = ' Žofie 🐈 (animal-store verify) ';
 
-/** The last two are both sold: the list of the sold then has a second page. */
+/** Two are sold, so that the list of sold animals has a second page. */
 const NEW_PETS = [
   { name: NAME, categoryId: MIN_INT64, status: 'pending' },
   { name: NAME, categoryId: MAX_INT64, status: 'sold' },
@@ -28,7 +27,7 @@ const INVALID = [
   '{"name":"Rex","categoryId":3,"status":"gone"}',
 ];
 
-/** Specification, 4.2. What is added here stays; the lists that come after rely on it. */
+/** Specification, 4.2. The animals stay, and the promises about lists rely on them. */
 export const createPet: readonly ApiPromise[] = [
   {
     name: 'POST /pets answers 201 with the animal, available where no status is given, and its Location',
@@ -38,22 +37,22 @@ export const createPet: readonly ApiPromise[] = [
     name: 'POST /pets keeps name, status and categoryId exactly, over the whole range of int64',
     check: createExactly,
   },
-  refusesAll(
+  rejectsAll(
     'POST /pets without a required field answers 400 validation_failed',
     400,
     'validation_failed',
     MISSING.map((body) => (api) => api.post('/pets', body)),
   ),
-  refusesAll(
+  rejectsAll(
     'POST /pets with an invalid value answers 400 validation_failed',
     400,
     'validation_failed',
     INVALID.map((body) => (api) => api.post('/pets', body)),
   ),
-  refuses('POST /pets with what is not JSON answers 400 malformed_json', 400, 'malformed_json', (api) =>
+  rejects('POST /pets with malformed JSON answers 400 malformed_json', 400, 'malformed_json', (api) =>
     api.post('/pets', '{"name":'),
   ),
-  refuses(
+  rejects(
     'POST /pets with another media type answers 415 unsupported_media_type',
     415,
     'unsupported_media_type',
@@ -77,20 +76,20 @@ async function create(
   sent: Readonly<Record<string, unknown>>,
   wanted: Readonly<Record<string, unknown>>,
 ): Promise<Faults> {
-  const answer = await api.post('/pets', stringify(sent) ?? '');
-  const wrongStatus = statusFaults(answer, 201);
-  if (wrongStatus.length > 0) return wrongStatus;
-  const location = answer.headers.get('location');
-  const id = String(memberOf(answer.body, 'id'));
+  const response = await api.post('/pets', stringify(sent) ?? '');
+  const faults = successFaults(response, 201);
+  if (response.status !== 201) return faults;
+  const location = response.headers.get('location');
+  const id = String(memberOf(response.body, 'id'));
   return [
-    ...petFaults(answer.body, answer.request),
+    ...faults,
     ...Object.entries(wanted).flatMap(([name, value]) => {
-      const got = memberOf(answer.body, name);
-      return expectThat(got === value, `${answer.request}, ${name}`, stringify(value) ?? '', got);
+      const got = memberOf(response.body, name);
+      return expectThat(got === value, `${response.request}, ${name}`, stringify(value) ?? '', got);
     }),
     ...expectThat(
       location?.endsWith(`/pets/${id}`) === true,
-      answer.request,
+      response.request,
       `Location …/pets/${id}`,
       location,
     ),

@@ -1,9 +1,9 @@
 import { isObject, memberOf } from './json-value';
 
-/** What `fetch` says of the ports that it blocks (Fetch standard, 2.9), whatever listens there. */
+/** Error of `fetch` for a port that it blocks (Fetch standard, 2.9). */
 const BLOCKED_PORT = 'bad port';
 
-/** Why a deployment gave no answer, as one sentence. */
+/** Explains in one sentence why a deployment did not respond. */
 export function explainFetch(baseUrl: string, error: unknown): string {
   const reason = reasonOf(error);
   if (reason === BLOCKED_PORT) {
@@ -12,7 +12,7 @@ export function explainFetch(baseUrl: string, error: unknown): string {
   return `${baseUrl} gives no answer (${reason}): check --base-url, and that the deployment runs.`;
 }
 
-/** `fetch` says "fetch failed" and keeps the reason as the cause; of several addresses tried, as a list. */
+/** Finds the reason behind "fetch failed": the cause, or the first of a list if `fetch` tried several addresses. */
 export function reasonOf(error: unknown): string {
   const cause = memberOf(error, 'cause');
   if (isObject(cause)) return reasonOf(cause);

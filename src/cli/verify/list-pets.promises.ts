@@ -1,9 +1,9 @@
-import { type Answer, itemsOf, linkOf } from './answer';
+import { PET_STATUSES } from '../../pets';
 import type { ApiClient } from './api-client';
-import { arrayFaults, expectThat, type Faults, KEPT } from './faults';
+import { expectThat, type Faults, KEPT, successFaults } from './faults';
 import { isObject, memberOf } from './json-value';
-import { petFaults, STATUSES } from './pet';
-import { type ApiPromise, refuses, refusesAll } from './promise';
+import { type ApiPromise, rejects, rejectsAll } from './promise';
+import { itemsOf, linkOf, type ReceivedResponse } from './received-response';
 
 const PAGES = 3;
 
@@ -11,19 +11,19 @@ const PAGES = 3;
 export const listPets: readonly ApiPromise[] = [
   {
     name: 'GET /pets answers 200 with a JSON array of animals',
-    check: async (api) => arrayFaults(await api.get('/pets'), petFaults),
+    check: async (api) => successFaults(await api.get('/pets'), 200),
   },
   { name: 'GET /pets returns 20 animals or fewer', check: (api) => atMost(api, '/pets', 20) },
   { name: 'limit=1 returns one animal', check: (api) => atMost(api, '/pets?limit=1', 1) },
   { name: 'limit=100 returns 100 animals or fewer', check: (api) => atMost(api, '/pets?limit=100', 100) },
-  refusesAll(
+  rejectsAll(
     'limit outside 1 to 100 answers 400 validation_failed and is not clamped',
     400,
     'validation_failed',
     ['0', '101', '-1', 'ten'].map((limit) => (api) => api.get(`/pets?limit=${limit}`)),
   ),
   { name: 'status returns only animals of that status', check: filter },
-  refuses('an unknown status answers 400 validation_failed', 400, 'validation_failed', (api) =>
+  rejects('an unknown status answers 400 validation_failed', 400, 'validation_failed', (api) =>
     api.get('/pets?status=gone'),
   ),
   {
@@ -38,80 +38,85 @@ export const listPets: readonly ApiPromise[] = [
     name: 'Link keeps limit and status',
     check: (api) => walk(api, '/pets?limit=1&status=sold', 2),
   },
-  refuses('an invented cursor answers 400 invalid_cursor', 400, 'invalid_cursor', (api) =>
-    api.get('/pets?cursor=invented'),
+  rejects('an invalid cursor answers 400 invalid_cursor', 400, 'invalid_cursor', (api) =>
+    api.get('/pets?cursor=invalid'),
   ),
 ];
 
-/** At least one: some were added before. */
-async function atMost(api: ApiClient, path: string, most: number): Promise<Faults> {
-  const answer = await api.get(path);
-  const { length } = itemsOf(answer);
+/** Checks the length of a page. At least one animal is there, because earlier promises added some. */
+async function atMost(api: ApiClient, path: string, max: number): Promise<Faults> {
+  const response = await api.get(path);
+  const { length } = itemsOf(response);
   return [
-    ...arrayFaults(answer, petFaults),
-    ...expectThat(length >= 1 && length <= most, answer.request, `1 to ${most} animals`, length),
+    ...successFaults(response, 200),
+    ...expectThat(length >= 1 && length <= max, response.request, `1 to ${max} animals`, length),
   ];
 }
 
 async function filter(api: ApiClient): Promise<Faults> {
   const faults: string[] = [];
-  for (const status of STATUSES) {
-    const answer = await api.get(`/pets?status=${String(status)}`);
-    const others = itemsOf(answer).filter((pet) => memberOf(pet, 'status') !== status);
+  for (const status of PET_STATUSES) {
+    const response = await api.get(`/pets?status=${status}`);
+    const others = itemsOf(response).filter((pet) => memberOf(pet, 'status') !== status);
     faults.push(
-      ...arrayFaults(answer, petFaults),
-      ...expectThat(itemsOf(answer).length > 0, answer.request, 'an animal, one was added', answer.body),
-      ...expectThat(others.length === 0, answer.request, 'no other status', others[0]),
+      ...successFaults(response, 200),
+      ...expectThat(
+        itemsOf(response).length > 0,
+        response.request,
+        'an animal, because one was added',
+        response.body,
+      ),
+      ...expectThat(others.length === 0, response.request, 'no other status', others[0]),
     );
   }
   return faults;
 }
 
 async function order(api: ApiClient): Promise<Faults> {
-  const answer = await api.get('/pets?limit=100');
-  const next = linkOf(answer, 'next');
-  const isFull = itemsOf(answer).length === 100;
+  const response = await api.get('/pets?limit=100');
+  const next = linkOf(response, 'next');
+  const isFull = itemsOf(response).length === 100;
   return [
-    ...ascendingFaults(answer.request, itemsOf(answer)),
+    ...ascendingFaults(response.request, itemsOf(response)),
     ...expectThat(
       isFull || next === undefined,
-      answer.request,
-      'no next page after one that is not full',
+      response.request,
+      'no next page after a page that is not full',
       next,
     ),
   ];
 }
 
-/** Follows `next` over so many pages of one animal each; enough animals were added before. */
+/** Follows `next` over this number of pages with one animal each; earlier promises added enough animals. */
 async function walk(api: ApiClient, path: string, pages: number): Promise<Faults> {
-  const wanted = new URLSearchParams(path.split('?')[1]);
+  const parameters = new URLSearchParams(path.split('?')[1]);
   const seen: unknown[] = [];
-  let answer = await api.get(path);
+  let response = await api.get(path);
   for (let page = 1; ; page += 1) {
-    seen.push(...itemsOf(answer));
-    const faults = [...pageFaults(answer, page), ...ascendingFaults(answer.request, seen)];
+    seen.push(...itemsOf(response));
+    const faults = [...pageFaults(response, page), ...ascendingFaults(response.request, seen)];
     if (faults.length > 0 || page === pages) return faults;
-    const next = parametersOf(linkOf(answer, 'next'));
-    const lost = [...wanted].find(([name, value]) => next?.get(name) !== value);
+    const next = parametersOf(linkOf(response, 'next'));
+    const lost = [...parameters].find(([name, value]) => next?.get(name) !== value);
     if (next === undefined || lost !== undefined) {
       const expected = `a Link with rel="next"${lost ? ` that keeps ${lost.join('=')}` : ''}`;
-      return expectThat(false, answer.request, expected, answer.headers.get('link'));
+      return expectThat(false, response.request, expected, response.headers.get('link'));
     }
-    // Only the parameters are followed: whatever the link names, the key goes nowhere else.
-    answer = await api.get(`/pets?${next.toString()}`);
+    // Takes only the parameters of the link, so the key is never sent to another host.
+    response = await api.get(`/pets?${next.toString()}`);
   }
 }
 
-function pageFaults(answer: Answer, page: number): Faults {
-  const first = linkOf(answer, 'first');
+function pageFaults(response: ReceivedResponse, page: number): Faults {
+  const first = linkOf(response, 'first');
   return [
-    ...arrayFaults(answer, petFaults),
-    ...expectThat(itemsOf(answer).length === 1, answer.request, 'one animal', itemsOf(answer).length),
+    ...successFaults(response, 200),
+    ...expectThat(itemsOf(response).length === 1, response.request, 'one animal', itemsOf(response).length),
     ...expectThat(
       (first === undefined) === (page === 1),
-      answer.request,
+      response.request,
       'a Link with rel="first" on every page but the first',
-      answer.headers.get('link'),
+      response.headers.get('link'),
     ),
   ];
 }

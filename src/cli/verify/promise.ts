@@ -1,35 +1,27 @@
-import type { Answer } from './answer';
 import type { ApiClient } from './api-client';
 import { errorFaults, type Faults } from './faults';
+import type { ReceivedResponse } from './received-response';
 
-/** One line of what a deployment promises, and how to see whether it holds. */
+/** A promise of the API, and how to check it. */
 export interface ApiPromise {
   readonly name: string;
   check(api: ApiClient): Promise<Faults>;
 }
 
-/** A promise that one request is refused with an Error of this status and code. */
-export function refuses(
-  name: string,
-  status: number,
-  code: string,
-  ask: (api: ApiClient) => Promise<Answer>,
-): ApiPromise {
-  return { name, check: async (api) => errorFaults(await ask(api), status, code) };
+type Send = (api: ApiClient) => Promise<ReceivedResponse>;
+
+/** Makes a promise that a request is rejected with an Error of this status and code. */
+export function rejects(name: string, status: number, code: string, send: Send): ApiPromise {
+  return rejectsAll(name, status, code, [send]);
 }
 
-/** The same of several requests. */
-export function refusesAll(
-  name: string,
-  status: number,
-  code: string,
-  asks: readonly ((api: ApiClient) => Promise<Answer>)[],
-): ApiPromise {
+/** Makes a promise that each of these requests is rejected with an Error of this status and code. */
+export function rejectsAll(name: string, status: number, code: string, sends: readonly Send[]): ApiPromise {
   return {
     name,
     check: async (api) => {
       const faults: string[] = [];
-      for (const ask of asks) faults.push(...errorFaults(await ask(api), status, code));
+      for (const send of sends) faults.push(...errorFaults(await send(api), status, code));
       return faults;
     },
   };

@@ -2,18 +2,18 @@ import type { Readable } from 'node:stream';
 import { type Command, Option } from 'commander';
 
 const FROM_INPUT = '-';
-/** Far more than a key has: a wrong file on standard input is not read whole. */
+/** Far longer than a key, so that a wrong file on standard input is not read to its end. */
 const MAX_INPUT_CHARACTERS = 10_000;
 
-/** `--key`. Its text is read later, by `readKey`: Commander would print a key that its parser rejects. */
+/** Makes the option `--key`. `readKey` checks its text, because Commander prints a value that its parser rejects. */
 export function keyOption(): Option {
   return new Option(
     '--key <key>',
-    'API key with all scopes; the Free plan suffices. With - it is read from standard input: other users can see arguments',
+    'API key with all scopes; a Free plan is enough. With - the key is read from standard input: other users can see arguments',
   ).env('ANIMAL_STORE_KEY');
 }
 
-/** @param given value of `--key` or ANIMAL_STORE_KEY */
+/** Reads the key. @param given value of `--key` or ANIMAL_STORE_KEY */
 export async function readKey(given: string | undefined, command: Command, input: Readable): Promise<string> {
   const key = given === FROM_INPUT ? (await readText(input)).trim() : (given ?? '');
   if (key === '') {
@@ -22,7 +22,7 @@ export async function readKey(given: string | undefined, command: Command, input
     );
   }
   if (!/^[\x21-\x7e]+$/.test(key) || key.startsWith('-')) {
-    command.error('error: this is no API key: give it as it was shown when it was made.');
+    command.error('error: this is not an API key. Give the key exactly as it was shown when it was created.');
   }
   return key;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { stringify } from 'lossless-json';
-import { SystemClock } from '../../clock';
+import { UserError } from '../../platform/errors/user-error';
+import { SystemClock } from '../../platform/runtime/clock';
 import { printLine } from '../output';
-import type { Outside } from './api-client';
+import type { Runtime } from './api-client';
 import { oneLine } from './faults';
 import { keyOption, readKey } from './read-key';
 import { type Verdict, type Verification, verify } from './verify';
-import { VerifyError } from './verify.error';
 
 interface VerifyOptions {
   readonly baseUrl: string;
@@ -19,14 +19,14 @@ interface VerifyOptions {
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
-    .description('check that a deployment keeps the promises of the API, over HTTP alone')
+    .description('check over HTTP that a deployment keeps the promises of the API')
     .requiredOption(
       '--base-url <url>',
       'base address of the API, such as https://api.example.com/v1',
       baseUrl,
     )
     .addOption(keyOption())
-    .option('--exhaust', "also spend the key's minute, to see the 429")
+    .option('--exhaust', 'also use up the rate limit of the key, to check the 429')
     .option('--json', 'print one JSON document')
     .action(run);
 }
@@ -35,12 +35,12 @@ async function run(options: VerifyOptions, command: Command): Promise<void> {
   const { baseUrl: url, exhaust, json } = options;
   const key = await readKey(options.key, command, process.stdin);
   const request = { baseUrl: url, key, exhaust: exhaust === true };
-  const verification = await verify(request, outside(), json ? () => undefined : printVerdict);
+  const verification = await verify(request, runtime(), json ? () => undefined : printVerdict);
   if (json) printLine(stringify(verification) ?? '');
   else printSummary(verification);
   const broken = brokenOf(verification);
-  if (verification.stopped !== undefined) throw new VerifyError(verification.stopped);
-  if (broken > 0) throw new VerifyError(`${url} breaks ${broken} of its promises.`);
+  if (verification.stopped !== undefined) throw new UserError(verification.stopped);
+  if (broken > 0) throw new UserError(`${url} breaks ${broken} of its promises.`);
 }
 
 function printVerdict({ promise, faults }: Verdict): void {
@@ -65,16 +65,16 @@ function brokenOf({ verdicts }: Verification): number {
   return verdicts.filter(({ faults }) => faults.length > 0).length;
 }
 
-function outside(): Outside {
+function runtime(): Runtime {
   const clock = new SystemClock();
   return {
     sleep,
     now: () => clock.now(),
-    tell: (line) => process.stderr.write(`${line}\n`),
+    notify: (line) => process.stderr.write(`${line}\n`),
   };
 }
 
-/** The base URL without a slash at its end; the address of a server alone means its `/v1`. */
+/** Reads a base URL and removes a slash at its end. An address without a path means its `/v1`. */
 function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {

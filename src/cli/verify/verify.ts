@@ -1,20 +1,20 @@
-import { ApiClient, type CreatedAnimal, type Outside } from './api-client';
+import { UserError } from '../../platform/errors/user-error';
+import { ApiClient, type CreatedAnimal, type Runtime } from './api-client';
 import { authentication } from './authentication.promises';
 import { createPet } from './create-pet.promises';
-import { everyAnswer } from './every-answer.promises';
+import { everyResponse } from './every-response.promises';
 import { exhaustion } from './exhaustion.promises';
 import { type Faults, oneLine } from './faults';
 import { getPet } from './get-pet.promises';
 import { listPets } from './list-pets.promises';
 import { ordersAndRoutes } from './orders-and-routes.promises';
 import type { ApiPromise } from './promise';
-import { VerifyError } from './verify.error';
 
 export interface VerifyRequest {
-  /** The base URL of the specification, `/v1` included. */
+  /** Including `/v1`. */
   readonly baseUrl: string;
   readonly key: string;
-  /** Also spend the key's window. */
+  /** True: also use up the rate limit of the key. */
   readonly exhaust: boolean;
 }
 
@@ -28,11 +28,11 @@ export interface Verification {
   readonly verdicts: readonly Verdict[];
   readonly requests: number;
   readonly created: readonly CreatedAnimal[];
-  /** Why the promises after these were not looked at, where they were not. */
+  /** Why the verification ended before the last promise; undefined if it did not. */
   readonly stopped?: string;
 }
 
-/** All promises in the order in which they are looked at: the lists need the animals, the last need all answers. */
+/** Lists all promises in their order: those about lists need the added animals, and the last need all responses. */
 function promises(exhaust: boolean): readonly ApiPromise[] {
   return [
     ...authentication,
@@ -41,34 +41,38 @@ function promises(exhaust: boolean): readonly ApiPromise[] {
     ...listPets,
     ...ordersAndRoutes,
     ...(exhaust ? exhaustion() : []),
-    ...everyAnswer,
+    ...everyResponse,
   ];
 }
 
 /**
- * Looks at every promise of the specification against a deployment, by HTTP alone. Fewer than 50 requests, unless the
- * window is to be spent; of its work the added animals stay.
+ * Checks every promise of the specification against a deployment, only over HTTP. Sends fewer than 50 requests, unless
+ * it uses up the rate limit. The animals that it adds stay.
  *
- * @param report told of each promise as soon as it is known
- * @throws VerifyError where nothing can be seen: no answer at all, or the key is refused
+ * @param report receives each verdict immediately
+ * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key
  */
 export async function verify(
   { baseUrl, key, exhaust }: VerifyRequest,
-  outside: Outside,
+  runtime: Runtime,
   report: (verdict: Verdict) => void,
 ): Promise<Verification> {
-  const api = new ApiClient(baseUrl, key, outside);
+  const api = new ApiClient(baseUrl, key, runtime);
   await requireKey(api);
   const verdicts: Verdict[] = [];
   const stopped = await checkAll(promises(exhaust), api, (verdict) => {
     verdicts.push(verdict);
     report(verdict);
   });
-  const seen = { baseUrl, verdicts, requests: api.answers.length, created: api.created };
-  return stopped === undefined ? seen : { ...seen, stopped };
+  const verification = { baseUrl, verdicts, requests: api.responses.length, created: api.created };
+  return stopped === undefined ? verification : { ...verification, stopped };
 }
 
-/** @returns why not all were checked: what has been added by then must still be said */
+/**
+ * Checks the promises in order.
+ *
+ * @returns why it stopped early; the animals added by then must still be reported
+ */
 async function checkAll(
   all: readonly ApiPromise[],
   api: ApiClient,
@@ -78,16 +82,16 @@ async function checkAll(
     for (const promise of all) report({ promise: promise.name, faults: await promise.check(api) });
     return undefined;
   } catch (error) {
-    if (error instanceof VerifyError) return error.message;
+    if (error instanceof UserError) return error.message;
     throw error;
   }
 }
 
-/** With a key that is refused every promise would fail, and none be at fault. */
+/** Checks the key first: with a wrong key every promise would fail, and the deployment would not be the cause. */
 async function requireKey(api: ApiClient): Promise<void> {
   const { status, text } = await api.send('GET', '/pets?limit=1');
   if (status === 401 || status === 403) {
-    throw new VerifyError(
+    throw new UserError(
       `The deployment refuses the key (${status} ${oneLine(text)}): give one with all scopes.`,
     );
   }

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** Nothing but what the page asks for: no updates, no sync, no other protocol than the service's. */
+/** Chromium sends only the page's own requests: no updates, no sync, no QUIC. */
 export const CHROMIUM_FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -16,16 +16,19 @@ export const CHROMIUM_FLAGS = [
 ];
 
 /**
- * Chromium, by CHROMIUM_PATH or on the path; undefined where there is none.
+ * Finds Chromium by CHROMIUM_PATH or on the PATH.
  *
- * @throws Error where there is none and CI=true: there everything must run
+ * @returns undefined if Chromium is not installed
+ * @throws Error if Chromium is not installed and CI=true, because CI must run every spec
  */
 export function findChromium(): string | undefined {
   const { CHROMIUM_PATH, PATH = '', CI } = process.env;
   const places = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
   const found = (CHROMIUM_PATH ? [CHROMIUM_PATH] : places).find(isProgram);
   if (found === undefined && CI === 'true') {
-    throw new Error('CI=true, and there is no Chromium: apt-get install chromium, or set CHROMIUM_PATH.');
+    throw new Error(
+      'CI=true and Chromium is not installed. Run apt-get install chromium, or set CHROMIUM_PATH.',
+    );
   }
   return found;
 }

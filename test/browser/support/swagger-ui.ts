@@ -6,7 +6,7 @@ export interface Shown {
   readonly body: string;
 }
 
-/** Swagger UI, as somebody uses it with a mouse. */
+/** Drives Swagger UI by clicks, like a user. */
 export class SwaggerUi {
   constructor(private readonly page: Page) {}
 
@@ -23,7 +23,7 @@ export class SwaggerUi {
     await this.page.locator('.modal-ux .btn-done').click();
   }
 
-  /** "Try it out" with these parameters and this body. */
+  /** Executes "Try it out" with these parameters and this body. */
   async tryOut(
     tag: string,
     operationId: string,
@@ -36,7 +36,7 @@ export class SwaggerUi {
       await block.locator(`tr[data-param-name="${name}"]`).locator('input, select').first().fill(value);
     }
     if (body !== undefined) await block.locator('textarea.body-param__text').fill(body);
-    // What an earlier request got must not be taken for the answer to this one.
+    // Removes the response to an earlier request, which could be read as the new one.
     const clear = block.locator('button.btn-clear');
     if (await clear.isVisible()) await clear.click();
     await block.locator('button.execute').click();
@@ -53,7 +53,7 @@ export class SwaggerUi {
     if (!(await block.locator('.opblock-body').isVisible())) {
       await block.locator('.opblock-summary-control').click();
     }
-    // In use it is two buttons, Cancel and Reset.
+    // While "Try it out" is active there are two buttons: Cancel and Reset.
     const tryOut = block.locator('button.try-out__btn').first();
     await tryOut.waitFor();
     if (!(await block.locator('button.execute').isVisible())) await tryOut.click();

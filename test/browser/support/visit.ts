@@ -5,18 +5,18 @@ import { CHROMIUM_FLAGS } from './chromium';
 
 const SCREENSHOTS = join(__dirname, '..', '..', '..', 'test-results');
 
-/** A name that is not localhost: Swagger UI and Chromium treat that one more kindly than a deployment's. */
+/** Not localhost, because Swagger UI and Chromium treat localhost differently from a deployment's host. */
 const HOST = 'animal-store.test';
 
 export const WINDOWS = { wide: { width: 1_280, height: 900 }, narrow: { width: 390, height: 844 } } as const;
 
-/** One window on the service, and everything that went wrong in it. */
+/** A browser window with the service, and all its problems. */
 export interface Visit {
   readonly page: Page;
   readonly origin: string;
-  /** Console errors, uncaught exceptions, failed requests, answers from 400 up, requests to another host. */
-  readonly complaints: string[];
-  /** With SCREENSHOTS=true: writes what the window shows, or the whole page, to test-results/ for people to look at. */
+  /** Console errors, exceptions, failed requests, statuses of 400 or higher, requests to another host. */
+  readonly problems: string[];
+  /** Writes a PNG of the window, or of the whole page, to test-results/ if SCREENSHOTS=true. */
   readonly screenshot: (name: string, fullPage?: boolean) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -30,23 +30,23 @@ export async function visit(browser: Browser, url: string, window: keyof typeof 
   const context = await browser.newContext({ viewport: WINDOWS[window] });
   const page = await context.newPage();
   const origin = `http://${HOST}:${new URL(url).port}`;
-  const complaints: string[] = [];
+  const problems: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(`console: ${message.text()}`);
+    if (message.type() === 'error') problems.push(`console: ${message.text()}`);
   });
-  page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`));
-  page.on('requestfailed', (request) => complaints.push(`failed: ${request.url()}`));
+  page.on('pageerror', (error) => problems.push(`exception: ${error.message}`));
+  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
   page.on('response', (response) => {
-    if (response.status() >= 400) complaints.push(`${response.status()}: ${response.url()}`);
+    if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);
   });
   page.on('request', (request) => {
     const isOurs = request.url().startsWith(`${origin}/`) || request.url().startsWith('data:');
-    if (!isOurs) complaints.push(`another host: ${request.url()}`);
+    if (!isOurs) problems.push(`another host: ${request.url()}`);
   });
   return {
     page,
     origin,
-    complaints,
+    problems,
     screenshot: async (name, fullPage = false) => {
       if (process.env['SCREENSHOTS'] !== 'true') return;
       mkdirSync(SCREENSHOTS, { recursive: true });

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type Answer, send } from '../../support/http';
 
-/** What a deployment made of the service's answer. */
-export interface BrokenAnswer {
+/** A response of the service after a deployment changed it. */
+export interface BrokenResponse {
   status: number;
   /** Names in lower case. */
   headers: Record<string, string | string[] | undefined>;
@@ -16,34 +16,35 @@ export interface BrokenRequest {
 }
 
 export interface Breakage {
-  /** The address that the service is asked for, in place of the one that came. */
+  /** Returns the path that is sent to the service. */
   path?(path: string): string;
-  answer?(answer: BrokenAnswer, request: BrokenRequest): void;
-  /** Writes the body itself, after the head; false where it leaves that to the proxy. */
+  /** Changes the response in place. */
+  response?(response: BrokenResponse, request: BrokenRequest): void;
+  /** Writes the body after the head; false if the proxy must write it. */
   body?(outgoing: ServerResponse, request: BrokenRequest): boolean;
 }
 
 export interface BreakingProxy {
   readonly url: string;
   breakage: Breakage;
-  /** How many requests came since the breakage was set. */
+  /** Requests since the breakage was set. */
   requests: number;
   close(): Promise<void>;
 }
 
-/** Stands before the service and breaks a promise of it: a deployment whose module somebody has changed badly. */
+/** Starts a proxy that forwards to the service and breaks its promises. */
 export async function startBreakingProxy(target: string): Promise<BreakingProxy> {
   const server = createServer((incoming, outgoing) => {
-    void answer(incoming, outgoing);
+    void respond(incoming, outgoing);
   });
-  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { status, headers, text } = await forward(incoming);
     proxy.requests += 1;
     outgoing.writeHead(status, withoutUndefined(headers));
     const { method = '', url: path = '' } = incoming;
     if (proxy.breakage.body?.(outgoing, { method, path }) !== true) outgoing.end(text);
   };
-  const forward = async (incoming: IncomingMessage): Promise<BrokenAnswer> => {
+  const forward = async (incoming: IncomingMessage): Promise<BrokenResponse> => {
     const { method = '', url: path = '' } = incoming;
     const body = Buffer.concat(await incoming.toArray());
     const { host: _, connection: __, ...headers } = incoming.headers;
@@ -52,7 +53,7 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
       body: body.length > 0 ? body : undefined,
     });
     const broken = copyOf(good);
-    proxy.breakage.answer?.(broken, { method, path });
+    proxy.breakage.response?.(broken, { method, path });
     return broken;
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -68,13 +69,13 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
   return proxy;
 }
 
-/** Lengths and connections are the proxy's own. */
-function copyOf({ status, headers, text }: Answer): BrokenAnswer {
+/** Copies a response without the headers that the proxy sets itself. */
+function copyOf({ status, headers, text }: Answer): BrokenResponse {
   const { 'content-length': _, connection: __, 'keep-alive': ___, ...others } = headers;
   return { status, headers: others, text };
 }
 
-function withoutUndefined(headers: BrokenAnswer['headers']): Record<string, string | string[]> {
+function withoutUndefined(headers: BrokenResponse['headers']): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined),
   );

@@ -1,40 +1,43 @@
-import type { PlanChoice } from '../../../src/auth';
+import type { PlanChoice } from '../../../src/accounts';
 import { startApp, type TestApp } from '../../support/app';
 import { runCli } from '../../support/cli';
 import { type Breakage, type BreakingProxy, startBreakingProxy } from './breaking-proxy';
 
-/** The service behind a proxy that can break it, and the command that looks at it. */
+/** A service behind a proxy that can break it, with the command that checks it. */
 export interface Verified {
   readonly app: TestApp;
   readonly proxy: BreakingProxy;
   createKey(choice?: PlanChoice): Promise<string>;
-  /** The command with these arguments, while the service is broken in this way. */
-  run(args: readonly string[], breakage?: Breakage): Promise<Run>;
+  /** Sets the clock of the service to the system clock, from which Node makes `Date`. */
+  syncClock(): void;
+  /** Runs the command with these arguments, while the proxy breaks the service. */
+  run(args: readonly string[], breakage?: Breakage, environment?: Record<string, string>): Promise<Run>;
   close(): Promise<void>;
 }
 
 export interface Run {
   readonly status: number;
-  /** Standard output; `all` has what went to standard error too. */
+  /** Standard output; `all` includes standard error. */
   readonly out: string;
   readonly all: string;
   readonly lines: readonly string[];
-  /** What stands behind each FAIL. */
+  /** Lines that begin with FAIL, without that word. */
   readonly broken: readonly string[];
 }
 
 export async function startVerified(): Promise<Verified> {
   const app = await startApp();
-  // The Date header is Node's: the service's clock must agree with it.
-  app.clock.advance({ seconds: Math.round((Date.now() - app.clock.now()) / 1_000) });
+  const syncClock = () => app.clock.advance({ seconds: Math.round((Date.now() - app.clock.now()) / 1_000) });
+  syncClock();
   const proxy = await startBreakingProxy(app.url);
   return {
     app,
     proxy,
     createKey: async (choice) => (await app.createKey(choice && { choice })).key,
-    run: (args, breakage = {}) => {
+    syncClock,
+    run: (args, breakage = {}, environment = {}) => {
       Object.assign(proxy, { breakage, requests: 0 });
-      return runVerify(args);
+      return runVerify(args, environment);
     },
     close: async () => {
       await proxy.close();
@@ -43,8 +46,8 @@ export async function startVerified(): Promise<Verified> {
   };
 }
 
-async function runVerify(args: readonly string[]): Promise<Run> {
-  const { status, out, all } = await runCli(['verify', ...args]);
+async function runVerify(args: readonly string[], environment: Record<string, string> = {}): Promise<Run> {
+  const { status, out, all } = await runCli(['verify', ...args], environment);
   const lines = out.split('\n');
   const broken = lines.filter((line) => line.startsWith('FAIL ')).map((line) => line.slice('FAIL '.length));
   return { status, out, all, lines, broken };

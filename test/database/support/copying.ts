@@ -1,6 +1,6 @@
-import { readConfig } from '../../../src/config/config';
-import { type CopiedTable, copyDatabase } from '../../../src/database/copy-database';
-import { explain } from '../../../src/explain';
+import { readConfig } from '../../../src/platform/config/config';
+import { type CopiedTable, copyDatabase } from '../../../src/platform/database/copy/copy-database';
+import { userMessage } from '../../../src/app/user-message';
 import type { TestDatabase } from '../../support/database';
 
 export function copy(
@@ -11,11 +11,11 @@ export function copy(
   return copyDatabase({ ...readConfig({}), databaseUrl: source.url }, target.url, onTable);
 }
 
-/** What a person is told of a copy that was refused or has failed. */
-export function refusalOf(copying: Promise<unknown>): Promise<string> {
+/** The sentence that the operator reads if the copy fails; else "copied". */
+export function messageOf(copying: Promise<unknown>): Promise<string> {
   return copying.then(
     () => 'copied',
-    (error: unknown) => explain(error),
+    (error: unknown) => userMessage(error),
   );
 }
 
@@ -23,7 +23,7 @@ export function relationsOf(database: TestDatabase): Promise<unknown[]> {
   return database.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`);
 }
 
-/** Every row of every table, and every sequence, as text. */
+/** Reads every row of every table, and every sequence, as text. */
 export async function contentOf(database: TestDatabase): Promise<Record<string, unknown>> {
   const relations = await database.query<{ name: string; kind: string }>(
     `SELECT relname AS name, relkind AS kind FROM pg_class

@@ -3,20 +3,20 @@ import { AUTH, get, HOST, type Row } from '../support/raw-rows';
 const BROKEN = '400 malformed_request';
 const TOO_LARGE = '431 headers_too_large';
 
-/** The list with the key and one more header line. */
-const withLine = (header: string, answer = '200', connection: Row[3] = 'open'): Row => [
+/** listPets with the key and one more header line. */
+const withLine = (header: string, response = '200', connection: Row[3] = 'open'): Row => [
   `the header ${JSON.stringify(header.slice(0, 50))}`,
   Buffer.from(get('/v1/pets', `${header}\r\n`), 'latin1'),
-  answer,
+  response,
   connection,
 ];
-const refused = (header: string): Row => withLine(header, BROKEN, 'closed');
+const rejected = (header: string): Row => withLine(header, BROKEN, 'closed');
 
-const hosts = (answer: string, connection: Row[3], values: readonly string[]): Row[] =>
+const hosts = (response: string, connection: Row[3], values: readonly string[]): Row[] =>
   values.map((value) => [
     `Host ${JSON.stringify(value.slice(0, 30))}`,
     Buffer.from(`GET /livez HTTP/1.1\r\nHost: ${value}\r\n\r\n`, 'latin1'),
-    answer,
+    response,
     connection,
   ]);
 
@@ -25,6 +25,9 @@ export const headers: readonly Row[] = [
   withLine('X:a'),
   withLine('X: \t a \t '),
   withLine('X:'),
+  // A value does not count as a second header of that name.
+  withLine('X: Host'),
+  withLine('X: Authorization'),
   withLine('X: \xe9\xff'),
   withLine("!#$%&'*+-.^_`|~09azAZ: every character of a name"),
   withLine('__proto__: x'),
@@ -41,6 +44,8 @@ export const headers: readonly Row[] = [
   withLine('Cookie: =;=;;'),
   withLine('TE: trailers, x'),
   withLine('Connection: Host, Authorization'),
+  withLine('Connection: Host'),
+  withLine('Access-Control-Request-Headers: authorization'),
   withLine('Connection: close', '200', 'closed'),
   withLine('Connection: keep-alive, CLOSE', '200', 'closed'),
   withLine('Keep-Alive: timeout=99999999, max=x'),
@@ -51,26 +56,26 @@ export const headers: readonly Row[] = [
     'closed',
   ),
   withLine('Upgrade: TLS/1.0\r\nConnection: Upgrade', '200', 'closed'),
-  refused('X : a'),
-  refused('X\t: a'),
-  refused(' X: a'),
-  refused(': a'),
-  refused('X'),
-  refused('X a'),
-  refused('X Y: a'),
-  refused('X\0: a'),
-  refused('X: a\0b'),
-  refused('X: a\x01b'),
-  refused('X: a\x7fb'),
-  refused('X: a\x1bb'),
-  refused('X\xe9: a'),
-  refused('X(): a'),
-  refused('"X": a'),
-  refused('X: a\r\n b'),
-  refused('X: a\r\n\tb'),
-  refused('X: a\nY: b'),
-  refused('X: a\rY: b'),
-  refused('X: a\r\r\nY: b'),
+  rejected('X : a'),
+  rejected('X\t: a'),
+  rejected(' X: a'),
+  rejected(': a'),
+  rejected('X'),
+  rejected('X a'),
+  rejected('X Y: a'),
+  rejected('X\0: a'),
+  rejected('X: a\0b'),
+  rejected('X: a\x01b'),
+  rejected('X: a\x7fb'),
+  rejected('X: a\x1bb'),
+  rejected('X\xe9: a'),
+  rejected('X(): a'),
+  rejected('"X": a'),
+  rejected('X: a\r\n b'),
+  rejected('X: a\r\n\tb'),
+  rejected('X: a\nY: b'),
+  rejected('X: a\rY: b'),
+  rejected('X: a\r\r\nY: b'),
   withLine('Authorization: Bearer x', '401 invalid_api_key'),
   withLine('authorization:', '401 invalid_api_key'),
   ['no Host', 'GET /livez HTTP/1.1\r\n\r\n', BROKEN, 'closed'],

@@ -5,7 +5,7 @@ const bytes = (...parts: (string | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part)));
 const twoHosts = get('/v1/pets', 'Host: y\r\n');
 
-/** Several requests written at once: answers come in their order, and none after a doubtful one. */
+/** Pipelined requests: responses have the order of the requests, and end with the first framing error. */
 export const pipelines: readonly Row[] = [
   ['two requests', bytes(get(), get('/v1/pets/9999999')), ['200', '404 pet_not_found'], 'open'],
   ['fifty requests', get('/v1/pets?limit=1').repeat(50), Array<string>(50).fill('200'), 'open'],
@@ -13,7 +13,7 @@ export const pipelines: readonly Row[] = [
   ['a good request, then garbage', `${get()}broken\r\n\r\n`, ['200', BROKEN], 'closed'],
   ['a write, then garbage', bytes(post(PET), 'broken\r\n\r\n'), ['201', BROKEN], 'closed'],
   [
-    'a refused request, then garbage',
+    'a rejected request, then garbage',
     `GET /v1/pets HTTP/1.1\r\n${HOST}\r\nbroken\r\n\r\n`,
     ['401 missing_api_key', BROKEN],
     'closed',
@@ -121,7 +121,7 @@ export const pipelines: readonly Row[] = [
     'closed',
   ],
   [
-    'HEAD, then a request that it must not swallow',
+    'HEAD with Connection: close, then a request',
     `HEAD /v1/pets HTTP/1.1\r\n${AUTH}Connection: close\r\n\r\n${get()}`,
     '200',
     'closed',

@@ -3,16 +3,21 @@ import { AUTH, get, HOST, type Row } from '../support/raw-rows';
 
 const BROKEN = '400 malformed_request';
 
-/** A request with the key, whose first line is as given. */
+/** A request with this first line and the key. */
 const line = (text: string): string => `${text}\r\n${AUTH}\r\n`;
 
-const broken = (what: string, text: string): Row => [what, line(text), BROKEN, 'closed'];
+const broken = (title: string, text: string): Row => [title, line(text), BROKEN, 'closed'];
 
 export const requestLines: readonly Row[] = [
-  ['an ordinary request', line('GET /v1/pets HTTP/1.1'), '200', 'open'],
+  ['a valid request', line('GET /v1/pets HTTP/1.1'), '200', 'open'],
   ['HTTP/1.0 without Host', 'GET /livez HTTP/1.0\r\n\r\n', '200', 'closed'],
   ['HTTP/1.0 with a key', line('GET /v1/pets HTTP/1.0'), '200', 'closed'],
-  ['HTTP/1.0 that stays', `GET /v1/pets HTTP/1.0\r\n${AUTH}Connection: keep-alive\r\n\r\n`, '200', 'open'],
+  [
+    'HTTP/1.0 with keep-alive',
+    `GET /v1/pets HTTP/1.0\r\n${AUTH}Connection: keep-alive\r\n\r\n`,
+    '200',
+    'open',
+  ],
   ['HTTP/0.9 by name', line('GET /v1/pets HTTP/0.9'), BROKEN, 'closed'],
   ['HTTP/2.0 by name', line('GET /v1/pets HTTP/2.0'), BROKEN, 'closed'],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', BROKEN, 'closed'],
@@ -27,8 +32,8 @@ export const requestLines: readonly Row[] = [
   broken('another protocol', 'GET /v1/pets ABC/1.1'),
   broken('a space after the version', 'GET /v1/pets HTTP/1.1 '),
   broken('a word after the version', 'GET /v1/pets HTTP/1.1 x'),
-  broken('a tab for a space', 'GET\t/v1/pets HTTP/1.1'),
-  broken('a space in front', ' GET /v1/pets HTTP/1.1'),
+  broken('a tab instead of a space', 'GET\t/v1/pets HTTP/1.1'),
+  broken('a space before the method', ' GET /v1/pets HTTP/1.1'),
   broken('no target', 'GET HTTP/1.1'),
   broken('no method', '/v1/pets HTTP/1.1'),
   broken('nothing but a space', ' '),
@@ -53,11 +58,11 @@ export const requestLines: readonly Row[] = [
   ['a greeting of SSH', 'SSH-2.0-OpenSSH_9.9\r\n', BROKEN, 'closed'],
   ['a command of Redis', '*1\r\n$4\r\nPING\r\n', BROKEN, 'closed'],
   ['a command of SMTP', 'EHLO x\r\n', BROKEN, 'closed'],
-  ['an answer for a request', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', BROKEN, 'closed'],
-  ['JSON for a request', '{"name":"Rex"}\r\n\r\n', BROKEN, 'closed'],
+  ['a response instead of a request', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', BROKEN, 'closed'],
+  ['JSON instead of a request', '{"name":"Rex"}\r\n\r\n', BROKEN, 'closed'],
   ['empty lines first', `\r\n\r\n${get()}`, '200', 'open'],
   ['20,000 empty lines first', `${'\r\n'.repeat(20_000)}${get()}`, '200', 'open'],
-  ['lines that end in LF alone', get().replaceAll('\r', ''), BROKEN, 'closed'],
+  ['lines that end in LF only', get().replaceAll('\r', ''), BROKEN, 'closed'],
   ['a first line that ends in LF', get().replace('\r\n', '\n'), BROKEN, 'closed'],
   ['a first line that ends in CR', get().replace('\r\n', '\r'), BROKEN, 'closed'],
   ['a head that ends in LF', get().replace(/\r\n$/, '\n'), BROKEN, 'closed'],
@@ -80,5 +85,5 @@ export const requestLines: readonly Row[] = [
   ]),
   ['TRACE without a key', `TRACE /v1/pets HTTP/1.1\r\n${HOST}\r\n`, '401 missing_api_key', 'open'],
   ['HEAD', line('HEAD /v1/pets HTTP/1.1'), '200', 'open'],
-  ['HEAD of nothing', line('HEAD /v1/nothing HTTP/1.1'), '404 route_not_found', 'open'],
+  ['HEAD of an unknown address', line('HEAD /v1/nothing HTTP/1.1'), '404 route_not_found', 'open'],
 ];

@@ -3,7 +3,7 @@ import { AUTH, get, HOST, JSON_TYPE, post, type Row } from '../support/raw-rows'
 const LATE = '408 request_timeout';
 const UNFINISHED = `POST /v1/pets HTTP/1.1\r\n${AUTH}${JSON_TYPE}Content-Length: 10\r\n\r\n{`;
 
-/** What never arrives whole. */
+/** Requests that never arrive whole. */
 export const slow: readonly Row[] = [
   ['nothing at all', '', LATE, 'closed'],
   ['HTTP/0.9', 'GET /v1/pets\r\n', LATE, 'closed'],
@@ -21,7 +21,7 @@ export const slow: readonly Row[] = [
     'closed',
   ],
   [
-    // Node's parser says nothing of what is broken in such a request.
+    // Node's parser does not report the broken chunk of such a request.
     'an upgrade with a broken chunk',
     `POST /v1/pets HTTP/1.1\r\n${AUTH}${JSON_TYPE}Upgrade: x\r\nConnection: Upgrade\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
     LATE,

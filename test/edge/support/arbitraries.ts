@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 /** An operation of the OpenAPI document. */
 export interface Operation {
   readonly method: string;
-  /** With its parameters in braces, below /v1 or not. */
+  /** With its parameters in braces, and with /v1 if the operation has it. */
   readonly path: string;
 }
 
@@ -14,7 +14,7 @@ export interface FuzzRequest {
   readonly body: Buffer;
 }
 
-/** Every operation that a service documents, those to come included, and what stands beside them. */
+/** Returns every operation of an OpenAPI document, and addresses outside it. */
 export function operationsOf(document: any): Operation[] {
   const documented = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path: `/v1${path}` })),
@@ -27,7 +27,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TR
 
 const int64 = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n);
 
-/** Spellings of an integer in JSON, and numbers that are none. */
+/** Integers in several forms of JSON, and other numbers. */
 const number = fc.oneof(
   { weight: 6, arbitrary: int64.map(String) },
   int64.map((value) => `${value}.0`),
@@ -42,13 +42,13 @@ const name = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 240, maxLength: 270 }),
   fc.string({ unit: 'binary', maxLength: 20 }),
   fc.string({ maxLength: 20 }),
-  // UTF-16 units, of which some are lone surrogates.
+  // UTF-16 units, with some lone surrogates.
   fc
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 10 })
     .map((units) => String.fromCharCode(...units)),
 );
 
-/** Members as they stand in a JSON object. */
+/** One member of a JSON object. */
 const member = (key: string, value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   value.map((text) => `${JSON.stringify(key)}:${text}`);
 const status = fc.constantFrom(
@@ -63,7 +63,7 @@ const anyMember = fc
   .tuple(fc.string({ unit: 'grapheme' }), fc.json())
   .map(([key, text]) => `${JSON.stringify(key)}:${text}`);
 
-/** What could be an animal, an order, or a change of one: its members in any order, some missing, some twice. */
+/** Members of an animal, an order, or a change, in any order; some are missing, some repeated. */
 const resource = fc
   .tuple(
     fc.option(
@@ -113,7 +113,7 @@ const contentType = fc.oneof(
   fc.constantFrom('application/json; charset=x', 'text/plain', '', ';;', 'application/json, x'),
 );
 
-/** A request to one of the operations, with its own method in most cases. */
+/** A request to one of the operations, in most cases with its method. */
 export function requestTo(operations: readonly Operation[]): fc.Arbitrary<FuzzRequest> {
   // Half of them to operations that can store something.
   const writes = operations.filter(({ method }) => method === 'POST' || method === 'PATCH');
@@ -134,7 +134,7 @@ export function requestTo(operations: readonly Operation[]): fc.Arbitrary<FuzzRe
     }));
 }
 
-/** The bytes of a request, some of them changed, inserted or left out. */
+/** The bytes of a request with some changes, insertions and deletions. */
 export function mutationOf(bytes: Buffer): fc.Arbitrary<Buffer> {
   const at = fc.nat(bytes.length);
   const junk = fc.oneof(

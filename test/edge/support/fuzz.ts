@@ -7,7 +7,7 @@ import { type FuzzRequest, mutationOf, operationsOf, requestTo } from './arbitra
 import { RawConnection } from './raw';
 import { expectCommonHeaders, expectErrorBody } from './raw-rows';
 
-/** A service under fuzzing, and a key of it that no limit stops. */
+/** The service to fuzz, and a key without an effective rate limit. */
 export interface FuzzTarget {
   readonly url: string;
   readonly key: string;
@@ -15,38 +15,38 @@ export interface FuzzTarget {
 
 const PETS = '/v1/pets';
 
-/** What a body may say, by the path that it is sent to; everything else in it is ignored. */
+/** The fields of a body, by its path; the service ignores all others. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   [PETS]: ['name', 'categoryId', 'status'],
   '/v1/store/orders': ['petId'],
 };
 
-/** What the service said that it stored, by its own address: the answers to the writes, byte for byte. */
-type Ledger = Map<string, string>;
+/** The bodies of successful writes, byte for byte, by the path of the resource. */
+type StoredBodies = Map<string, string>;
 
 /**
- * Sends arbitrary bodies to every operation: no 5xx, every refusal an Error body, and what was stored is exactly what
- * an accepted body said, no more and no less.
+ * Sends arbitrary bodies to every operation. No response is a 5xx, every rejection has an Error body, and exactly the
+ * accepted bodies are stored.
  *
- * @returns how many bodies were accepted
+ * @returns the number of accepted bodies
  */
 export async function fuzzBodies(target: FuzzTarget, runs: number): Promise<number> {
   const { json } = await send(target.url, 'GET', '/openapi.json');
-  const ledger: Ledger = new Map();
+  const bodies: StoredBodies = new Map();
   const request = requestTo(operationsOf(json));
   await fc.assert(
-    fc.asyncProperty(request, (sent) => expectHonestAnswer(target, sent, ledger)),
+    fc.asyncProperty(request, (sent) => expectDocumented(target, sent, bodies)),
     { numRuns: runs, interruptAfterTimeLimit: 600_000, markInterruptAsFailure: true },
   );
-  const pets = [...ledger].filter(([path]) => path.startsWith(`${PETS}/`)).map(([, text]) => text);
-  // Orders, too, move the status, which was read after each write.
+  const pets = [...bodies].filter(([path]) => path.startsWith(`${PETS}/`)).map(([, text]) => text);
+  // Orders change the status, too; each write was read back immediately.
   const lasting = (texts: readonly string[]) =>
     texts.map((text) => text.replace(/,"status":"\w+"\}$/, '}')).sort();
   expect(lasting(await listed(target))).toEqual(lasting(pets));
-  return ledger.size;
+  return bodies.size;
 }
 
-/** Sends requests with some bytes changed: no 5xx, no hang, no answer without the promised headers. */
+/** Sends requests with changed bytes. No response is a 5xx or late, and all have the promised headers. */
 export async function fuzzRequests({ url, key }: FuzzTarget, runs: number): Promise<void> {
   const head = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
   const seeds = [
@@ -58,13 +58,14 @@ export async function fuzzRequests({ url, key }: FuzzTarget, runs: number): Prom
   await fc.assert(
     fc.asyncProperty(mutated, async (bytes) => {
       const raw = await RawConnection.open(url);
-      // Half a request is none once its client has ended: nobody has to wait for a timeout.
+      // Because the client closes its side, an incomplete request fails without a timeout.
       raw.socket.end(bytes);
-      for (let answer = await raw.answer(); answer; answer = await raw.answer()) {
-        if (answer.status === 100) continue;
-        expect(answer.status).toBeLessThan(500);
-        expectCommonHeaders(answer);
-        if (answer.status >= 400 && answer.text !== '') expectErrorBody(answer, expect.any(String) as never);
+      for (let response = await raw.response(); response; response = await raw.response()) {
+        if (response.status === 100) continue;
+        expect(response.status).toBeLessThan(500);
+        expectCommonHeaders(response);
+        if (response.status >= 400 && response.text !== '')
+          expectErrorBody(response, expect.any(String) as never);
       }
       expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
       raw.destroy();
@@ -73,34 +74,34 @@ export async function fuzzRequests({ url, key }: FuzzTarget, runs: number): Prom
   );
 }
 
-async function expectHonestAnswer(target: FuzzTarget, sent: FuzzRequest, ledger: Ledger): Promise<void> {
+async function expectDocumented(target: FuzzTarget, sent: FuzzRequest, bodies: StoredBodies): Promise<void> {
   const { method, path, headers, body } = sent;
-  const answer = await send(target.url, method, path, { key: target.key, headers, body });
-  expect(answer.status).toBeLessThan(500);
-  expectCommonHeaders(answer as never);
-  if (answer.status >= 400 && method !== 'HEAD')
-    expectError(answer, answer.status, answer.json.code as string);
-  if (answer.status === 201) await expectStored(target, sent, answer, ledger);
+  const response = await send(target.url, method, path, { key: target.key, headers, body });
+  expect(response.status).toBeLessThan(500);
+  expectCommonHeaders(response as never);
+  if (response.status >= 400 && method !== 'HEAD')
+    expectError(response, response.status, response.json.code as string);
+  if (response.status === 201) await expectStored(target, sent, response, bodies);
 }
 
-/** The answer says what the body said, and so does the resource when it is read again. */
+/** Compares the response, and the resource when it is read again, with the body. */
 async function expectStored(
   target: FuzzTarget,
   { path, body }: FuzzRequest,
-  answer: Answer,
-  ledger: Ledger,
+  response: Answer,
+  bodies: StoredBodies,
 ): Promise<void> {
-  const location = String(answer.headers['location']);
-  const said = exactly(body.toString());
-  const stored = exactly(answer.text);
+  const location = String(response.headers['location']);
+  const sent = exactly(body.toString());
+  const stored = exactly(response.text);
   for (const name of FIELDS[path.split('?')[0]!]!) {
-    if (Object.hasOwn(said, name)) expect([name, stored[name]]).toEqual([name, said[name]]);
+    if (Object.hasOwn(sent, name)) expect([name, stored[name]]).toEqual([name, sent[name]]);
   }
-  expect((await send(target.url, 'GET', location, { key: target.key })).text).toBe(answer.text);
-  ledger.set(location, answer.text);
+  expect((await send(target.url, 'GET', location, { key: target.key })).text).toBe(response.text);
+  bodies.set(location, response.text);
 }
 
-/** All animals, each as the list spells it. */
+/** Returns all animals, each as the list prints it. */
 async function listed({ url, key }: FuzzTarget): Promise<string[]> {
   const texts: string[] = [];
   for (let path: string | undefined = `${PETS}?limit=100`; path !== undefined;) {
@@ -116,7 +117,7 @@ async function listed({ url, key }: FuzzTarget): Promise<string[]> {
   return texts;
 }
 
-/** The members of a JSON object; integers, however they are spelt, as bigint. */
+/** Parses a JSON object; every integer becomes a bigint, in any notation. */
 function exactly(text: string): Record<string, unknown> {
   const integer = (digits: string) => {
     const plain = /^(-?\d+)(?:\.0+|e0)?$/.exec(digits)?.[1];

@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
 
-/** Longest wait for an answer or for the end of a connection; a guard against hanging. */
-const PATIENCE_MS = 10_000;
+/** The longest wait for a response or for the end of a connection; only a hanging service reaches it. */
+const MAX_WAIT_MS = 10_000;
 
-/** One answer as it came over the socket. */
-export interface RawAnswer {
+/** A response as it arrived at the socket. */
+export interface RawResponse {
   readonly status: number;
-  /** By name in lower case; of several of one name, all values joined by a comma. */
+  /** By name in lower case; the values of a repeated name are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** A TCP connection on which a spec writes whatever bytes it likes; nothing is repaired on the way. */
+/** A TCP connection on which a spec writes arbitrary bytes. */
 export class RawConnection {
   private received = Buffer.alloc(0);
   private state: 'open' | 'closed' | 'reset' = 'open';
@@ -43,22 +43,22 @@ export class RawConnection {
     this.socket.write(bytes);
   }
 
-  /** The next answer; undefined where the connection ends instead. */
-  async answer(isHead = false): Promise<RawAnswer | undefined> {
-    const deadline = Date.now() + PATIENCE_MS;
+  /** Returns the next response; undefined if the connection ends first. */
+  async response(isHead = false): Promise<RawResponse | undefined> {
+    const deadline = Date.now() + MAX_WAIT_MS;
     for (;;) {
-      const parsed = parseAnswer(this.received, isHead);
+      const parsed = parseResponse(this.received, isHead);
       if (parsed) {
         this.received = this.received.subarray(parsed.bytes);
-        return parsed.answer;
+        return parsed.response;
       }
       if (this.state !== 'open' || !(await this.change(deadline))) return undefined;
     }
   }
 
-  /** How the server ended the connection, and whatever came before that; `open` where it did not. */
+  /** Waits for the end of the connection; returns how it ended (`open` if it did not) and the bytes before. */
   async end(): Promise<{ state: 'open' | 'closed' | 'reset'; rest: string }> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + MAX_WAIT_MS;
     while (this.state === 'open' && (await this.change(deadline))) continue;
     return { state: this.state, rest: this.received.toString('latin1') };
   }
@@ -72,7 +72,7 @@ export class RawConnection {
     this.wake();
   }
 
-  /** False when nothing has happened until the deadline. */
+  /** Waits for bytes or a change of state; returns false after the deadline. */
   private change(deadline: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), Math.max(0, deadline - Date.now()));
@@ -84,13 +84,13 @@ export class RawConnection {
   }
 }
 
-/** The first whole answer in the bytes; interim ones (1xx) are answers too. */
-function parseAnswer(bytes: Buffer, isHead: boolean): { answer: RawAnswer; bytes: number } | undefined {
+/** Returns the first whole response in the bytes; interim responses (1xx) count, too. */
+function parseResponse(bytes: Buffer, isHead: boolean): { response: RawResponse; bytes: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [start = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(start)?.[1]);
-  if (!status) throw new Error(`this is no answer: ${start.slice(0, 80)}`);
+  if (!status) throw new Error(`not a response: ${start.slice(0, 80)}`);
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const [, name = '', value = ''] = /^([^:\s]+): ?(.*)$/.exec(line) ?? [];
@@ -101,5 +101,5 @@ function parseAnswer(bytes: Buffer, isHead: boolean): { answer: RawAnswer; bytes
   const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
   const stop = end + 4 + length;
   if (bytes.length < stop) return undefined;
-  return { answer: { status, headers, text: bytes.subarray(end + 4, stop).toString() }, bytes: stop };
+  return { response: { status, headers, text: bytes.subarray(end + 4, stop).toString() }, bytes: stop };
 }

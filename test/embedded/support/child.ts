@@ -1,7 +1,7 @@
-/** The other process: obeys one JSON command per line of its standard input, and answers each with a JSON line. */
+/** The other process: reads one JSON command per line of its standard input and writes one JSON line for each. */
 import { createInterface } from 'node:readline';
-import { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../../src/database/embedded';
-import { takeAppLock } from '../../../src/database/embedded/lock';
+import { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../../src/embedded-postgres';
+import { takeAppLock } from '../../../src/embedded-postgres/lock';
 
 interface Command {
   readonly start?: EmbeddedOptions;

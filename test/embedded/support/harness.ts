@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
-import type { EmbeddedOptions } from '../../../src/database/embedded';
+import type { EmbeddedOptions } from '../../../src/embedded-postgres';
 
 export { until } from '../../support/until';
 
-/** As root the server runs as another user, and some rights can only then be tried. */
+/** As root the server runs as another user. Some permissions can be tested only then. */
 export const isRoot = process.getuid?.() === 0;
 
 const folders: string[] = [];
@@ -17,9 +17,9 @@ const children: Child[] = [];
 export interface Child {
   readonly pid: number;
   ask(command: object): Promise<{ url?: string; won?: boolean; refusal?: string }>;
-  /** Gives it nothing more to do; resolves when the process is gone. */
+  /** Closes its standard input. Resolves when the process has ended. */
   leave(): Promise<void>;
-  /** SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function options(dataDir: string, more: Partial<EmbeddedOptions> = {}): E
   return { dataDir, dataDirIsExplicit: true, binDir: undefined, durable: false, ...more };
 }
 
-/** A new folder that the server's user can walk through, removed by `cleanUp`. */
+/** Creates a folder that the server's user can pass through. `cleanUp` removes it. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
   chmodSync(folder, 0o755);
@@ -59,7 +59,7 @@ export function startChild(): Child {
   return started;
 }
 
-/** Ends what the specs of a file started and removes what they created. */
+/** Stops the processes and removes the folders of a spec file. */
 export async function cleanUp(): Promise<void> {
   await Promise.all(children.splice(0).map((child) => child.kill()));
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });

@@ -3,24 +3,26 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Direction = 'to the server' | 'from the server';
 
-/** A proxy in front of PostgreSQL that can cut what goes through it after any byte. */
+/** A proxy in front of PostgreSQL that can end its connections after any byte. */
 export interface CuttingProxy {
-  /** The URL of a database of the server, through the proxy. */
+  /** Returns the URL of a database through the proxy. */
   through(url: string): string;
   /**
-   * Lets so many more bytes pass in one direction, counted over all connections, and then ends every connection: in an
-   * orderly way, or by a reset.
+   * Passes this number of bytes in one direction, counted over all connections, and then ends every connection by
+   * FIN or by RST.
    */
   cutAfter(bytes: number, direction: Direction, isReset: boolean): void;
-  /** Ends every connection instead of passing on the server's response to the next message that contains the text. */
+  /** Ends every connection when the server responds to the next message that contains the text. */
   loseResponseTo(text: string): void;
-  /** Takes the order back, if it was not carried out. @returns whether it was */
+  /** Cancels `cutAfter`. @returns true if it had already ended the connections */
   heal(): boolean;
-  /** Ends every connection, now. */
+  /** Ends every connection immediately. */
   end(): void;
-  /** Lets nothing pass, and ends nothing: as where the way to the server is lost. */
+  /** Accepts no further connection. */
+  refuse(): void;
+  /** If true, drops all bytes and keeps the connections open, like a lost network route. */
   isSilent: boolean;
-  /** Changes what the server says; as many bytes, and those of one message. */
+  /** Replaces bytes in messages of the server. Both texts have the same length, within one message. */
   replaced: readonly [from: string, to: string] | undefined;
   close(): Promise<void>;
 }
@@ -34,7 +36,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
 
   const cut = (isReset: boolean) => {
     for (const socket of open) {
-      // A Unix socket knows no reset.
+      // A Unix socket cannot be reset.
       if (isReset && socket.remoteFamily) socket.resetAndDestroy();
       else socket.destroy();
     }
@@ -80,6 +82,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const closed = once(server, 'close');
   const { port } = server.address() as AddressInfo;
   const proxy: CuttingProxy = {
     through: (url) => {
@@ -100,12 +103,13 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       return wasCut;
     },
     end: () => cut(false),
+    refuse: () => void server.close(),
     isSilent: false,
     replaced: undefined,
     close: async () => {
       cut(true);
       server.close();
-      await once(server, 'close');
+      await closed;
     },
   };
   return proxy;

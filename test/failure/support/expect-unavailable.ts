@@ -1,11 +1,11 @@
 import { expectError } from '../../support/expect-error';
 import type { Answer } from '../../support/http';
 
-/** 503 as promised: the Error body, when to come back, and the headers that every response under /v1 has. */
-export function expectUnavailable(answer: Answer): void {
-  expectError(answer, 503, 'service_unavailable');
-  expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-  expect(answer.headers).toMatchObject({
+/** Expects 503 with the Error body, `Retry-After`, and the headers of every response under /v1. */
+export function expectUnavailable(response: Answer): void {
+  expectError(response, 503, 'service_unavailable');
+  expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  expect(response.headers).toMatchObject({
     'x-request-id': expect.stringMatching(/\S/),
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
@@ -15,7 +15,7 @@ export function expectUnavailable(answer: Answer): void {
   });
 }
 
-/** The service says of a 503 when it cannot say whether the work is done. */
+/** True for a 503 that says that the request may or may not have taken effect. */
 export function isOutcomeUnknown({ status, text }: Pick<Answer, 'status' | 'text'>): boolean {
-  return status === 503 && text.includes('may be done or not');
+  return status === 503 && text.includes('may or may not have taken effect');
 }

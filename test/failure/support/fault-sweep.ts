@@ -8,14 +8,14 @@ import { query } from './own-server';
 import { poolOf } from './pool';
 
 const DIRECTIONS: readonly Direction[] = ['to the server', 'from the server'];
-/** More than one request and its answer take; a sweep that comes so far never ended. */
-const MOST_BYTES = 10_000;
+/** More than a request and its response need; a sweep that reaches it would never end. */
+const MAX_BYTES = 10_000;
 
-/** The service on one connection to PostgreSQL, which a proxy can cut. */
+/** The service with one connection to PostgreSQL, through a proxy that can cut it. */
 export interface CutApp {
   readonly app: TestApp;
   readonly proxy: CuttingProxy;
-  /** The database, past the proxy. */
+  /** The database without the proxy. */
   readonly directUrl: string;
   readonly key: string;
   close(): Promise<void>;
@@ -26,14 +26,11 @@ export async function startCutApp(): Promise<CutApp> {
   const database = await createDatabase();
   const behindProxy = { ...database, url: proxy.through(database.url) };
   const app = await startApp({ databasePoolSize: 1 }, { database: behindProxy });
-  const { key } = await app.createKey({
-    choice: { plan: 'enterprise', perMinute: 1_000_000, perDay: 1_000_000 },
-  });
   return {
     app,
     proxy,
     directUrl: database.directUrl,
-    key,
+    key: await app.unlimitedKey(),
     close: async () => {
       await app.close();
       await proxy.close();
@@ -41,18 +38,18 @@ export async function startCutApp(): Promise<CutApp> {
   };
 }
 
-/** What became of one request whose connection to PostgreSQL was to be cut. */
+/** The outcome of one request of a sweep. */
 export interface Cut {
   readonly name: string;
-  readonly answer: Answer;
+  readonly response: Answer;
 }
 
 /**
- * Sends one request after the other, each on a new connection to PostgreSQL that is cut one stride further than the
- * last, until one is answered before its cut.
+ * Sends requests in sequence, each on a new connection to PostgreSQL. The connection is cut `stride` bytes later than
+ * the one before. The sweep ends when a request completes before its cut.
  *
- * @param ask sends the request of this name
- * @param afterwards runs past each cut, when the connection holds again
+ * @param ask sends the request with this name
+ * @param afterwards runs after each cut, when the proxy passes all bytes again
  */
 export async function sweep(
   { app, proxy }: CutApp,
@@ -63,17 +60,17 @@ export async function sweep(
   const cuts: Cut[] = [];
   for (const direction of DIRECTIONS) {
     for (let bytes = 0; ; bytes += stride) {
-      if (bytes > MOST_BYTES) throw new Error('no request was answered before its cut');
+      if (bytes > MAX_BYTES) throw new Error('no request completed before its cut');
       const name = `cut after ${bytes} bytes ${direction}`;
       proxy.cutAfter(bytes, direction, (bytes / stride) % 2 === 1);
-      const answer = await ask(name);
+      const response = await ask(name);
       const wasCut = proxy.heal();
-      expect([201, 503]).toContain(answer.status);
-      if (answer.status === 503) expectUnavailable(answer);
-      cuts.push({ name, answer });
-      await afterwards({ name, answer });
+      expect([201, 503]).toContain(response.status);
+      if (response.status === 503) expectUnavailable(response);
+      cuts.push({ name, response });
+      await afterwards({ name, response });
       if (!wasCut) break;
-      // The next one begins with a connection of its own, too.
+      // The next request must open a new connection.
       await until(() => {
         proxy.end();
         return poolOf(app).totalCount === 0;
@@ -83,20 +80,20 @@ export async function sweep(
   return cuts;
 }
 
-/** POST /v1/pets, cut after every `stride`-th byte: an animal is there once or not at all, as its answer says. */
+/** Sweeps POST /v1/pets: no animal exists twice, and an animal exists or not as its response says. */
 export async function sweepPets(cutApp: CutApp, stride: number): Promise<Cut[]> {
   const { app, key, directUrl } = cutApp;
   const cuts = await sweep(cutApp, stride, (name) => app.post('/v1/pets', { name, categoryId: 1 }, { key }));
   const stored = (await query<{ name: string }>(directUrl, 'SELECT name FROM pets')).map(({ name }) => name);
   expect(new Set(stored).size).toBe(stored.length);
-  for (const { name, answer } of cuts) {
-    if (answer.status === 201) expect(stored).toContain(name);
-    else if (!isOutcomeUnknown(answer)) expect(stored).not.toContain(name);
+  for (const { name, response } of cuts) {
+    if (response.status === 201) expect(stored).toContain(name);
+    else if (!isOutcomeUnknown(response)) expect(stored).not.toContain(name);
   }
   return cuts;
 }
 
-/** POST /v1/store/orders with an Idempotency-Key, the same; sent again it is answered with the one order there is. */
+/** Sweeps POST /v1/store/orders with an Idempotency-Key: a retry is 201 with the only order. */
 export async function sweepOrders(cutApp: CutApp, stride: number): Promise<Cut[]> {
   const { app, key, directUrl } = cutApp;
   await query(
@@ -116,12 +113,12 @@ export async function sweepOrders(cutApp: CutApp, stride: number): Promise<Cut[]
       orders.set(name, { key, body, headers: { 'idempotency-key': name.replaceAll(' ', '-') } });
       return send(name);
     },
-    async ({ name, answer }) => {
-      let again = answer;
-      // The session that was cut may not have noticed yet.
+    async ({ name, response }) => {
+      let again = response;
+      // The session of the lost connection may still hold the lock of the key.
       await until(async () => (again = await send(name)).status !== 409);
       expect(again.status).toBe(201);
-      if (answer.status === 201) expect(again.text).toBe(answer.text);
+      if (response.status === 201) expect(again.text).toBe(response.text);
     },
   );
   const [counted] = await query(directUrl, ORDERS);
@@ -134,8 +131,8 @@ const ORDERS = `
          (SELECT count(*)::integer FROM pets WHERE status = 'pending') AS reserved
   FROM store_orders`;
 
-/** How many cuts were answered in which way. */
+/** Describes a sweep: the number of cuts by response. */
 export function summary(cuts: readonly Cut[]): string {
-  const count = (test: (answer: Answer) => boolean) => cuts.filter(({ answer }) => test(answer)).length;
+  const count = (test: (response: Answer) => boolean) => cuts.filter(({ response }) => test(response)).length;
   return `${cuts.length} cuts: 201 ${count(({ status }) => status === 201)}, 503 ${count(({ status }) => status === 503)}, of these of unknown outcome ${count(isOutcomeUnknown)}`;
 }

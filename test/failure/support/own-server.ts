@@ -2,34 +2,34 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
-import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded';
-import { processFacts } from '../../../src/database/embedded/process-facts';
-import { APP_ROLE } from '../../../src/database/embedded/roles';
+import { type EmbeddedServer, startEmbedded } from '../../../src/embedded-postgres';
+import { processFacts } from '../../../src/embedded-postgres/process-facts';
+import { APP_ROLE } from '../../../src/embedded-postgres/roles';
 import { ADMIN_URL_VARIABLE, createTemplate, SERVICE_ROLE_VARIABLE } from '../../support/database';
 import { dataFolder } from '../../support/service';
 import { admitAllRoles, superuserUrl } from '../../support/superuser';
 import { until } from '../../support/until';
 
-/** A PostgreSQL of its own, which a spec may stop, kill and freeze. */
+/** A PostgreSQL server that a spec may stop, kill and freeze. */
 export interface OwnServer {
-  /** The service's. */
+  /** The URL of the service's role. */
   url(database?: string): string;
-  /** The superuser's. */
+  /** The URL of the superuser. */
   adminUrl(database?: string): string;
-  /** Does nothing if it runs. */
+  /** Starts the server if it is stopped. */
   start(): Promise<void>;
-  /** As an administrator would: it ends every session first. */
+  /** Stops the server in an orderly way; this ends every session. */
   stop(): Promise<void>;
-  /** SIGKILL of the postmaster; resolves when no process of it is left. */
+  /** Sends SIGKILL to the postmaster and waits until all processes of the server have ended. */
   kill(): Promise<void>;
-  /** Every process of it stands still, and every connection to it stays open. */
+  /** Suspends every process of the server; the connections stay open. */
   freeze(): void;
   thaw(): void;
-  /** Stops it and takes its files away. */
+  /** Stops the server and deletes its files. */
   remove(): Promise<void>;
 }
 
-/** @param durable as a server that must lose nothing */
+/** @param durable keeps fsync on, so that a crash loses no commit */
 export async function startOwnServer({ durable = false, path = '' } = {}): Promise<OwnServer> {
   const folder = path === '' ? dataFolder() : { path, remove: () => undefined };
   const start = () =>
@@ -58,7 +58,7 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
       const children = childrenOf(postmaster);
       process.kill(postmaster, 'SIGKILL');
       await server.stop();
-      // A session that is busy serves its client until it waits, and only then notices that the postmaster is gone.
+      // A busy session notices the death of the postmaster only when it next waits.
       await until(() => children.every((pid) => processFacts(pid) === undefined));
     },
     freeze: () => {
@@ -76,7 +76,7 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
   };
 }
 
-/** The same, and from here on the databases and applications of this spec file are made on it. */
+/** Starts a server and makes this spec file create its databases and applications on it. */
 export async function useOwnServer(): Promise<OwnServer> {
   const server = await startOwnServer();
   process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
@@ -85,7 +85,7 @@ export async function useOwnServer(): Promise<OwnServer> {
   return server;
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a connection of its own. */
 export async function query<Row extends QueryResultRow>(url: string, text: string): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
@@ -114,6 +114,6 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It ended in this moment.
+    // The process has just ended.
   }
 }

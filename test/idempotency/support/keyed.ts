@@ -3,7 +3,7 @@ import type { Answer } from '../../support/http';
 
 let keys = 0;
 
-/** An Idempotency-Key that nobody has used. */
+/** Returns a new Idempotency-Key. */
 export function newKey(): string {
   keys += 1;
   return `key-${keys}`;
@@ -19,7 +19,7 @@ export function keyedPost(
   return app.post(path, body, { key, headers: { 'idempotency-key': idempotencyKey } });
 }
 
-/** The answer is the first one, byte for byte, and says that it is a repetition. */
+/** Expects the first response again, byte for byte, with `Idempotent-Replayed: true`. */
 export function expectReplay(again: Answer, first: Answer): void {
   expect(again).toMatchObject({ status: first.status, text: first.text });
   for (const name of ['location', 'content-type', 'content-length']) {

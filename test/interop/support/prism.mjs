@@ -5,9 +5,9 @@ import { DOCUMENT, FOLDER } from './files.mjs';
 import { environment, pathOf } from './program.mjs';
 import { baseUrl } from './service.mjs';
 
-const LONGEST_START_MS = 60_000;
+const MAX_START_MS = 60_000;
 
-/** A Prism proxy before the service, which answers 500 in place of whatever the document does not allow. */
+/** Starts a Prism proxy in front of the service. It returns 500 for every violation of the document. */
 export async function startPrism(...options) {
   const port = await freePort();
   const args = ['proxy', DOCUMENT, baseUrl, '--errors', '--port', String(port), ...options];
@@ -31,7 +31,7 @@ function listening(child) {
   return new Promise((resolve, reject) => {
     let output = '';
     const fail = () => reject(new Error(`Prism did not start: ${output}`));
-    const timer = setTimeout(fail, LONGEST_START_MS);
+    const timer = setTimeout(fail, MAX_START_MS);
     child.once('close', fail);
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { FOLDER } from './files.mjs';
 
-/** Programs that ask for updates or report their use would speak to other hosts. */
+/** Turns off update checks and telemetry, which would connect to other hosts. */
 const QUIET = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', CI: 'true' };
 
 export const environment = { ...process.env, ...QUIET };
 
 export const pathOf = (program) => join(FOLDER, 'node_modules', '.bin', program);
 
-/** Runs a program of this package to its end; its whole output is the message where it fails. */
+/** Runs a program of this package until it ends. If it fails, the error has its whole output. */
 export async function run(program, ...args) {
   try {
     const { stdout, stderr } = await promisify(execFile)(pathOf(program), args, {

@@ -1,8 +1,8 @@
 import { createServer, request } from 'node:http';
 
 /**
- * Stands before the service and writes down when each request came and how it was answered, so that one measure serves
- * every client. Times are those of the monotonic clock, in milliseconds.
+ * Starts a proxy in front of the service that records the time of each request and its response, in the same way for every
+ * client. Times are milliseconds of the monotonic clock.
  */
 export async function startRecorder(target) {
   const answers = [];

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from './files.mjs';
 
-const LONGEST_START_MS = 60_000;
-const AT_ONCE = 20;
+const MAX_START_MS = 60_000;
+const CONCURRENCY = 20;
 const PROGRAM = join(ROOT, 'dist', 'main.js');
 const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 
-/** What the tests are told of the service, by the runner that started it. */
+/** The address of the service, which the runner sets. */
 export const url = process.env.INTEROP_URL ?? '';
 export const baseUrl = `${url}/v1`;
 
-/** Starts the built service with an empty database; the tests make their keys themselves. */
+/** Starts the built service with an empty database. The tests create their own keys. */
 export async function startService() {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-interop-'));
   const { PATH, HOME } = process.env;
@@ -38,7 +38,7 @@ export async function startService() {
   }
 }
 
-/** Makes a key, with an account of its own, by the command line beside the running service. */
+/** Creates a key of a new account with the command line while the service runs. */
 export async function createKey(account, plan = ['--plan', 'business']) {
   const args = [CLI, 'keys', 'create', '--account', account, ...plan, '--json'];
   const { PATH, HOME, INTEROP_DATA_DIR } = process.env;
@@ -48,11 +48,11 @@ export async function createKey(account, plan = ['--plan', 'business']) {
   return JSON.parse(stdout).key;
 }
 
-/** Adds animals, some at once, and returns their ids. */
+/** Adds animals with concurrent requests and returns their ids. */
 export async function addPets(key, count) {
   const ids = [];
   while (ids.length < count) {
-    const batch = Array.from({ length: Math.min(AT_ONCE, count - ids.length) }, () => addPet(key));
+    const batch = Array.from({ length: Math.min(CONCURRENCY, count - ids.length) }, () => addPet(key));
     ids.push(...(await Promise.all(batch)));
   }
   return ids;
@@ -64,17 +64,14 @@ async function addPet(key) {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Rex', categoryId: 3 }),
   });
-  if (response.status !== 201) throw new Error(`no animal was added: ${await response.text()}`);
+  if (response.status !== 201) throw new Error(`the animal was not added: ${await response.text()}`);
   return (await response.json()).id;
 }
 
 function addressOf(child, ended) {
   return new Promise((resolve, reject) => {
     let output = '';
-    const timer = setTimeout(
-      () => reject(new Error(`the service did not start: ${output}`)),
-      LONGEST_START_MS,
-    );
+    const timer = setTimeout(() => reject(new Error(`the service did not start: ${output}`)), MAX_START_MS);
     void ended.then(() => reject(new Error(`the service ended: ${output}`)));
     child.stdout.on('data', (chunk) => {
       output += chunk;

@@ -5,7 +5,7 @@ type Pet = components['schemas']['Pet'];
 type Order = components['schemas']['Order'];
 type ErrorBody = components['schemas']['Error'];
 
-/** Every operation of the document, called by a client whose types come from it alone. A new operation must be added. */
+/** Calls every operation of the document with the generated client. A new operation must be added here. */
 export async function callEveryOperation(
   baseUrl: string,
   key: string,
@@ -29,7 +29,7 @@ export async function callEveryOperation(
     body: { status: 'approved' },
   });
   if (pets.length === 0 || required(fetched.data).name !== pet.name)
-    throw new Error('other animals came back');
+    throw new Error('the lists or the animal are wrong');
 
   return {
     listPets: listed.response.status,
@@ -42,13 +42,13 @@ export async function callEveryOperation(
   };
 }
 
-/** What the service refuses is wrong for the types too; and a refusal has the Error body. */
+/** Sends requests that the generated types reject too. @returns the error bodies */
 export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
   const client = createClient<paths>({ baseUrl });
   const answers = [
     // @ts-expect-error -- categoryId is required
     await client.POST('/pets', { body: { name: 'Rex' } }),
-    // @ts-expect-error -- no status of an animal
+    // @ts-expect-error -- not a status of an animal
     await client.GET('/pets', { params: { query: { status: 'gone' } } }),
     // @ts-expect-error -- an integer
     await client.GET('/pets/{petId}', { params: { path: { petId: 'rex' } } }),
@@ -57,6 +57,6 @@ export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
 }
 
 function required<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('the answer has no body of the kind that its status promises');
+  if (value === undefined) throw new Error('the response does not have the body that its status promises');
   return value;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { runBuilt } from '../../support/service';
 
-/** A key of an account of its own, whose limits nobody reaches. */
+/** Creates a key of a new account, whose limits no spec reaches. */
 export async function createKey(environment: Record<string, string>): Promise<string> {
   const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
   const args = ['keys', 'create', '--account', randomUUID(), '--plan', 'enterprise', ...numbers, '--json'];

@@ -1,6 +1,6 @@
 /**
- * A process of its own that is an ordinary client: one request after the other, as often as it is told, and then how long
- * they took.
+ * An ordinary client in its own process: sends one request after the other for a given time, then prints the response
+ * times.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent } from 'node:http';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const TYPESCRIPT = join(__dirname, '..', '..', 'support', 'typescript.cjs');
 
-/** Runs a program of this folder in a process of its own, and reads the JSON that it prints at its end. */
+/** Runs a program of this folder in its own process and parses the JSON that it prints. */
 export function runProgram<Result>(name: string, ...args: (string | number)[]): Promise<Result> {
   const file = join(__dirname, `${name}.ts`);
   const child = spawn(process.execPath, ['-r', TYPESCRIPT, file, ...args.map(String)], {
@@ -20,7 +20,7 @@ export function runProgram<Result>(name: string, ...args: (string | number)[]): 
   });
 }
 
-/** The middle one of an odd number of figures. */
+/** Returns the median of an odd number of figures. */
 export function median(figures: readonly number[]): number {
   return figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)]!;
 }

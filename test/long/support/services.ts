@@ -1,20 +1,20 @@
-import { ApiKeysService, SCOPES } from '../../../src/auth';
-import { createApp } from '../../../src/app';
-import { readConfig } from '../../../src/config/config';
-import { startEmbedded } from '../../../src/database/embedded';
-import { migrate } from '../../../src/database/migrate';
-import { createLogger } from '../../../src/logging/logger';
+import { ApiKeysService, SCOPES } from '../../../src/accounts';
+import { createApp } from '../../../src/app/create-app';
+import { readConfig } from '../../../src/platform/config/config';
+import { startEmbedded } from '../../../src/embedded-postgres';
+import { migrate } from '../../../src/platform/database/migrate';
+import { createLogger } from '../../../src/platform/logging/logger';
 import { send } from '../../support/http';
 import { valueOf } from '../../support/metrics';
 import { freePort } from '../../support/free-port';
 import { dataFolder, runBuilt, running, type RunningService } from '../../support/service';
 
-/** The built service in several processes, on one PostgreSQL and one Redis. */
+/** Several processes of the built service on one PostgreSQL and one Redis. */
 export interface Services {
   readonly services: readonly RunningService[];
-  /** A key of a new account on the plan free. */
+  /** Creates a key of a new account on the plan `free`. */
   createKey(): Promise<string>;
-  /** Whether all of them say that their counters are shared. */
+  /** Returns true if the metrics of every process show shared counters. */
   readonly areShared: () => Promise<boolean>;
   stop(): Promise<void>;
 }

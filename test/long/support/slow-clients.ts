@@ -1,6 +1,6 @@
 /**
- * A process of its own that attacks by being slow: opens many connections at once, on each sends a byte a second of the
- * head of a request, or of its body, and says when the service closed them.
+ * A slow attacker in its own process: opens many concurrent connections, sends one byte per second of a request's head or
+ * body on each, and prints when the service closed them.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,27 +8,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const [, , url = '', key = '', sockets = '', kind = ''] = process.argv;
 const { hostname, port } = new URL(url);
 const BYTE_INTERVAL_MS = 1_000;
-/** Connections opened in one turn: more would overflow the listener's backlog. */
+/** The number of connections to open in one turn. More would overflow the listener's backlog. */
 const BURST = 100;
 const HEAD = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ';
-/** With a valid key: without one it would be refused before its body. */
+/** Has a valid key: without one the service would reject it before the body. */
 const BODY = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{`;
 
 interface Slow {
   readonly socket: Socket;
-  /** How long the service let it live, in milliseconds; a refusal of the first moment included. */
+  /** The lifetime of the connection in milliseconds, also if it was rejected immediately. */
   readonly lived: Promise<number>;
 }
 
 function open(opening: string): Slow {
-  // A connection that overflows the backlog of the listener is tried again by the client's kernel, after a second.
+  // The kernel retries a connection that overflowed the listener's backlog, after a second.
   let openedAt = performance.now();
   const socket = connect({ host: hostname, port: Number(port) }, () => {
     openedAt = performance.now();
     socket.write(opening);
   });
   socket.on('error', () => undefined);
-  // The service's answer, if it has one, is not read: an attacker does not care.
+  // An attacker does not read the response.
   socket.resume();
   const lived = new Promise<number>((resolve) =>
     socket.once('close', () => resolve(performance.now() - openedAt)),

@@ -21,16 +21,18 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { RequireScope } from '../../../src/auth';
-import { Idempotent, IdempotentWork } from '../../../src/idempotency';
+import { Operation } from '../../../src/platform/api-docs/operation.decorator';
+import { IdempotentWork } from '../../../src/platform/idempotency';
 
 type Exception = new (message?: string) => HttpException;
 
 const isException = (value: unknown): value is Exception =>
   typeof value === 'function' && value.prototype instanceof HttpException;
 
-/** Every exception class of Nest, with its own message and with one of the module. */
+/** Every exception class of Nest, with its default message and with a message of the module. */
 const CLASSES = Object.entries(nest).flatMap(([name, value]): [string, () => HttpException][] =>
   isException(value)
     ? [
@@ -40,7 +42,7 @@ const CLASSES = Object.entries(nest).flatMap(([name, value]): [string, () => Htt
     : [],
 );
 
-/** What the handlers of the lab throw, by name. */
+/** The exceptions that the handlers of the lab throw, by name. */
 export const EXCEPTIONS: ReadonlyMap<string, () => HttpException> = new Map([
   ...CLASSES,
   ['an assigned status', () => new HttpException('Not in this country.', 451)],
@@ -54,12 +56,12 @@ export const EXCEPTIONS: ReadonlyMap<string, () => HttpException> = new Map([
     'another error as the response',
     () => new UnauthorizedException(new Error('password authentication failed')),
   ],
-  ['a message longer than any may be', () => new ForbiddenException('🐈'.repeat(5_000))],
-  ['a database that is mentioned', () => new ConflictException('timeout expired')],
+  ['a message over the maximum length', () => new ForbiddenException('🐈'.repeat(5_000))],
+  ['a message like that of a database error', () => new ConflictException('timeout expired')],
   ['a cause', () => new NotFoundException('No such thing.', { cause: new Error('row 7') })],
   ['a redirection', () => new HttpException('Look there.', 302)],
   ['a success', () => new HttpException('Done.', 200)],
-  ['a status that is none', () => new HttpException('Odd.', 1_000)],
+  ['an invalid status', () => new HttpException('Odd.', 1_000)],
 ]);
 
 class ClosedGuard implements CanActivate {
@@ -86,7 +88,12 @@ class ThrowingInterceptor implements nest.NestInterceptor {
   }
 }
 
-/** Throws as the module of a team would that was written by Nest's documentation. */
+class Note {
+  @ApiProperty()
+  readonly name!: string;
+}
+
+/** Throws like a team's module that follows Nest's documentation. */
 @Controller({ path: 'lab', version: '1' })
 class LabController {
   constructor(private readonly idempotent: IdempotentWork) {}
@@ -95,6 +102,13 @@ class LabController {
   @RequireScope('pets:read')
   exception(@Param('name') name: string) {
     throw EXCEPTIONS.get(name)?.() ?? new Error(`The lab has no ${name}.`);
+  }
+
+  @Get('text')
+  @RequireScope('pets:read')
+  text() {
+    // oxlint-disable-next-line typescript/only-throw-error
+    throw 'Thrown without an Error.';
   }
 
   @Get('closed')
@@ -132,8 +146,14 @@ class LabController {
   }
 
   @Post('notes/:name')
-  @RequireScope('pets:write')
-  @Idempotent()
+  @Operation({
+    id: 'keepNote',
+    summary: 'Keep a note',
+    description: 'Returns the name in its path.',
+    scope: 'pets:write',
+    idempotent: true,
+    returns: [201, Note, 'The note.'],
+  })
   note(@Param('name') name: string, @Res({ passthrough: true }) reply: FastifyReply) {
     return this.idempotent.run(reply, async () => {
       reply.code(202);

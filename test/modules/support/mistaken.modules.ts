@@ -10,13 +10,15 @@ import {
   Query,
   type Type,
 } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
+import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
 import { IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
-import { Public, RequireScope } from '../../../src/auth';
-import { PageQuery } from '../../../src/http/page';
+import { RequireScope } from '../../../src/auth';
+import { Operation } from '../../../src/platform/api-docs/operation.decorator';
+import { Public } from '../../../src/platform/http/protection';
+import { PageQuery } from '../../../src/platform/http/page';
 import { Basket, ListPetsQuery } from './same-names.dto';
 
-/** A module with one controller at /v1/lab. */
+/** Creates a module with one controller at /v1/lab. */
 function moduleOf(controller: Type): Type {
   Controller({ path: 'lab', version: '1' })(controller);
   @Module({ controllers: [controller] })
@@ -24,7 +26,7 @@ function moduleOf(controller: Type): Type {
   return LabModule;
 }
 
-/** A module with one POST that takes this body. */
+/** Creates a module with one POST route that takes this body. */
 export function moduleWithBody(type: Type, pipes: PipeTransform[] = []): Type {
   class BodyController {
     @Post()
@@ -97,6 +99,29 @@ class UndeclaredController {
   }
 }
 
+class ScopeController {
+  @Get()
+  @Operation({
+    id: 'lookAtScope',
+    summary: 'Look at a scope',
+    description: 'Never runs.',
+    scope: 'pets:reed',
+    returns: [200, Unvalidated, 'Nothing.'],
+  })
+  get() {
+    return {};
+  }
+}
+
+class IdController {
+  @Get()
+  @RequireScope('pets:read')
+  @ApiOperation({ operationId: 'listPets' })
+  get() {
+    return {};
+  }
+}
+
 class ResponseController {
   @Get()
   @Public()
@@ -122,7 +147,7 @@ class PathController {
   }
 }
 
-/** Everything that is a module's own business. */
+/** Uses everything that the start checks allow. */
 class SoundController {
   @Get()
   @RequireScope('pets:read')
@@ -142,6 +167,8 @@ class SoundController {
 }
 
 export const UndeclaredRoute = moduleOf(UndeclaredController);
+export const UnknownScope = moduleOf(ScopeController);
+export const RepeatedId = moduleOf(IdController);
 export const RenamedSchema = moduleOf(ResponseController);
 export const UncheckedPath = moduleOf(PathController);
 export const UncheckedQuery = moduleOf(QueryController);

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { Allow, IsInt, IsString } from 'class-validator';
-import { PageQuery } from '../../../src/http/page';
+import { PageQuery } from '../../../src/platform/http/page';
 
 /** The name of a DTO of the store, with other properties. */
 export class Pet {
@@ -28,7 +28,7 @@ export class Basket {
   readonly items!: Item[];
 }
 
-/** The name of a query class of the store; such a class has no schema. */
+/** The name of a query class of the store. Query classes have no schema. */
 export class ListPetsQuery extends PageQuery {
   @ApiPropertyOptional()
   @Allow()

@@ -1,16 +1,19 @@
-/** How a schema is used: a request may come to allow more, an answer nothing that a client has not met before. */
-type Use = 'request' | 'answer';
+/** The use of a schema. A request may later allow more; a response may not contain new values. */
+type Use = 'request' | 'response';
 
 const FEWER = ['maximum', 'maxLength', 'maxItems', 'maxProperties'];
 const MORE = ['minimum', 'minLength', 'minItems', 'minProperties'];
 const FIXED = ['type', 'format', 'pattern', 'default', 'nullable'];
 
 /**
- * What of an OpenAPI document a client relied on and no longer can: anything removed or narrowed, and of the answers
- * that it knows anything that was not possible before. What may be added to a version breaks nothing: operations, statuses,
- * error codes, headers, members of answers, optional parameters and members of requests.
+ * Finds changes of an OpenAPI document that break clients:
+ * - anything that is removed or narrowed;
+ * - new values in a known part of a response.
  *
- * @returns one line for each, empty where every client goes on as before
+ * Additions do not break clients: operations, statuses, error codes, headers, response members, optional parameters, and
+ * optional request members.
+ *
+ * @returns one line for each breaking change
  */
 export function breakingChanges(before: any, after: any): string[] {
   return new Comparison(before, after).run();
@@ -76,9 +79,9 @@ class Comparison {
       const now = this.new(after.headers?.[name]);
       if (now === undefined) this.report(`${at} header ${name}`, 'removed');
       else if (header.required && !now.required) this.report(`${at} header ${name}`, 'may be missing');
-      else this.schema('answer', `${at} header ${name}`, header.schema, now.schema);
+      else this.schema('response', `${at} header ${name}`, header.schema, now.schema);
     }
-    this.content('answer', at, before.content, after.content);
+    this.content('response', at, before.content, after.content);
   }
 
   private content(use: Use, at: string, before: any = {}, after: any = {}): void {
@@ -115,7 +118,7 @@ class Comparison {
       for (const key of keys) {
         const growth = sign * ((after[key] ?? none) - (before[key] ?? none)) || 0;
         if (growth < 0) this.report(at, `has a narrower ${key}`);
-        if (growth > 0 && use === 'answer') this.report(at, `has a wider ${key}`);
+        if (growth > 0 && use === 'response') this.report(at, `has a wider ${key}`);
       }
     }
   }
@@ -135,12 +138,12 @@ class Comparison {
     for (const name of has) if (!had.includes(name)) this.report(`${at}.${name}`, word);
   }
 
-  private keys(what: string, before: object = {}, after: object = {}): void {
-    for (const key of Object.keys(before)) if (!(key in after)) this.report(`${what} ${key}`, 'removed');
+  private keys(kind: string, before: object = {}, after: object = {}): void {
+    for (const key of Object.keys(before)) if (!(key in after)) this.report(`${kind} ${key}`, 'removed');
   }
 
-  private report(at: string, what: string): void {
-    this.found.push(`${at}: ${what}`);
+  private report(at: string, problem: string): void {
+    this.found.push(`${at}: ${problem}`);
   }
 
   private old(node: any): any {
@@ -160,7 +163,7 @@ function resolved(node: any, document: any): any {
     .reduce((at, key) => at[key], document);
 }
 
-/** A schema with those of its `allOf` in one. */
+/** Merges a schema with the schemas of its `allOf`. */
 function merged({ allOf = [], ...schema }: any, document: any): any {
   return Object.assign({}, ...allOf.map((each: any) => resolved(each, document)), schema);
 }

@@ -15,10 +15,7 @@ export async function newClient(app: TestApp, account: string): Promise<Client> 
   return { account, id: row!.id, key };
 }
 
-/**
- * Adds `count` orders of each account straight to the table, account by account in turn, as real ones would mix, each
- * of an animal of its own.
- */
+/** Adds `count` orders of each account to the table, the accounts in turn. Each order has an animal of its own. */
 export async function fillOrders(
   app: TestApp,
   clients: readonly Client[],

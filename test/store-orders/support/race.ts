@@ -3,23 +3,23 @@ import { PetsRepository } from '../../../src/pets/pets.repository';
 import { startApp, type TestApp } from '../../support/app';
 import { aNewPet } from '../../support/factories';
 
-/** What came of many clients that ordered one animal at once. */
+/** The outcome of concurrent orders of one animal. */
 export interface Race {
-  /** How often each status was answered. */
+  /** HTTP status → number of responses. */
   readonly statuses: Record<number, number>;
   readonly openOrders: number;
   readonly petStatus: string;
 }
 
-/** As many clients order one new animal at once. */
+/** Creates an animal and orders it with `clients` concurrent requests. */
 export async function race(app: TestApp, clients: number): Promise<Race> {
   const { key } = await app.createKey();
   const { id: petId } = (await app.post('/v1/pets', aNewPet(), { key })).json;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: clients }, () => app.post('/v1/store/orders', { petId }, { key })),
   );
   const statuses: Record<number, number> = {};
-  for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1;
+  for (const { status } of responses) statuses[status] = (statuses[status] ?? 0) + 1;
   const [row] = await app.database.query<{ open: string }>(
     `SELECT count(*) AS open FROM store_orders WHERE pet_id = $1 AND status IN ('placed', 'approved')`,
     [petId],
@@ -28,12 +28,12 @@ export async function race(app: TestApp, clients: number): Promise<Race> {
   return { statuses, openOrders: Number(row!.open), petStatus };
 }
 
-/** The negative control: looks whether the animal is available, then takes it; and no index forbids a second order. */
+/** Starts the negative control: it reads the status, then updates it, and no index rejects a second order. */
 export async function startNaiveApp(): Promise<TestApp> {
   const app = await startApp();
   await app.database.query('DROP INDEX store_orders_open_pet_id');
   const pets = app.nest.get(PetsRepository, { strict: false });
-  pets.move = async (id, to, from, transaction) => {
+  pets.changeStatus = async (id, to, from, transaction) => {
     const pet = await pets.find(id, transaction);
     if (!pet || !from.includes(pet.status)) return false;
     await transaction.query('UPDATE pets SET status = $2 WHERE id = $1', [id, to]);

@@ -3,34 +3,34 @@ import { send } from '../../support/http';
 
 const CLIENTS = 8;
 const ANIMALS = 20;
-const LONGEST_WALK = 12;
+const MAX_WALK = 12;
 
 /** A running service and its database. */
 export interface Subject {
   readonly url: string;
-  /** One key for each client, each of an account of its own whose limits no walk reaches. */
+  /** One key for each client, of an account of its own, with limits that no walk reaches. */
   readonly keys: readonly string[];
   readonly query: (text: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;
 }
 
-/** One step of a client: it orders an animal, or moves an order that it, or now and then somebody else, has placed. */
+/** One request of a client: it orders an animal or updates an order, mostly with the key of the order's owner. */
 interface Step {
-  readonly wish: 'placed' | 'approved' | 'delivered' | 'cancelled';
+  readonly target: 'placed' | 'approved' | 'delivered' | 'cancelled';
   readonly animal: number;
   readonly order: number;
 }
 
 const step: fc.Arbitrary<Step> = fc.record({
-  wish: fc.constantFrom('placed', 'placed', 'approved', 'approved', 'delivered', 'cancelled'),
+  target: fc.constantFrom('placed', 'placed', 'approved', 'approved', 'delivered', 'cancelled'),
   animal: fc.nat(ANIMALS - 1),
   order: fc.nat(30),
 });
-const walks = fc.array(fc.array(step, { maxLength: LONGEST_WALK }), {
+const walks = fc.array(fc.array(step, { maxLength: MAX_WALK }), {
   minLength: CLIENTS,
   maxLength: CLIENTS,
 });
 
-/** What the database is asked to write down: every change of an order's or animal's status. */
+/** Triggers that record every change of the status of an order or animal. */
 const WITNESS = `
   CREATE TABLE witnessed (what text, was text, became text);
   CREATE FUNCTION witness() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -54,15 +54,16 @@ const INCONSISTENT = `
       ELSE 'available' END`;
 
 /**
- * Eight clients walk at random over twenty animals, all at once, as often as `numRuns` says. After each run every
- * animal's status follows from its orders, none has two that are open or delivered, and only allowed transitions
- * happened.
+ * Runs 8 concurrent clients with random requests over 20 animals, `numRuns` times. After each run:
+ * - the status of every animal follows from its orders;
+ * - no animal has two orders that are open or delivered;
+ * - only allowed transitions happened.
  *
- * @returns how many requests were answered, by status
+ * @returns HTTP status → number of responses
  */
 export async function walkAtRandom(subject: Subject, numRuns: number): Promise<Record<number, number>> {
   await subject.query(WITNESS);
-  const answered: Record<number, number> = {};
+  const statuses: Record<number, number> = {};
   await fc.assert(
     fc.asyncProperty(walks, async (clients) => {
       const animals = await newAnimals(subject);
@@ -71,18 +72,18 @@ export async function walkAtRandom(subject: Subject, numRuns: number): Promise<R
         clients.map(async (steps, client) => {
           for (const each of steps) {
             const status = await take(subject, subject.keys[client]!, each, animals, orders);
-            answered[status] = (answered[status] ?? 0) + 1;
+            statuses[status] = (statuses[status] ?? 0) + 1;
           }
         }),
       );
-      expect(Object.keys(answered).filter((status) => !/^(200|201|404|409)$/.test(status))).toEqual([]);
+      expect(Object.keys(statuses).filter((status) => !/^(200|201|404|409)$/.test(status))).toEqual([]);
       expect(await subject.query(FORBIDDEN)).toEqual([]);
       expect(await subject.query(INCONSISTENT)).toEqual([]);
     }),
-    // A race is not repeated by its steps alone, so a shorter walk proves nothing.
+    // No shrinking: the same steps do not repeat a race, so a shorter walk proves nothing.
     { numRuns, endOnFailure: true },
   );
-  return answered;
+  return statuses;
 }
 
 async function newAnimals({ query }: Subject): Promise<string[]> {
@@ -96,17 +97,23 @@ async function newAnimals({ query }: Subject): Promise<string[]> {
 async function take(
   { url }: Subject,
   key: string,
-  { wish, animal, order }: Step,
+  { target, animal, order }: Step,
   animals: readonly string[],
   orders: string[],
 ): Promise<number> {
-  if (wish === 'placed') {
-    const answer = await send(url, 'POST', '/v1/store/orders', { key, body: `{"petId":${animals[animal]}}` });
-    if (answer.status === 201) orders.push(`${key} ${answer.json.id}`);
-    return answer.status;
+  if (target === 'placed') {
+    const response = await send(url, 'POST', '/v1/store/orders', {
+      key,
+      body: `{"petId":${animals[animal]}}`,
+    });
+    if (response.status === 201) orders.push(`${key} ${response.json.id}`);
+    return response.status;
   }
   const [owner = key, id = '0'] = orders[order % Math.max(1, orders.length)]?.split(' ') ?? [];
   const asker = order % 10 === 0 ? key : owner;
-  const answer = await send(url, 'PATCH', `/v1/store/orders/${id}`, { key: asker, body: { status: wish } });
-  return answer.status;
+  const response = await send(url, 'PATCH', `/v1/store/orders/${id}`, {
+    key: asker,
+    body: { status: target },
+  });
+  return response.status;
 }

@@ -1,13 +1,13 @@
-// Runs spec files in the main context of their worker, where the packages of the service are loaded once for all files
-// (see packages.cjs): jest's own environment gives each file a context, and loads 2,300 modules into each of them.
+// Runs spec files in the main context of their worker, so that the packages of the service are loaded once for all files
+// (see packages.cjs). Jest's own environment creates a context for each file and loads 2,300 modules into each.
 const { createRequire } = require('node:module');
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
-/** Stands for the main context, which jest can be given no object for. */
+/** A placeholder for the main context, for which no object exists. */
 const MAIN_CONTEXT = vm.createContext({});
 
-// jest-runtime compiles every module of a spec file by this function.
+// jest-runtime compiles every module of a spec file with this function.
 const { compileFunction } = vm;
 vm.compileFunction = (code, parameters, { parsingContext, ...options } = {}) =>
   compileFunction(
@@ -16,15 +16,28 @@ vm.compileFunction = (code, parameters, { parsingContext, ...options } = {}) =>
     parsingContext === MAIN_CONTEXT ? options : { ...options, parsingContext },
   );
 
+/** jest keeps these on the global object of a spec file. The next file must not find them: its errors would be lost. */
+const KEPT_BY_JEST = [
+  'EVENT_HANDLERS',
+  'TEST_TIMEOUT_SYMBOL',
+  'RETRY_TIMES',
+  'RETRY_TIMES_SETTER',
+  'RETRY_IMMEDIATELY',
+  'WAIT_BEFORE_RETRY',
+  'LOG_ERRORS_BEFORE_RETRY',
+].map((name) => Symbol.for(name));
+
 module.exports = class extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
     this.global = globalThis;
     const FakeTimers = this.fakeTimersModern.constructor;
-    // Given the object itself, they would hold the timers of Node's own modules too.
+    // With the object itself, fake timers would also replace the timers of Node's own modules.
     const global = new Proxy(globalThis, {});
     this.fakeTimersModern = new FakeTimers({ config: config.projectConfig, global });
     this.variables = { ...process.env };
+    this.console = globalThis.console;
+    this.exit = process.exit;
     globalThis.requireInMainContext = createRequire(__filename);
   }
 
@@ -34,7 +47,13 @@ module.exports = class extends TestEnvironment {
 
   async teardown() {
     delete globalThis.requireInMainContext;
-    // The next file begins with the variables that this one began with.
+    for (const name of [...KEPT_BY_JEST, '__coverage__']) delete globalThis[name];
+    for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
+      if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol];
+    }
+    globalThis.console = this.console;
+    process.exit = this.exit;
+    // The next file gets the variables with which this one began.
     for (const name of Object.keys(process.env)) delete process.env[name];
     Object.assign(process.env, this.variables);
     await super.teardown();

@@ -1,5 +1,5 @@
-// Makes a spec file take packages from Node.js itself, as the service does, instead of having jest load them. The set-up
-// of a run, which jest transforms too, is already there: it runs the package as it is.
+// Loads the packages of a spec file with Node's own require(), as in the service, instead of jest's. Jest transforms the
+// global set-up too; it runs outside the environment and uses the package's own code.
 const vm = require('node:vm');
 
 module.exports = {
@@ -11,7 +11,7 @@ module.exports = {
   },
 };
 
-/** False for an ES module, which Node.js never asks a hook of require() about. */
+/** Returns false for an ES module, which no hook of require() handles. */
 function isScript(source) {
   try {
     return new vm.Script(source) instanceof vm.Script;

@@ -1,0 +1,50 @@
+import { type Setting, settings } from '../src/platform/config/settings';
+
+const COMMENT_WIDTH = 118;
+
+const ENV_INTRODUCTION = [
+  'Copy this file (`install -m 600 .env.example .env`) and change what you need.',
+  'The service and the command line read `.env` in the working directory. Variables that are set already win over it.',
+  'Only its owner may write `.env`, and the owner must be the user of the program or root. An empty value means the default.',
+  'This file is generated from src/platform/config/settings.ts by `npm run -s settings`.',
+];
+
+const PAGE_INTRODUCTION = `# Settings
+
+<!-- Generated from src/platform/config/settings.ts by \`npm run -s settings\`. -->
+
+The service and the command line read these environment variables at the start.
+
+- An empty value means the default.
+- A file \`.env\` in the working directory may set them too; variables that are set already win over it. [.env.example](../.env.example) is a template.
+- The program rejects \`.env\` unless its owner is the user of the program or root, and only its owner may write it.
+- If settings are invalid, one message names all of them and the process exits with status 1.
+`;
+
+/** Builds the files that list every setting, by their path in the repository. */
+export function settingsFiles(): Readonly<Record<string, string>> {
+  const all = Object.values<Setting<unknown>>(settings);
+  return { '.env.example': envExample(all), 'docs/settings.md': settingsPage(all) };
+}
+
+function envExample(all: readonly Setting<unknown>[]): string {
+  const entries = all.map(({ variable, defaultText, meaning }) =>
+    [...commentLines(meaning), `${variable}=${defaultText}`].join('\n'),
+  );
+  return `${ENV_INTRODUCTION.flatMap(commentLines).join('\n')}\n\n${entries.join('\n')}\n`;
+}
+
+function settingsPage(all: readonly Setting<unknown>[]): string {
+  const rows = all.map(({ variable, defaultText, meaning }) => {
+    const shown = defaultText === '' ? 'empty' : `\`${defaultText}\``;
+    return `| \`${variable}\` | ${shown} | ${meaning} |`;
+  });
+  const table = ['| name | default | meaning |', '| --- | --- | --- |', ...rows].join('\n');
+  return `${PAGE_INTRODUCTION}\n<!-- prettier-ignore-start -->\n\n${table}\n\n<!-- prettier-ignore-end -->\n`;
+}
+
+/** Breaks a text into comment lines, without the marks of Markdown. */
+function commentLines(text: string): string[] {
+  const lines = text.replaceAll('`', '').match(new RegExp(`.{1,${COMMENT_WIDTH}}(?: |$)`, 'g')) ?? [];
+  return lines.map((line) => `# ${line.trimEnd()}`);
+}

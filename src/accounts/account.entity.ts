@@ -1,0 +1,25 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { int64Column } from '../platform/database/int64-column';
+import type { Plan } from './plans';
+
+/** A client of the store. Its keys share its plan and its rate-limit windows. */
+@Entity('accounts')
+export class AccountEntity {
+  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  readonly id!: bigint;
+
+  @Column({ type: 'text' })
+  readonly name!: string;
+
+  @Column({ type: 'text' })
+  readonly plan!: Plan;
+
+  @Column({ type: 'integer', name: 'per_minute', nullable: true })
+  readonly perMinute!: number | null;
+
+  @Column({ type: 'integer', name: 'per_day', nullable: true })
+  readonly perDay!: number | null;
+
+  @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
+  readonly createdAt!: Date;
+}

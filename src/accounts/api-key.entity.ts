@@ -1,0 +1,52 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { int64Column } from '../platform/database/int64-column';
+import type { Scope } from './scopes';
+import type { KeyPrefix } from './secret';
+
+/** A key of an account, with the hash of its newest secret. `RotatedSecretEntity` holds the older ones. */
+@Entity('api_keys')
+export class ApiKeyEntity {
+  @PrimaryColumn({ type: 'uuid', default: () => 'gen_random_uuid()' })
+  readonly id!: string;
+
+  @Column({ ...int64Column, name: 'account_id' })
+  readonly accountId!: bigint;
+
+  @Column({ type: 'bytea', name: 'secret_hash', select: false })
+  readonly secretHash!: Buffer;
+
+  @Column({ type: 'text' })
+  readonly prefix!: KeyPrefix;
+
+  @Column({ type: 'text', name: 'last_four' })
+  readonly lastFour!: string;
+
+  @Column({ type: 'text', default: '' })
+  readonly label!: string;
+
+  @Column({ type: 'text', array: true })
+  readonly scopes!: Scope[];
+
+  @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
+  readonly createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'expires_at', nullable: true })
+  readonly expiresAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
+  readonly revokedAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'banned_at', nullable: true })
+  readonly bannedAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'banned_until', nullable: true })
+  readonly bannedUntil!: Date | null;
+
+  /** An operator lifted every ban that began at this time or earlier. */
+  @Column({ type: 'timestamptz', name: 'unbanned_at', nullable: true })
+  readonly unbannedAt!: Date | null;
+
+  /** Rounded down to the minute. */
+  @Column({ type: 'timestamptz', name: 'last_used_at', nullable: true })
+  readonly lastUsedAt!: Date | null;
+}

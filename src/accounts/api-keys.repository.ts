@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, IsNull, Repository } from 'typeorm';
+import { type Statement, Sql } from '../platform/database/sql';
+import { ApiKeyEntity } from './api-key.entity';
+import type { Scope } from './scopes';
+
+/** A key as `keys list` shows it, without its secret. */
+export interface ListedKey {
+  readonly id: string;
+  readonly account: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly lastFour: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** Null if the key is not banned now. */
+  readonly bannedUntil: Date | null;
+  /** Rounded down to the minute. */
+  readonly lastUsedAt: Date | null;
+}
+
+export type NewKey = Pick<
+  ApiKeyEntity,
+  'accountId' | 'secretHash' | 'prefix' | 'lastFour' | 'label' | 'scopes' | 'expiresAt'
+>;
+
+const LIST: Statement = {
+  name: 'api_keys_list',
+  text: `
+    SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
+           k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+           CASE WHEN k.banned_until > $2 AND k.banned_at > coalesce(k.unbanned_at, '-infinity')
+             THEN k.banned_until END AS "bannedUntil",
+           k.last_used_at AS "lastUsedAt"
+    FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    WHERE $1::text IS NULL OR a.name = $1
+    ORDER BY k.created_at, k.id`,
+};
+
+/** The time is never before the ban: another instance set it, and its clock may be ahead. */
+const LIFT_BAN: Statement = {
+  name: 'api_keys_lift_ban',
+  text: 'UPDATE api_keys SET unbanned_at = greatest($2::timestamptz, banned_at) WHERE id = $1',
+};
+
+@Injectable()
+export class ApiKeysRepository {
+  constructor(
+    @InjectRepository(ApiKeyEntity) private readonly keys: Repository<ApiKeyEntity>,
+    private readonly sql: Sql,
+  ) {}
+
+  /** @returns the id that the database assigned */
+  async insert(key: NewKey, manager: EntityManager): Promise<string> {
+    const { identifiers } = await manager.insert(ApiKeyEntity, { ...key });
+    return String(identifiers[0]?.['id']);
+  }
+
+  /** Lists the keys of one account, or of all accounts, in the order of their creation. */
+  list(accountName: string | undefined, now: Date): Promise<ListedKey[]> {
+    return this.sql.rows<ListedKey>(LIST, [accountName ?? null, now]);
+  }
+
+  /** Revokes a key. A key that is already revoked keeps its first time. */
+  async revoke(id: string, at: Date): Promise<void> {
+    await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
+  }
+
+  async setScopes(id: string, scopes: readonly Scope[]): Promise<void> {
+    await this.keys.update({ id }, { scopes: [...scopes] });
+  }
+
+  async liftBan(id: string, at: Date): Promise<void> {
+    await this.sql.rows(LIFT_BAN, [id, at]);
+  }
+
+  exists(id: string): Promise<boolean> {
+    return this.keys.existsBy({ id });
+  }
+}

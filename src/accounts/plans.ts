@@ -1,0 +1,34 @@
+/** Requests that an account may make. A request must fit in both windows. */
+export interface Limits {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+/** The plans of the specification (8.2). Each Enterprise account has its own limits. */
+export const PLANS = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+  enterprise: 'custom',
+} as const satisfies Readonly<Record<string, Limits | 'custom'>>;
+
+export type Plan = keyof typeof PLANS;
+
+export function isPlan(value: string): value is Plan {
+  return Object.hasOwn(PLANS, value);
+}
+
+/** A plan and its limits: numbers for Enterprise, null for the other plans. */
+export interface PlanChoice {
+  readonly plan: Plan;
+  readonly perMinute: number | null;
+  readonly perDay: number | null;
+}
+
+/** Returns the limits of an account. */
+export function limitsOf({ plan, perMinute, perDay }: PlanChoice): Limits {
+  const limits = PLANS[plan];
+  if (limits !== 'custom') return limits;
+  if (perMinute === null || perDay === null) throw new Error('an Enterprise account without its limits');
+  return { perMinute, perDay };
+}

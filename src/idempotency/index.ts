@@ -1,3 +1,0 @@
-export { IdempotencyModule } from './idempotency.module';
-export { Idempotent } from './idempotent.decorator';
-export { IdempotentWork } from './idempotent-work';

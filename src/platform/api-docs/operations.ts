@@ -1,0 +1,59 @@
+import type { Type } from '@nestjs/common';
+import type { ErrorCode } from '../errors/error-codes';
+import type { Deprecation } from '../http/deprecation';
+import type { ResponseHeader } from './header-catalogue';
+
+/** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
+export interface OperationFacts {
+  /** The `operationId`. It is unique; generated clients name a method after it. */
+  readonly id: string;
+  readonly summary: string;
+  /** Markdown. The extension and the scope are added to it. */
+  readonly description: string;
+  /** The scope that the key needs. */
+  readonly scope: string;
+  /** The int64 parameters of the path: their names and descriptions. */
+  readonly pathIds?: Readonly<Record<string, string>>;
+  /** The successful response: its status, its DTO class (`[Class]` for a page), its description. */
+  readonly returns: readonly [status: 200 | 201, body: Type | readonly [Type], description: string];
+  /** The error codes that the table of codes gives neither to every operation nor to every body. */
+  readonly rejects?: readonly ErrorCode[];
+  /** True if the operation accepts an Idempotency-Key. Its handler works through `IdempotentWork`. */
+  readonly idempotent?: true;
+  readonly deprecation?: Deprecation;
+  /** True for an operation beyond the specification. */
+  readonly extension?: true;
+}
+
+const OPERATIONS = new Map<string, OperationFacts>();
+
+export function registerOperation(facts: OperationFacts): void {
+  OPERATIONS.set(facts.id, facts);
+}
+
+/** Returns the operation with this id; undefined if its route has no `@Operation`. */
+export function findOperation(id: string | undefined): OperationFacts | undefined {
+  return id === undefined ? undefined : OPERATIONS.get(id);
+}
+
+/** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
+export function ownCodes({ returns: [, body], rejects = [], idempotent }: OperationFacts): ErrorCode[] {
+  return [
+    ...rejects,
+    ...(isPage(body) ? (['validation_failed', 'invalid_cursor'] as const) : []),
+    ...(idempotent ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+  ];
+}
+
+/** Lists the headers of the successful response, without those of every response. */
+export function ownHeaders({ returns: [status, body], idempotent }: OperationFacts): ResponseHeader[] {
+  return [
+    ...(status === 201 ? (['Location'] as const) : []),
+    ...(isPage(body) ? (['Link'] as const) : []),
+    ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
+  ];
+}
+
+export function isPage(body: Type | readonly [Type]): body is readonly [Type] {
+  return Array.isArray(body);
+}

@@ -1,0 +1,32 @@
+import { type Setting, settings } from './settings';
+import { UserError } from '../errors/user-error';
+
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** The settings of one process, read and validated once. */
+export type Config = { readonly [K in keyof typeof settings]: ValueOf<(typeof settings)[K]> };
+
+/**
+ * Reads every setting; an unset or empty variable takes its default.
+ *
+ * @throws UserError that names every invalid setting
+ */
+export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+  const problems: string[] = [];
+  const entries = Object.entries<Setting<unknown>>(settings).map(
+    ([key, { variable, defaultText, parse }]) => {
+      try {
+        return [key, parse(env[variable]?.trim() || defaultText)];
+      } catch (error) {
+        problems.push(`${variable} ${error instanceof Error ? error.message : String(error)}`);
+        return [key, undefined];
+      }
+    },
+  );
+  if (problems.length > 0) {
+    throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
+  }
+  // Each value comes from the parser of its own key.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.freeze(Object.fromEntries(entries)) as Config;
+}

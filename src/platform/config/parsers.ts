@@ -1,0 +1,111 @@
+import { isIP } from 'node:net';
+
+/** Parses the text of a setting, or throws an Error with a message that continues "NAME …". */
+export type Parser<T> = (text: string) => T;
+
+/** Returns the text unchanged. */
+export const text: Parser<string> = (value) => value;
+
+/** Returns undefined for an empty text, else the result of `parse`. */
+export function optional<T>(parse: Parser<T>): Parser<T | undefined> {
+  return (value) => (value === '' ? undefined : parse(value));
+}
+
+export function oneOf<const T extends string>(...values: readonly T[]): Parser<T> {
+  return (value) => {
+    const found = values.find((each) => each === value);
+    if (found === undefined) throw new Error(`must be one of ${values.join(', ')}, not "${value}"`);
+    return found;
+  };
+}
+
+export function integer(min: number, max: number): Parser<number> {
+  return (value) => {
+    const number = /^(0|[1-9][0-9]*)$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= min && number <= max)) {
+      throw new Error(`must be a whole number from ${min} to ${max}, not "${value}"`);
+    }
+    return number;
+  };
+}
+
+export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
+
+/** Accepts a URL of one of the schemes. The message does not repeat the value, which may contain a password. */
+export function urlOf(...schemes: readonly string[]): Parser<string> {
+  return (value) => {
+    if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol.slice(0, -1))) {
+      throw new Error(`must be a URL that begins with ${schemes.map((each) => `${each}://`).join(' or ')}`);
+    }
+    return value;
+  };
+}
+
+/** Accepts one URL or a comma-separated list. A comma inside a URL, such as in its password, does not end it. */
+function urlsOf(...schemes: readonly string[]): Parser<readonly string[]> {
+  return (value) => value.split(/\s*,\s*(?=\w+:\/\/)/).map(urlOf(...schemes));
+}
+
+/**
+ * Accepts URLs of Redis. The client would read any other query parameter than `sentinel` as an option. A database
+ * that is not a number would end the process when the client selects it.
+ */
+export const redisUrls: Parser<readonly string[]> = (value) => {
+  const urls = urlsOf('redis', 'rediss')(value);
+  const [first] = urls.map((url) => new URL(url).search);
+  for (const url of urls) {
+    const { pathname, search } = new URL(url);
+    if (!/^(\/|\/[0-9]{1,9})?$/.test(pathname)) {
+      throw new Error('must have a database number such as /1 as its path, or no path');
+    }
+    if (search !== '' && (search !== first || !/^\?sentinel=[^&]+$/.test(search))) {
+      throw new Error('may have only the query ?sentinel=NAME, on the first URL or the same on every URL');
+    }
+    if (urls.length > 1 && first === '' && !/^\/?0*$/.test(pathname)) {
+      throw new Error('must name database 0 or none for the nodes of a cluster, which has no other');
+    }
+  }
+  return urls;
+};
+
+/** Accepts an http(s) URL or a path that begins with a slash, without query and fragment; removes slashes at the end. */
+export const baseUrl: Parser<string> = (value) => {
+  const isPath = /^\/(?!\/)/.test(value);
+  const parsed = URL.canParse(value, 'http://localhost') ? new URL(value, 'http://localhost') : undefined;
+  const isHttp = parsed !== undefined && /^https?:\/\//i.test(value);
+  const isPlain = /^[\w\-.~:/@!$&'()*+,;=%[\]]*$/.test(value);
+  if (parsed === undefined || !isPlain || !(isPath || isHttp)) {
+    throw new Error(`must be an http or https URL, or a path that begins with one slash, not "${value}"`);
+  }
+  return value.replace(/\/+$/, '');
+};
+
+function list<T>(parse: Parser<T>): Parser<readonly T[]> {
+  return (value) =>
+    value
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+      .map(parse);
+}
+
+/** Accepts IP addresses and CIDR blocks. A bare number ("trust n hops") is invalid, because clients can forge hops. */
+export const cidrs: Parser<readonly string[]> = list((value) => {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  const widest = family === 6 ? 128 : 32;
+  // A block of 0 bits contains every address: any client could then choose its own.
+  const isBlock = bits === undefined || (/^[1-9][0-9]{0,2}$/.test(bits) && Number(bits) <= widest);
+  if (family === 0 || address.includes('%') || !isBlock || rest.length > 0) {
+    throw new Error(`must be a comma-separated list of CIDR blocks such as 10.0.0.0/8, not "${value}"`);
+  }
+  return value;
+});
+
+/** Accepts origins as browsers send them: scheme, host and port only (RFC 6454). */
+export const origins: Parser<readonly string[]> = list((value) => {
+  if (!URL.canParse(value) || new URL(value).origin !== value) {
+    throw new Error(`must be a comma-separated list of origins such as https://example.com, not "${value}"`);
+  }
+  return value;
+});

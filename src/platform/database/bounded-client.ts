@@ -1,0 +1,75 @@
+import { connect } from 'node:net';
+import { Client, type ClientConfig } from 'pg';
+
+/** The length of a CancelRequest message, and the code in the place of a protocol version. */
+const CANCEL_REQUEST_BYTES = 16;
+const CANCEL_REQUEST_CODE = 80_877_102;
+const CANCEL_TIMEOUT_MS = 2_000;
+
+/** The message of node-postgres, without a code, if a query exceeds `query_timeout`. */
+const QUERY_TIMEOUT_MESSAGE = 'Query read timeout';
+
+/** SQLSTATE of a write in a read-only session: the server is a standby, or configured as read-only. */
+const READ_ONLY_STATE = '25006';
+
+/**
+ * A connection that closes itself, so that the pool removes it, in two cases:
+ *
+ * - A query times out. node-postgres leaves the query running, and the next query on the connection waits for it. If
+ *   the server has disappeared, that lasts until TCP gives up.
+ * - The session is read-only. After a failover the old server may keep its sessions open.
+ */
+export class BoundedClient extends Client {
+  /** The server's id of this session; null until connected. The types of node-postgres lack both. */
+  declare readonly processID: number | null;
+  declare readonly secretKey: number | null;
+
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
+    this.on('error', () => undefined);
+    const bounded = (...input: unknown[]): unknown => {
+      // Passes the arguments of any overload on.
+      // oxlint-disable-next-line typescript/unbound-method
+      const result: unknown = Reflect.apply(super.query, this, input);
+      return result instanceof Promise
+        ? result.catch((error: unknown) => this.closeIfUnusable(error))
+        : result;
+    };
+    // The overloads stay the same: arguments and results are passed on.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    this.query = bounded as Client['query'];
+  }
+
+  /** Runs before the caller receives the error, so before the pool receives the connection. */
+  private closeIfUnusable(error: unknown): never {
+    const isTimeout = error instanceof Error && error.message === QUERY_TIMEOUT_MESSAGE;
+    if (isTimeout) this.cancel();
+    if (isTimeout || isReadOnly(error)) void this.end();
+    throw error;
+  }
+
+  /**
+   * Asks the server to cancel the query of this session. Closing the connection is not enough: a session that works or
+   * waits for a lock does not notice it. The server closes the connection of the request without a reply
+   * (PostgreSQL documentation, "Canceling Requests in Progress").
+   */
+  private cancel(): void {
+    if (this.processID === null || this.secretKey === null) return;
+    const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
+    request.writeInt32BE(CANCEL_REQUEST_BYTES, 0);
+    request.writeInt32BE(CANCEL_REQUEST_CODE, 4);
+    request.writeInt32BE(this.processID, 8);
+    request.writeInt32BE(this.secretKey, 12);
+    const { host, port } = this;
+    const socket = connect(host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+    socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
+    // If the server cannot be reached, its own timeout, which is shorter, ends the query.
+    socket.on('error', () => undefined);
+    socket.end(request);
+  }
+}
+
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === READ_ONLY_STATE;
+}

@@ -1,0 +1,114 @@
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
+
+/**
+ * SQLSTATE codes and classes of temporary failures: the same request may succeed later
+ * (PostgreSQL documentation, appendix A).
+ */
+const UNAVAILABLE_STATES = [
+  '26000', // a prepared statement is missing: a pooler without them, see DATABASE_PREPARED_STATEMENTS
+  '42P05', // a prepared statement exists already
+  '25006', // read-only transaction: a standby, or a server being switched over
+  '40', // rolled back: serialization failure, deadlock
+  '53', // insufficient resources: connections, memory, disk
+  '55P03', // lock not available in time
+  '57', // operator intervention: shutdown, cancelled by timeout, starting up
+  '58', // system error outside PostgreSQL: I/O
+];
+
+/** Severities with which the server ends or rejects the session, with any code. */
+const SESSION_ENDED = new Set(['FATAL', 'PANIC']);
+
+/** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
+const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
+
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** Errors of the socket to the server. During `connect` every error counts. */
+const UNAVAILABLE_SYSTEM_ERRORS = new Set([
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+/** Messages of node-postgres 8, without a code, for a query that it did not send. */
+const UNSENT_MESSAGES = [
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+];
+
+/** Messages of node-postgres and pg-pool if a connection cannot be opened or does not respond. */
+const UNAVAILABLE_MESSAGES = [
+  ...UNSENT_MESSAGES,
+  'timeout exceeded when trying to connect',
+  'timeout expired',
+  'Connection terminated',
+  'Query read timeout',
+  'Cannot use a pool after calling end on the pool',
+  'The server does not support SSL connections',
+  'There was an error establishing an SSL connection',
+];
+
+/** TypeORM's errors if the session ends between two statements of a transaction. */
+const SESSION_LOST = [QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError];
+
+/** The connection was lost after a change was sent: it may or may not have taken effect. */
+export class OutcomeUnknownError extends Error {
+  constructor(override readonly cause: Error) {
+    super(cause.message);
+  }
+}
+
+/** Returns true if a query failed because the server, a connection or a lock was not available in time. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (error instanceof OutcomeUnknownError || SESSION_LOST.some((type) => error instanceof type)) return true;
+  const { code, severity, syscall, message } = factsOf(error);
+  if (syscall === 'connect' || UNAVAILABLE_SYSTEM_ERRORS.has(code)) return true;
+  if (isSessionEnded(code, severity)) return true;
+  if (SQLSTATE.test(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
+  return UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
+}
+
+/** Returns true if a statement was sent and the connection was lost before its result arrived. */
+export function isResultLost(error: unknown): error is QueryFailedError {
+  // TypeORM wraps every error of a statement; other errors occurred before it.
+  if (!(error instanceof QueryFailedError)) return false;
+  const { code, severity, message } = factsOf(error);
+  if (SQLSTATE.test(code)) return isSessionEnded(code, severity);
+  return !UNSENT_MESSAGES.includes(message);
+}
+
+function isSessionEnded(code: string, severity: string): boolean {
+  return SESSION_ENDED.has(severity) || SESSION_ENDED_STATE.test(code);
+}
+
+interface Facts {
+  readonly code: string;
+  readonly severity: string;
+  readonly syscall: string;
+  readonly message: string;
+}
+
+/** Reads the properties of an error of Node.js or the server; missing ones are empty. */
+function factsOf(error: unknown): Facts {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  const facts: Partial<Record<keyof Facts, unknown>> =
+    typeof cause === 'object' && cause !== null ? cause : {};
+  const { code = '', severity = '', syscall = '', message = '' } = facts;
+  return {
+    code: String(code),
+    severity: String(severity),
+    syscall: String(syscall),
+    message: String(message),
+  };
+}

@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { type Statement, Sql } from './sql';
+
+/** Locks no row, but fails if the database is read-only, such as on a standby. */
+const PING: Statement = { name: 'ping', text: 'SELECT id FROM migrations LIMIT 0 FOR UPDATE' };
+
+/** Checks that the database is available and writable. Concurrent calls share one query, because any client may call. */
+@Injectable()
+export class DatabaseHealth {
+  private running: Promise<unknown> | undefined;
+
+  constructor(private readonly sql: Sql) {}
+
+  /** Rejects if the database does not respond or is read-only. */
+  async ping(): Promise<void> {
+    this.running ??= this.sql.rows(PING, []).finally(() => {
+      this.running = undefined;
+    });
+    await this.running;
+  }
+}

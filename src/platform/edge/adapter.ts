@@ -1,0 +1,32 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { errorCodes, type FastifyError, type FastifyInstance } from 'fastify';
+import type { ApiError } from '../errors/api-error';
+import { sendError } from '../errors/error-reply';
+import { JSON_ONLY, malformedRequest, routeNotFound, unsupportedMediaType } from '../errors/http.errors';
+
+/**
+ * Nest's adapter for Fastify, with an ApiError instead of an HttpException for a request that Fastify rejects and for
+ * an unknown URL. So every HttpException that reaches the filter comes from a module.
+ */
+export class Adapter extends FastifyAdapter {
+  override mapException(error: unknown): unknown {
+    return isRejectedByFastify(error) ? fromFastifyError(error) : super.mapException(error);
+  }
+
+  override setNotFoundHandler() {
+    const fastify: FastifyInstance = this.getInstance();
+    return fastify.setNotFoundHandler((_request, reply) => void sendError(reply, routeNotFound()));
+  }
+}
+
+/** Plugins of a module may throw errors of Fastify's class, too, but with other codes. */
+function isRejectedByFastify(error: unknown): error is FastifyError {
+  if (!(error instanceof Error) || error.name !== 'FastifyError') return false;
+  const { code = '', statusCode = 500 }: Partial<FastifyError> = error;
+  return code in errorCodes && statusCode < 500;
+}
+
+function fromFastifyError({ statusCode }: FastifyError): ApiError {
+  if (statusCode === 404) return routeNotFound();
+  return statusCode === 415 ? unsupportedMediaType(JSON_ONLY) : malformedRequest();
+}

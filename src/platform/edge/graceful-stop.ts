@@ -1,0 +1,60 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+/** The times of a stop, in milliseconds. All but `noticeMs` count from the end of listening. */
+const LIMITS = {
+  /** How long responses ask for another connection before the service stops listening. */
+  noticeMs: 200,
+  /** How long a connection without a pending request stays open: a request may be under way. */
+  quietMs: 500,
+  /** How long a request may take to arrive. */
+  arrivalMs: 2_000,
+  /** How long a client may read nothing of its responses. */
+  stallMs: 2_000,
+  /** The time until every connection is destroyed; longer than any request can wait for the database. */
+  drainMs: 9_000,
+} as const;
+
+export type StopLimits = { readonly [K in keyof typeof LIMITS]: number };
+
+const CHECK_INTERVAL_MS = 50;
+
+/** Turns of the event loop in which Node takes over the connections that the kernel has accepted. */
+const SETTLING_TURNS = 10;
+
+/**
+ * Prepares a stop during which pending requests still get their responses:
+ *
+ * 1. Responses ask the client to use another connection.
+ * 2. The listening socket is closed when its backlog is empty.
+ * 3. Pending requests get their responses. Connections without a request, or with a stalled one, are destroyed.
+ *
+ * @returns the stop; its promise resolves when the application has closed
+ */
+export function prepareGracefulStop(
+  app: NestFastifyApplication,
+  limits: StopLimits = LIMITS,
+): () => Promise<void> {
+  const fastify = app.getHttpAdapter().getInstance();
+  const { connections } = fastify;
+  let isStopping = false;
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping) reply.header('Connection', 'close');
+    done();
+  });
+  return async () => {
+    isStopping = true;
+    await sleep(limits.noticeMs);
+    for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
+    const closedAt = performance.now();
+    const check = setInterval(() => {
+      const waited = performance.now() - closedAt;
+      if (waited > limits.quietMs) connections.destroyQuiet();
+      if (waited > limits.arrivalMs) connections.destroyUnfinished();
+      connections.destroyStalled(limits.stallMs);
+      if (waited > limits.drainMs) connections.destroyAll();
+    }, CHECK_INTERVAL_MS);
+    await app.close();
+    clearInterval(check);
+  };
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import type { ApiError } from '../../errors/api-error';
+import { sendError } from '../../errors/error-reply';
+import { expectationFailed, malformedRequest, tooManyHeaders } from '../../errors/http.errors';
+import { countHeader } from '../../http/raw-headers';
+import type { Connections } from './connections';
+
+/** Browsers and proxies send about thirty. */
+const MAX_HEADERS = 200;
+
+/** uri-host and port (RFC 9110, 7.2; RFC 3986, 3.2.2); empty if the target has no authority. */
+const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
+
+/**
+ * Rejects requests that Node's parser accepts although a proxy and the service may disagree about their end or host.
+ * It runs before the request checks. The service reads nothing after such a request and closes the connection.
+ */
+export function guardFraming(fastify: FastifyInstance, connections: Connections): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const { headers, socket } = request.raw;
+    const error = framingError(request.raw);
+    // The service ignores Upgrade, but Node's parser loses the bytes that arrived together with such a request.
+    if (error || headers.upgrade !== undefined) {
+      connections.end(socket);
+      reply.header('Connection', 'close');
+    }
+    if (error) sendError(reply, error);
+    else done();
+  });
+}
+
+/** Returns the error of a request with invalid framing; undefined if its framing is valid. */
+export function framingError(request: IncomingMessage): ApiError | undefined {
+  if (request.rawHeaders.length / 2 > MAX_HEADERS) return tooManyHeaders(MAX_HEADERS);
+  return (
+    versionError(request) ?? transferEncodingError(request) ?? hostError(request) ?? expectationError(request)
+  );
+}
+
+function versionError({ httpVersion }: IncomingMessage): ApiError | undefined {
+  if (httpVersion === '1.1' || httpVersion === '1.0') return undefined;
+  return malformedRequest('The version must be HTTP/1.1 or HTTP/1.0.');
+}
+
+/**
+ * Allows `chunked` only, because the service decodes no other coding. Node's parser checks that `chunked` is last
+ * (RFC 9112, 6.1).
+ */
+function transferEncodingError({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return undefined;
+  if (httpVersion === '1.1' && coding.toLowerCase() === 'chunked') return undefined;
+  return malformedRequest('Transfer-Encoding must be chunked, and needs HTTP/1.1.');
+}
+
+function hostError({ headers, httpVersion, rawHeaders }: IncomingMessage): ApiError | undefined {
+  const count = countHeader(rawHeaders, 'host');
+  if (count === 0 && httpVersion === '1.0') return undefined;
+  if (count !== 1) return malformedRequest('The request must have one Host header.');
+  return HOST.test(headers.host ?? '') ? undefined : malformedRequest('The Host header is not valid.');
+}
+
+/** HTTP/1.0 has no expectations (RFC 9110, 10.1.1). */
+function expectationError({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  const { expect } = headers;
+  if (expect === undefined || httpVersion === '1.0') return undefined;
+  return expect.toLowerCase() === '100-continue' ? undefined : expectationFailed();
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { FastifyBaseLogger } from 'fastify';
+import type { ApiError } from '../../errors/api-error';
+import { errorResponse } from '../../errors/error-reply';
+import {
+  headersTooLarge,
+  malformedRequest,
+  methodNotAllowed,
+  requestTimeout,
+} from '../../errors/http.errors';
+import { breakBody } from './broken-body';
+import type { Connections } from './connections';
+import { COMMON_HEADERS } from '../common-headers';
+
+/** Node's code for a request that did not arrive in time. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** The errors of Node's HTTP parser and timers for requests that Fastify never gets; others are malformed requests. */
+const ERRORS: Readonly<Record<string, () => ApiError>> = {
+  HPE_HEADER_OVERFLOW: headersTooLarge,
+  [TOO_SLOW]: requestTimeout,
+};
+
+/** The parts of the service that take part in the rejection of a request without a route. */
+export interface RefusalHooks {
+  /** Returns the rate-limit headers of a response that is not counted, by the client's address. */
+  limitHeaders(address: string | undefined): Readonly<Record<string, string>>;
+  /** Counts a rejection in the metrics, by the code of its Error body. */
+  count(code: string): void;
+  /** Returns the methods that at least one URL has. */
+  servedMethods(): readonly string[];
+}
+
+/** Responds to requests that Fastify never gets: invalid HTTP, requests that are too slow, CONNECT. */
+export class ProtocolErrors {
+  /** The connections with a handled error. */
+  private readonly failed = new WeakSet<Socket>();
+
+  constructor(
+    private readonly connections: Connections,
+    private readonly hooks: RefusalHooks,
+    private readonly log: FastifyBaseLogger,
+  ) {}
+
+  /**
+   * Handles the event `clientError` of a server. The earlier requests of the connection get their responses first. If
+   * the body of a request is broken, the response to that request is the error. The service reads nothing more and
+   * closes the connection.
+   */
+  handle(error: NodeJS.ErrnoException, socket: Socket): void {
+    // The parser repeats its error for each further chunk.
+    if (this.failed.has(socket)) return;
+    this.failed.add(socket);
+    if (error.code === 'ECONNRESET') socket.destroy();
+    // If the socket is not writable, the last response has been written.
+    if (!socket.writable) return;
+    const rejection = (ERRORS[error.code ?? ''] ?? malformedRequest)();
+    const arriving = this.connections.arriving(socket);
+    if (arriving) breakBody(arriving, rejection);
+    this.close(socket, arriving ? undefined : rejection, error.code);
+  }
+
+  /**
+   * Handles the event `connect` of a server: the service is not a proxy. Node has removed its listeners from the
+   * socket, and the earlier responses still need two of them.
+   */
+  rejectConnect(socket: Socket): void {
+    socket.on('error', () => socket.destroy());
+    socket.on('drain', () => this.connections.passOnDrain(socket));
+    this.close(socket, methodNotAllowed(this.hooks.servedMethods().join(', ')), 'CONNECT');
+  }
+
+  private close(socket: Socket, rejection: ApiError | undefined, cause: string | undefined): void {
+    this.connections.end(socket, { isSlow: cause === TOO_SLOW });
+    this.connections.onAllResponded(socket, () => {
+      // An earlier response may have ended the connection.
+      if (!socket.writable) return;
+      this.connections.close(socket, rejection && this.responseOf(rejection, socket.remoteAddress, cause));
+    });
+  }
+
+  /** Builds and logs the response. It takes nothing from the broken request, neither X-Request-Id nor path. */
+  private responseOf(rejection: ApiError, ip: string | undefined, cause: string | undefined): string {
+    const reqId = randomUUID();
+    this.hooks.count(rejection.code);
+    this.log.info({ reqId, status: rejection.status, ip, cause }, 'request');
+    return errorResponse(rejection, {
+      ...COMMON_HEADERS,
+      ...this.hooks.limitHeaders(ip),
+      'X-Request-Id': reqId,
+      'Cache-Control': 'no-store',
+    });
+  }
+}

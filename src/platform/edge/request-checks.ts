@@ -1,0 +1,26 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiError } from '../errors/api-error';
+import { sendError } from '../errors/error-reply';
+
+/** A request check. It returns the error of a rejected request, and throws only on an internal failure. */
+export type RequestCheck = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => ApiError | undefined | Promise<ApiError | undefined>;
+
+/**
+ * Runs the checks in their order for every request, before its body is read and whether or not a route matches.
+ * Nest's guards run for known routes only, and after the body was parsed.
+ */
+export function installRequestChecks(fastify: FastifyInstance, checks: readonly RequestCheck[]): void {
+  fastify.decorateRequest('admitted', false);
+  fastify.addHook('onRequest', async (request, reply) => {
+    for (const check of checks) {
+      const outcome = check(request, reply);
+      const error = outcome instanceof Promise ? await outcome : outcome;
+      if (error) return sendError(reply, error);
+    }
+    request.admitted = true;
+    return undefined;
+  });
+}

@@ -1,0 +1,228 @@
+import { LIMIT_MESSAGES } from './limit-messages';
+
+/** The facts about a `code` that do not depend on the request. */
+interface CommonFacts {
+  readonly status: number;
+  /** When the service responds with it, in the words of the documents. */
+  readonly when: string;
+  /** The operations that can respond with it; if left out, those that name it in `rejects` of `@Operation`. */
+  readonly on?: 'every operation' | 'every body';
+  /** The header of its responses. */
+  readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
+}
+
+/** A code with the same message for every request; an error may replace it by a more precise one. */
+interface FixedMessage extends CommonFacts {
+  readonly message: string;
+  readonly example?: never;
+}
+
+/** A code with a message that depends on the request; the document shows the example. */
+interface VariableMessage extends CommonFacts {
+  readonly example: string;
+  readonly message?: never;
+}
+
+type CodeFacts = FixedMessage | VariableMessage;
+
+const ANY = 'every operation';
+const BODY = 'every body';
+
+/** Every `code` of an Error body. Clients rely on them: a code may be added, but never renamed or given another status. */
+export const ERROR_CODES = {
+  malformed_request: {
+    status: 400,
+    when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
+    message: 'The request is not valid HTTP.',
+    on: ANY,
+  },
+  malformed_json: {
+    status: 400,
+    when: 'the body is not JSON in UTF-8, is nested deeper than 32 levels, or has two members of one name with different values',
+    example: 'The body is not acceptable JSON: it cannot be parsed (at character 8).',
+    on: BODY,
+  },
+  validation_failed: {
+    status: 400,
+    when: 'a field or parameter is missing or invalid; the message names each',
+    example: 'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
+    on: BODY,
+  },
+  invalid_cursor: {
+    status: 400,
+    when: '`cursor` did not come from this list with this filter',
+    message:
+      'cursor is not from this list with the same filter. Follow the Link header, or omit cursor to begin at the first page.',
+  },
+  missing_api_key: {
+    status: 401,
+    when: 'the request has no `Authorization` header, an empty one, or another scheme',
+    message: 'Send your API key in the header "Authorization: Bearer <API_KEY>".',
+    on: ANY,
+    header: 'WWW-Authenticate',
+  },
+  invalid_api_key: {
+    status: 401,
+    when: 'the key is not a key of this deployment',
+    message: 'The API key is not valid.',
+    on: ANY,
+    header: 'WWW-Authenticate',
+  },
+  expired_api_key: {
+    status: 401,
+    when: 'the key has expired',
+    message: 'The API key has expired.',
+    on: ANY,
+    header: 'WWW-Authenticate',
+  },
+  revoked_api_key: {
+    status: 401,
+    when: 'the key was revoked, or a rotation has replaced this secret',
+    message: 'The API key was revoked.',
+    on: ANY,
+    header: 'WWW-Authenticate',
+  },
+  insufficient_scope: {
+    status: 403,
+    when: 'the key lacks the scope that the message names',
+    example: 'The API key lacks the scope pets:write.',
+    on: ANY,
+    header: 'WWW-Authenticate',
+  },
+  pet_not_found: {
+    status: 404,
+    when: 'no animal has this id',
+    message: 'There is no animal with this id.',
+  },
+  order_not_found: {
+    status: 404,
+    when: 'your account has no order with this id',
+    message: 'Your account has no order with this id.',
+  },
+  route_not_found: {
+    status: 404,
+    when: 'there is nothing at this address',
+    message: 'There is nothing at this address.',
+  },
+  method_not_allowed: {
+    status: 405,
+    when: 'the address does not support this method; `Allow` lists the supported methods',
+    example: 'This address supports only GET, HEAD, POST.',
+    header: 'Allow',
+  },
+  request_timeout: {
+    status: 408,
+    when: 'the request did not arrive in time',
+    message: 'The request did not arrive in time: send it again.',
+    on: ANY,
+  },
+  pet_not_available: {
+    status: 409,
+    when: 'the animal is reserved or sold',
+    message: 'The animal is not available: it is reserved or sold.',
+  },
+  invalid_transition: {
+    status: 409,
+    when: 'the order cannot change from its current status to this status',
+    example: 'An order that is delivered cannot become cancelled.',
+  },
+  idempotency_key_in_use: {
+    status: 409,
+    when: 'the first request with this `Idempotency-Key` is still running; retry after `Retry-After`',
+    message: 'The first request with this Idempotency-Key is still running: send this one again later.',
+    header: 'Retry-After',
+  },
+  precondition_failed: {
+    status: 412,
+    when: '`If-Match` does not name the current `ETag`',
+    message: 'If-Match does not name the current ETag.',
+  },
+  payload_too_large: {
+    status: 413,
+    when: 'the body is too large',
+    example: 'The body is larger than 65536 bytes.',
+    on: BODY,
+  },
+  uri_too_long: {
+    status: 414,
+    when: 'the URL is longer than 8,192 bytes',
+    example: 'The URL is longer than 8192 bytes.',
+    on: ANY,
+  },
+  unsupported_media_type: {
+    status: 415,
+    when: 'the body is not `application/json`, or has a `Content-Encoding`',
+    example: 'Content-Type must be application/json.',
+    on: BODY,
+  },
+  expectation_failed: {
+    status: 417,
+    when: '`Expect` is not `100-continue`',
+    message: 'Expect must be 100-continue. Fix or omit the header.',
+    on: ANY,
+  },
+  idempotency_key_reused: {
+    status: 422,
+    when: 'the `Idempotency-Key` was used with another body',
+    message: 'This Idempotency-Key was used with another body: a new request needs a new key.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    when: 'the requests of this minute are used up; `Retry-After` says when to retry',
+    example: LIMIT_MESSAGES.rate_limit_exceeded(42),
+    on: ANY,
+    header: 'Retry-After',
+  },
+  daily_quota_exceeded: {
+    status: 429,
+    when: 'the requests of this UTC day are used up',
+    example: LIMIT_MESSAGES.daily_quota_exceeded(51234),
+    on: ANY,
+    header: 'Retry-After',
+  },
+  api_key_banned: {
+    status: 429,
+    when: 'the key is temporarily banned for ignoring `Retry-After`',
+    example: LIMIT_MESSAGES.api_key_banned(300),
+    on: ANY,
+    header: 'Retry-After',
+  },
+  headers_too_large: {
+    status: 431,
+    when: 'URL and headers are larger than 16 KiB together, or there are more than 200 headers',
+    message: 'The headers of the request are too large.',
+    on: ANY,
+  },
+  internal_error: {
+    status: 500,
+    when: 'an internal failure; the log has the cause with the `X-Request-Id`',
+    message: 'Something failed inside the service: report the X-Request-Id of this response.',
+    on: ANY,
+  },
+  service_unavailable: {
+    status: 503,
+    when: 'the database is unavailable or too busy; retry after `Retry-After`. The request had no effect unless the message says otherwise',
+    message: 'The service is temporarily unavailable. Send the request again later.',
+    on: ANY,
+    header: 'Retry-After',
+  },
+} as const satisfies Readonly<Record<string, CodeFacts>>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** The codes with a fixed message. */
+export type FixedCode = {
+  [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { readonly message: string } ? Code : never;
+}[ErrorCode];
+
+/** A row of the table as the OpenAPI document needs it. */
+interface DocumentedCode extends CommonFacts {
+  readonly code: string;
+  /** The fixed message, or the example of a variable one. */
+  readonly example: string;
+}
+
+/** The rows in the order of the table. */
+export const errorCodes: readonly DocumentedCode[] = Object.entries<CodeFacts>(ERROR_CODES).map(
+  ([code, { message, example, ...facts }]) => ({ code, example: message ?? example, ...facts }),
+);

@@ -1,0 +1,32 @@
+import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '../http/protection';
+import { DatabaseHealth } from '../database/database-health';
+import { serviceUnavailable } from '../errors/http.errors';
+
+const OK = { status: 'ok' } as const;
+
+/** Health checks for load balancers and orchestrators. */
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class HealthController {
+  constructor(private readonly database: DatabaseHealth) {}
+
+  /** Returns 200 while the process runs. */
+  @Get('livez')
+  @Public()
+  livez() {
+    return OK;
+  }
+
+  /** Returns 200 while the database is available and writable, else 503. */
+  @Get('readyz')
+  @Public()
+  async readyz() {
+    await this.database.ping().catch((cause: unknown) => {
+      // Every error of the database is 503; the log has its cause.
+      throw Object.assign(serviceUnavailable(), { cause });
+    });
+    return OK;
+  }
+}

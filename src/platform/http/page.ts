@@ -1,0 +1,96 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsInt, IsString, Max, Min } from 'class-validator';
+import { invalidCursor } from '../errors/http.errors';
+import { FromText } from './from-text.decorator';
+import { parseInt64 } from './int64';
+import { IsOmittable } from './omittable.decorator';
+
+/** The maximum number of items of a page. */
+export const MAX_ITEMS = 100;
+const DEFAULT_ITEMS = 20;
+/** Longer than any cursor that a list returns. */
+const MAX_CURSOR_LENGTH = 256;
+const PLAIN_NUMBER = /^[1-9][0-9]{0,2}$/;
+const LIMIT = { message: `limit must be a whole number from 1 to ${MAX_ITEMS}` };
+
+/** The query parameters of every list. A list adds its filters in a subclass. */
+export class PageQuery {
+  @ApiPropertyOptional({
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    maximum: MAX_ITEMS,
+    default: DEFAULT_ITEMS,
+    description: 'Maximum number of items to return.',
+    example: DEFAULT_ITEMS,
+  })
+  @FromText(plainNumber)
+  @IsInt(LIMIT)
+  @Min(1, LIMIT)
+  @Max(MAX_ITEMS, LIMIT)
+  readonly limit: number = DEFAULT_ITEMS;
+
+  @ApiPropertyOptional({
+    type: 'string',
+    // No example: Swagger UI would send it.
+    minLength: 1,
+    maxLength: MAX_CURSOR_LENGTH,
+    pattern: '^[A-Za-z0-9_-]+$',
+    description:
+      'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
+  })
+  @IsOmittable()
+  @IsString({ message: 'cursor must be given once' })
+  readonly cursor?: string;
+
+  /** Returns the filters of this request by parameter name. */
+  filters(): Readonly<Record<string, string | undefined>> {
+    return {};
+  }
+}
+
+/** One page of a list ordered by ascending id. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** The id after which the next page begins; undefined on the last page. */
+  readonly next: bigint | undefined;
+  /** Set by the first request that sends the page, for all requests that share it. */
+  response?: PageResponse;
+}
+
+/** A page as the client receives it. */
+export interface PageResponse {
+  /** The items as JSON. */
+  readonly body: string;
+  /** The `Link` header (RFC 8288); undefined if the page is the only one. */
+  readonly link: string | undefined;
+}
+
+/** Cuts a page from at most `limit + 1` rows. If the extra row is present, a next page exists. */
+export function cutPage<T extends { readonly id: bigint }>(rows: readonly T[], limit: number): Page<T> {
+  const items = rows.slice(0, limit);
+  return { items, next: rows.length > limit ? items.at(-1)?.id : undefined };
+}
+
+/** Encodes an opaque cursor: the list with its filters, and the id after which the page begins. */
+export function encodeCursor(list: string, after: bigint): string {
+  return Buffer.from(`${after}@${list}`).toString('base64url');
+}
+
+/**
+ * Returns the id after which a page begins; undefined for the first page.
+ *
+ * @throws ApiError `invalid_cursor` if `encodeCursor` did not return it for the same list
+ */
+export function decodeCursor(list: string, cursor: string | undefined): bigint | undefined {
+  if (cursor === undefined) return undefined;
+  const [digits = ''] = Buffer.from(cursor, 'base64url').toString().split('@', 1);
+  const after = parseInt64(digits);
+  if (after === undefined || encodeCursor(list, after) !== cursor) throw invalidCursor();
+  return after;
+}
+
+/** Converts a plain decimal; the validator rejects anything else. */
+function plainNumber(value: unknown): unknown {
+  return typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
+}

@@ -1,0 +1,89 @@
+import type { ApiError } from '../errors/api-error';
+
+/** The account and the key of a request. */
+export interface Principal {
+  readonly accountId: bigint;
+  readonly accountName: string;
+  readonly keyId: string;
+  readonly scopes: readonly string[];
+  readonly plan: string;
+  /** Requests that the account may make in each window. */
+  readonly limits: { readonly perMinute: number; readonly perDay: number };
+  /** A ban of the key that began before this time was lifted; milliseconds since the epoch, 0 for never. */
+  readonly unbannedAt: number;
+}
+
+/** The decision of the rate limit on a request. */
+export interface RateLimitDecision {
+  readonly verdict: 'admitted' | 'limited' | 'banned';
+  /** True if this request began a ban of its key. */
+  readonly beganBan?: true;
+}
+
+/** Every field that the service adds to a request of Fastify, in the order in which a request gets them. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /**
+     * The account and the key, if the request has a valid key.
+     *
+     * Set by auth; read by rate-limit, idempotency, metrics, and by modules through `@CurrentPrincipal()`.
+     */
+    principal?: Principal;
+
+    /**
+     * The error of a missing or invalid key. It is kept until the rate limit has counted the request.
+     *
+     * Set and read by auth.
+     */
+    keyRejection?: ApiError;
+
+    /**
+     * Fields that a module adds to the log line of the request.
+     *
+     * Set by auth; read by edge (request-log.ts) and rate-limit (the sums of 429 responses).
+     */
+    logFacts?: Readonly<Record<string, unknown>>;
+
+    /**
+     * The decision of the rate limit; undefined if the request is not counted.
+     *
+     * Set by rate-limit; read by app (headers of requests that are not counted) and metrics.
+     */
+    rateLimit?: RateLimitDecision;
+
+    /**
+     * True if a line about several requests counts this one, so that it has no log line of its own.
+     *
+     * Set by rate-limit; read by edge (request-log.ts).
+     */
+    isLoggedInSum?: boolean;
+
+    /**
+     * True if every request check has admitted the request.
+     *
+     * Set by edge (request-checks.ts); read by the guards of auth and rate-limit.
+     */
+    admitted: boolean;
+
+    /**
+     * The Content-Type as the client sent it.
+     *
+     * Set and read by edge (body.ts).
+     */
+    contentType: string | undefined;
+
+    /**
+     * The body as the client sent it, byte for byte; undefined if it is empty.
+     *
+     * Set by edge (body.ts); read by idempotency.
+     */
+    rawBody: Buffer | undefined;
+
+    /**
+     * The code of the Error body, if the response has one.
+     *
+     * Set by errors (error-reply.ts); read by metrics.
+     */
+    errorCode?: string;
+  }
+}

@@ -1,0 +1,31 @@
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyContextConfig } from 'fastify';
+import type { Deprecation } from './deprecation';
+
+declare module 'fastify' {
+  /** The facts about a route that request checks and hooks read. */
+  interface FastifyContextConfig {
+    /** True if the route needs no key. */
+    public?: boolean;
+    /** The scope that the key needs. The start fails if a route has neither `public` nor `scope`. */
+    scope?: string;
+    /** The source of the deprecation headers of every response. */
+    deprecation?: Deprecation;
+    /** True if the operation accepts an Idempotency-Key. */
+    idempotent?: boolean;
+    /** The methods of the URL; set only on the route that responds 405 to all other methods. */
+    allow?: string;
+  }
+}
+
+const FACTS = Symbol('route facts');
+
+/** Adds facts to a route's Fastify config. A second `@RouteConfig` would replace the first one. */
+export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
+  return (target, key, descriptor) => {
+    const known: FastifyContextConfig | undefined = Reflect.getMetadata(FACTS, target, key);
+    const merged = { ...known, ...facts };
+    Reflect.defineMetadata(FACTS, merged, target, key);
+    RouteConfig(merged)(target, key, descriptor);
+  };
+}

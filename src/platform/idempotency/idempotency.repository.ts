@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { type Statement, Sql } from '../database/sql';
+
+/** The parts of a response that a replay repeats. */
+export interface StoredResponse {
+  readonly status: number;
+  readonly location: string | null;
+  /** As it was sent, byte for byte. */
+  readonly body: string;
+}
+
+/** The response to the first request with a key. */
+export interface StoredReply extends StoredResponse {
+  /** SHA-256 of the body of the request. */
+  readonly bodyHash: Buffer;
+}
+
+const TRY_LOCK: Statement = {
+  name: 'idempotency_try_lock',
+  // The end of the transaction releases the lock, even after a crash or behind a transaction pooler.
+  text: 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"',
+};
+
+const FIND: Statement = {
+  name: 'idempotency_find',
+  text: `
+    SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys
+    WHERE id = $1 AND created_at > $2`,
+};
+
+/** A row with this id is older than 24 h, because FIND did not return it. It is replaced. */
+const STORE: Statement = {
+  name: 'idempotency_store',
+  text: `
+    INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (id) DO UPDATE SET
+      created_at = excluded.created_at, body_hash = excluded.body_hash,
+      status = excluded.status, location = excluded.location, answer = excluded.answer`,
+};
+
+const PURGE: Statement = {
+  name: 'idempotency_purge',
+  text: `
+    DELETE FROM idempotency_keys WHERE id IN (
+      SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) RETURNING true`,
+};
+
+/** The stored responses to requests with an Idempotency-Key. */
+@Injectable()
+export class IdempotencyRepository {
+  constructor(private readonly sql: Sql) {}
+
+  /**
+   * Locks a key until the transaction ends. The lock's number is the first 8 bytes of the id: two keys collide with
+   * negligible probability, and the later request then gets 409 and retries.
+   *
+   * @returns false if another transaction holds the lock
+   */
+  async tryLock(id: Buffer, transaction: EntityManager): Promise<boolean> {
+    const [row] = await this.sql.rows<{ isGranted: boolean }>(TRY_LOCK, [id.readBigInt64BE()], transaction);
+    return row?.isGranted ?? false;
+  }
+
+  /** Finds the response to a key, if it was stored after `since`. */
+  async find(id: Buffer, since: Date, transaction: EntityManager): Promise<StoredReply | undefined> {
+    const [row] = await this.sql.rows<StoredReply>(FIND, [id, since], transaction);
+    return row;
+  }
+
+  async store(id: Buffer, at: Date, reply: StoredReply, transaction: EntityManager): Promise<void> {
+    const { bodyHash, status, location, body } = reply;
+    await this.sql.rows(STORE, [id, at, bodyHash, status, location, body], transaction);
+  }
+
+  /** Deletes at most `count` responses that were stored at `until` or earlier. @returns their number */
+  async purge(until: Date, count: number): Promise<number> {
+    return (await this.sql.rows(PURGE, [until, count])).length;
+  }
+}

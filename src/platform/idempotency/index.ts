@@ -1,0 +1,2 @@
+export { IdempotencyModule } from './idempotency.module';
+export { IdempotentWork } from './idempotent-work';

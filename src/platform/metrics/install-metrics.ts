@@ -1,0 +1,29 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Registry } from 'prom-client';
+import { addConnections, addDroppedLines, addSharedLimit, type OpenConnections } from './registry';
+import { recordRequests, RequestMetrics } from './request-metrics';
+
+/** Facts that the metrics read at every scrape. */
+interface MetricSources {
+  readonly isLimitShared: () => boolean;
+  readonly connections: OpenConnections;
+  readonly droppedLines: () => number;
+}
+
+/**
+ * Records every request, and exposes the facts of other folders.
+ *
+ * @returns a function that counts a rejection of a request that no route sees, by its error code
+ */
+export function installMetrics(
+  app: NestFastifyApplication,
+  { isLimitShared, connections, droppedLines }: MetricSources,
+): (code: string) => void {
+  const metrics = app.get(RequestMetrics);
+  const registry: Registry = app.get(Registry);
+  recordRequests(app.getHttpAdapter().getInstance(), metrics);
+  addSharedLimit(registry, isLimitShared);
+  addConnections(registry, connections);
+  addDroppedLines(registry, droppedLines);
+  return (code) => metrics.countRejection(code);
+}

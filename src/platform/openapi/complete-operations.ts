@@ -1,0 +1,97 @@
+import type { OpenAPIObject, OperationObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
+import { errorCodes } from '../errors/error-codes';
+import { UserError } from '../errors/user-error';
+import { findOperation, type OperationFacts, ownCodes, ownHeaders } from '../api-docs/operations';
+import {
+  type Codes,
+  errorResponseObject,
+  isSharedByOperations,
+  sharedName,
+  sharedReference,
+} from './error-responses';
+import { headersOf, type OwnHeader } from './headers';
+
+const DEPRECATION_HEADERS: readonly OwnHeader[] = [
+  { name: 'Link' },
+  { name: 'Deprecation' },
+  { name: 'Sunset' },
+];
+
+/**
+ * Gives every operation each of its statuses, with codes, headers and examples.
+ *
+ * @returns the responses that operations share, by the name under which they refer to them
+ * @throws UserError if two operations have one id
+ */
+export function completeOperations(paths: OpenAPIObject['paths']): Record<string, ResponseObject> {
+  const shared: Record<string, ResponseObject> = {};
+  const operations = operationsOf(paths);
+  requireUniqueIds(operations);
+  for (const operation of operations) {
+    const facts = findOperation(operation.operationId);
+    if (facts?.deprecation) operation.deprecated = true;
+    const extra = facts?.deprecation ? DEPRECATION_HEADERS : [];
+    completeSuccess(operation, [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra]);
+    for (const codes of rejectionsOf(operation, facts)) {
+      addRejection(operation.responses, codes, extra, shared);
+    }
+    moveToEnd(operation, ['security', 'parameters', 'requestBody', 'responses']);
+  }
+  return shared;
+}
+
+function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
+  return Object.values(paths).flatMap(({ get, post, put, patch, delete: remove }) =>
+    [get, post, put, patch, remove].filter((operation) => operation !== undefined),
+  );
+}
+
+/** The facts of an operation are found by its id. */
+function requireUniqueIds(operations: readonly OperationObject[]): void {
+  const ids = operations.map(({ operationId }) => operationId);
+  const repeated = ids.find((id, index) => id !== undefined && ids.indexOf(id) < index);
+  if (repeated !== undefined) {
+    throw new UserError(`Two operations have the id ${repeated}: rename one of them.`);
+  }
+}
+
+/** Puts the members that say what the operation is before the long ones. */
+function moveToEnd(operation: object, names: readonly string[]): void {
+  for (const name of names) {
+    const value: unknown = Reflect.get(operation, name);
+    Reflect.deleteProperty(operation, name);
+    if (value !== undefined) Reflect.set(operation, name, value);
+  }
+}
+
+function completeSuccess({ responses }: OperationObject, own: readonly OwnHeader[]): void {
+  for (const response of Object.values(responses)) {
+    if (response && !('$ref' in response)) response.headers = headersOf(own);
+  }
+}
+
+/** Lists the codes of an operation's error responses, in one group for each status. */
+function rejectionsOf({ requestBody }: OperationObject, facts: OperationFacts | undefined): Codes[] {
+  const own = new Set<string>(facts && ownCodes(facts));
+  const codes = errorCodes.filter(
+    ({ code, on }) => own.has(code) || on === 'every operation' || (on === 'every body' && requestBody),
+  );
+  const statuses = [...new Set(codes.map(({ status }) => status))];
+  return statuses.map((status) => codes.filter((each) => each.status === status));
+}
+
+function addRejection(
+  responses: ResponsesObject,
+  codes: Codes,
+  extra: readonly OwnHeader[],
+  shared: Record<string, ResponseObject>,
+): void {
+  const [{ status } = { status: 0 }] = codes;
+  const response = errorResponseObject(codes, extra);
+  if (extra.length > 0 || !isSharedByOperations(codes)) {
+    responses[status] = response;
+    return;
+  }
+  shared[sharedName(status)] = response;
+  responses[status] = sharedReference(status);
+}

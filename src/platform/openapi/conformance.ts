@@ -1,0 +1,175 @@
+import { parse } from 'lossless-json';
+import { parseInt64 } from '../http/int64';
+import { type DocumentedResponse, DocumentedResponses, type ResponseDocument } from './documented-responses';
+import { SchemaChecker } from './schema-checker';
+
+/** A response as it was received. */
+export interface CheckedResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** One way in which a response differs from the document. */
+export interface Mismatch {
+  /** `status`, `body`, or the name of a header in lower case. */
+  readonly part: string;
+  /** The place for a person: `status`, `header link`, `body /0/id`. */
+  readonly where: string;
+  /** Begins with "must". */
+  readonly rule: string;
+  readonly got: unknown;
+}
+
+/** HTTP and CORS themselves add these; the document does not name them. */
+const HEADERS_OF_HTTP = new Set([
+  'access-control-expose-headers',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'vary',
+]);
+
+const MIN_ERROR_STATUS = 400;
+/** Has the headers of every response and the Error body. */
+const COMMON_ERROR = 'InternalServerError';
+
+/** Compares responses with an OpenAPI document: status, headers and body. */
+export class Conformance {
+  private readonly documented: DocumentedResponses;
+  private readonly schemas: SchemaChecker;
+
+  /**
+   * @param options.isStrict true: headers and members that are not documented are mismatches; false: only in the
+   * Error body, because proxies add headers and later versions add members
+   */
+  constructor(
+    private readonly document: ResponseDocument,
+    private readonly options: { readonly isStrict: boolean },
+  ) {
+    this.documented = new DocumentedResponses(document);
+    this.schemas = new SchemaChecker(
+      document.components.schemas,
+      (name) => options.isStrict || name === 'Error',
+    );
+  }
+
+  hasOperation(method: string, path: string): boolean {
+    return this.documented.responsesOf(method, path) !== undefined;
+  }
+
+  /**
+   * Lists how a response differs from the document. If the document has no such response, its headers are compared with
+   * those of every response, and an error's body with the Error body.
+   *
+   * @param path below the base URL, with or without a query
+   */
+  mismatches(method: string, path: string, received: CheckedResponse): readonly Mismatch[] {
+    const responses = this.documented.responsesOf(method, path);
+    const own = this.documented.response(responses?.[received.status]);
+    const response = own ?? this.document.components.responses[COMMON_ERROR] ?? {};
+    const isBodyKnown = own !== undefined || received.status >= MIN_ERROR_STATUS;
+    return [
+      ...(responses === undefined || own !== undefined ? [] : [statusMismatch(responses, received)]),
+      ...this.headerMismatches(response, received),
+      ...(method === 'HEAD' ? emptyBodyMismatches(received) : []),
+      ...(method === 'HEAD' || !isBodyKnown ? [] : this.bodyMismatches(response, received)),
+    ];
+  }
+
+  private headerMismatches(response: DocumentedResponse, { headers }: CheckedResponse): Mismatch[] {
+    const documented = this.documented.headers(response);
+    const unknown = Object.entries(headers).filter(
+      ([name]) => this.options.isStrict && !documented.has(name) && !HEADERS_OF_HTTP.has(name),
+    );
+    return [
+      ...unknown.map(([name, got]) => headerMismatch(name, 'must not be there', got)),
+      ...mediaTypeMismatches(response, headers['content-type']),
+      ...[...documented].flatMap(([name, { required, schema }]) => {
+        const value = headers[name];
+        if (value !== undefined) return this.valueMismatches(name, schema, value);
+        return required === true ? [headerMismatch(name, 'must be there', undefined)] : [];
+      }),
+    ];
+  }
+
+  private valueMismatches(name: string, schema: object, value: string | string[]): Mismatch[] {
+    const isNumber = 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(String(value));
+    return this.schemas
+      .errors(schema, isNumber ? Number(value) : value)
+      .map(({ rule }) => headerMismatch(name, rule, value));
+  }
+
+  private bodyMismatches({ content = {} }: DocumentedResponse, received: CheckedResponse): Mismatch[] {
+    const { status, headers, text } = received;
+    const { schema } = content[mediaTypeOf(headers['content-type'])] ?? Object.values(content)[0] ?? {};
+    if (schema === undefined) return [];
+    const body = parsed(text);
+    if (body instanceof Error)
+      return [bodyMismatch('', `must be JSON with int64 integers (${body.message})`, text)];
+    const errors = this.schemas.errors(schema, body);
+    const isOtherStatus = status >= MIN_ERROR_STATUS && memberOf(body, 'status') !== status;
+    return [
+      ...errors.map(({ pointer, rule, got }) => bodyMismatch(pointer, rule, got)),
+      ...(isOtherStatus ? [bodyMismatch('/status', `must be ${status}`, memberOf(body, 'status'))] : []),
+    ];
+  }
+}
+
+function statusMismatch(responses: object, { status, text }: CheckedResponse): Mismatch {
+  const rule = `must be one of ${Object.keys(responses).join(', ')}`;
+  return { part: 'status', where: 'status', rule, got: `${status} ${text}` };
+}
+
+function headerMismatch(name: string, rule: string, got: unknown): Mismatch {
+  return { part: name, where: `header ${name}`, rule, got };
+}
+
+function bodyMismatch(pointer: string, rule: string, got: unknown): Mismatch {
+  return { part: 'body', where: `body ${pointer}`.trim(), rule, got };
+}
+
+function emptyBodyMismatches({ text }: CheckedResponse): Mismatch[] {
+  return text === '' ? [] : [bodyMismatch('', 'must be empty after HEAD', text)];
+}
+
+function mediaTypeMismatches(
+  { content = {} }: DocumentedResponse,
+  contentType: string | string[] | undefined,
+): Mismatch[] {
+  const allowed = Object.keys(content);
+  if (allowed.length === 0 || allowed.includes(mediaTypeOf(contentType))) return [];
+  return [headerMismatch('content-type', `must be ${allowed.join(' or ')}`, contentType)];
+}
+
+function mediaTypeOf(contentType: string | string[] | undefined): string {
+  return String(contentType).split(';', 1).join().trim().toLowerCase();
+}
+
+/** The JSON value of a text, or the error if it has none. */
+function parsed(text: string): unknown {
+  try {
+    return parse(text, undefined, { parseNumber: exactNumber });
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Reads a JSON number. Ajv cannot see that a double was rounded, so an integer outside int64 is rejected here. */
+function exactNumber(digits: string): number {
+  const number = Number(digits);
+  if (Number.isInteger(number) && parseInt64(digits) === undefined) {
+    throw new Error(`${digits} is not an int64`);
+  }
+  return number;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined;
+}

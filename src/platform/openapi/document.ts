@@ -1,0 +1,78 @@
+import type { INestApplication } from '@nestjs/common';
+import { type ContactObject, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { Config } from '../config/config';
+import { ErrorDto } from '../errors/error.dto';
+import { completeOperations } from './complete-operations';
+import { completeSchemas } from './complete-schemas';
+import { description } from './description';
+import { errorExamples } from './error-responses';
+import { headerComponents } from './headers';
+import { serversOf } from './servers';
+
+export const API_TITLE = 'Animal Store';
+export const API_VERSION = '1.0.0';
+
+const KEY_DESCRIPTION = `An API key of an account: \`ask_live_…\` in production, \`ask_test_…\` elsewhere. The operator of the deployment creates it with \`npm run -s cli -- keys create --account NAME\`; a development deployment prints one on its first start. It is printed once, has scopes, and expires after 365 days by default.`;
+
+/**
+ * Creates the OpenAPI document from the controllers, the DTO classes and the tables of codes and headers. Its paths are
+ * relative to the base URL.
+ *
+ * @param planTable the plans with their limits, as a Markdown table
+ */
+export function createDocument(app: INestApplication, config: Config, planTable: string): OpenAPIObject {
+  const { openapi, info, tags, paths, components } = SwaggerModule.createDocument(app, basis(planTable), {
+    extraModels: [ErrorDto],
+  });
+  const operations = belowBase(paths);
+  const responses = completeOperations(operations);
+  const document = {
+    openapi,
+    info: { ...info, contact: contactOf(config) },
+    servers: serversOf(config),
+    tags: tags ?? [],
+    paths: operations,
+    components: {
+      ...components,
+      responses,
+      headers: headerComponents(),
+      examples: errorExamples(operations, responses),
+    },
+  };
+  // The example of a list needs the example of its item.
+  completeSchemas(components?.schemas, {});
+  completeSchemas(document, components?.schemas ?? {});
+  return document;
+}
+
+function basis(planTable: string): Omit<OpenAPIObject, 'paths'> {
+  return new DocumentBuilder()
+    .setOpenAPIVersion('3.0.3')
+    .setTitle(API_TITLE)
+    .setDescription(description(planTable))
+    .setVersion(API_VERSION)
+    .setLicense('MIT', 'https://opensource.org/license/mit')
+    .addTag('pets', 'Animals of the store.')
+    .addTag('store orders', 'Orders of animals. A key sees only the orders of its account.')
+    .addBearerAuth({
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'API key',
+      description: KEY_DESCRIPTION,
+    })
+    .build();
+}
+
+function contactOf({ contactUrl }: Config): ContactObject {
+  return {
+    name: 'The operator of this deployment',
+    ...(contactUrl === undefined ? {} : { url: contactUrl }),
+  };
+}
+
+/** Removes the version prefix from the paths, because the base URL contains it. */
+function belowBase(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => [path.replace(/^\/v1(?=\/)/, ''), item]),
+  );
+}

@@ -1,0 +1,52 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+
+const DOCUMENT_ID = 'openapi.json';
+const COMPONENTS = '"#/components';
+
+/** One way in which a value differs from its schema. */
+export interface SchemaError {
+  /** JSON pointer to the value; empty for the whole. */
+  readonly pointer: string;
+  /** Begins with "must". */
+  readonly rule: string;
+  readonly got: unknown;
+}
+
+/** Checks values against schemas of an OpenAPI document. */
+export class SchemaChecker {
+  /** Stops at the first error, so that a pattern never runs on a text longer than its maxLength. */
+  private readonly ajv = new Ajv({ strict: false, verbose: true });
+  /** By the schema's place in the document. */
+  private readonly validators = new WeakMap<object, ValidateFunction>();
+
+  /**
+   * @param schemas those that references name
+   * @param isClosed true if an object with this schema's name may have only its documented members
+   */
+  constructor(schemas: Readonly<Record<string, object>>, isClosed: (name: string) => boolean) {
+    addFormats(this.ajv);
+    const known = Object.entries(schemas).map(([name, schema]) => [
+      name,
+      'properties' in schema && isClosed(name) ? { ...schema, additionalProperties: false } : schema,
+    ]);
+    this.ajv.addSchema({ components: { schemas: Object.fromEntries(known) } }, DOCUMENT_ID);
+  }
+
+  errors(schema: object, value: unknown): readonly SchemaError[] {
+    const validate = this.validators.get(schema) ?? this.compile(schema);
+    this.validators.set(schema, validate);
+    return validate(value) ? [] : (validate.errors ?? []).map(toSchemaError);
+  }
+
+  private compile(schema: object): ValidateFunction {
+    const text = JSON.stringify(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    const local: object = JSON.parse(text);
+    return this.ajv.compile(local);
+  }
+}
+
+function toSchemaError({ instancePath, message = 'must be valid', params, data }: ErrorObject): SchemaError {
+  const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
+  return { pointer: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
+}

@@ -1,0 +1,10 @@
+import type { FastifyInstance } from 'fastify';
+import type { RateLimitCheck } from './rate-limit.check';
+
+/** Adds the window of the client's address to every response whose request was not charged. */
+export function installLimitHeaders(fastify: FastifyInstance, check: RateLimitCheck): void {
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    if (!request.rateLimit) reply.headers(check.headersOf(request.ip, request.socket.remoteAddress));
+    done();
+  });
+}

@@ -1,0 +1,169 @@
+import { METHODS } from 'node:http';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { send, sendRaw } from '../support/http';
+
+describe('the request checks', () => {
+  let app: TestApp;
+  let readOnly: string;
+  beforeAll(async () => {
+    app = await startApp();
+    readOnly = (await app.createKey({ scopes: ['pets:read'] })).key;
+  });
+  afterAll(() => app.close());
+
+  const without = { key: undefined };
+
+  describe('401 for a request without a key under /v1, before any other error', () => {
+    it.each([
+      ['GET', '/v1/pets'],
+      ['GET', '/v1/pets/1'],
+      ['POST', '/v1/pets'],
+      ['DELETE', '/v1/pets'],
+      ['OPTIONS', '/v1/pets'],
+      ['PROPFIND', '/v1/pets'],
+      ['TRACE', '/v1/pets'],
+      ['GET', '/v1'],
+      ['GET', '/v1/'],
+      ['GET', '/v1/nothing'],
+      ['GET', '/v1/pets/'],
+      ['GET', '/v1/pets/%'],
+      ['GET', '/v1/%ff'],
+      ['GET', '/v1/pets/%2'],
+      ['GET', '/%761/pets'],
+      ['GET', '/%761/nothing'],
+      ['GET', '/%76%31/%ff'],
+      ['GET', '/v1?limit=1'],
+      ['GET', '/v1/pets?limit=0'],
+      ['GET', '/v1/../v1/pets'],
+      ['GET', 'http://localhost/v1/pets'],
+      ['GET', 'HTTPS://user@x/v1/nothing'],
+    ])('%s %s', async (method, path) => {
+      expectError(await app.send(method, path, without), 401, 'missing_api_key');
+    });
+  });
+
+  it('401 precedes 404, 405 and errors of the body; with a key the route precedes the body', async () => {
+    const broken = { body: '{"broken' };
+    expectError(await app.send('DELETE', '/v1/pets', { ...broken, ...without }), 401, 'missing_api_key');
+    expectError(await app.send('DELETE', '/v1/pets', broken), 405, 'method_not_allowed');
+    expectError(await app.send('POST', '/v1/nothing', broken), 404, 'route_not_found');
+    expectError(await app.send('POST', '/v1/pets/1', broken), 405, 'method_not_allowed');
+    expectError(await app.send('POST', '/v1/pets', { ...broken, key: readOnly }), 403, 'insufficient_scope');
+    expectError(await app.send('POST', '/v1/pets', broken), 400, 'malformed_json');
+  });
+
+  it('401 does not wait for the body', async () => {
+    const { hostname } = new URL(app.url);
+    const response = await sendRaw(
+      app.url,
+      `POST /v1/pets HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: 50000\r\nConnection: close\r\n\r\n{`,
+    );
+    expect(response).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  it.each([
+    '/v1/nothing',
+    '/v1',
+    '/v1/',
+    '/v1/pets/',
+    '/v1/pets/1/2',
+    '/v1//pets',
+    '/v1/PETS',
+    '/v1/pets;x=1',
+    '/v1/../livez',
+    '/%761/%2570ets',
+  ])('404 route_not_found for %s with a key', async (path) =>
+    expectError(await app.get(path), 404, 'route_not_found'),
+  );
+
+  it.each([
+    '/nothing',
+    '/V1/pets',
+    '//v1/pets',
+    '/v2/pets',
+    '/v11',
+    '/docs2',
+    '/livez/',
+    '/livez/x',
+    '/unroutable',
+    '/favicon.ico',
+    '/pets',
+    '/docs//',
+    '/docs/../v1/pets',
+    '/docs/%00',
+    '/docs/./x',
+    '*',
+  ])('404 route_not_found for %s, outside the API, without a key', async (path) =>
+    expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, without), 404, 'route_not_found'),
+  );
+
+  it.each(['/v1/pets/%', '/v1/pets/%ff', '/v1/%c0%80', '/v1/pets/%ed%a0%80', '/v1/%zz?limit=1', '/%761/%'])(
+    '400 malformed_request for %s, which is not percent-encoded UTF-8',
+    async (path) => expectError(await app.get(path), 400, 'malformed_request'),
+  );
+
+  it('400 malformed_request for %ff outside the API, without a key', async () => {
+    expectError(await app.get('/%ff', without), 400, 'malformed_request');
+  });
+
+  it.each([
+    '/v1/%70ets',
+    '/%76%31/pets',
+    'http://example.com/v1/pets',
+    'HTTP://u:p@example.com:1/v1/pets?limit=1',
+  ])('200 for %s, another form of the URL of the list', async (path) =>
+    expect((await app.get(path)).status).toBe(200),
+  );
+
+  it('414 uri_too_long for more than 8,192 bytes, with and without a key; 200 for 8,192 bytes', async () => {
+    const path = (bytes: number) => `/v1/pets?x=${'x'.repeat(bytes - '/v1/pets?x='.length)}`;
+    expect((await app.get(path(8_192))).status).toBe(200);
+    expectError(await app.get(path(8_193)), 414, 'uri_too_long');
+    expectError(await app.get(path(8_193), without), 414, 'uri_too_long');
+    expectError(await app.get(`/v1/pets/${'1'.repeat(9_000)}`), 414, 'uri_too_long');
+  });
+
+  describe('405 with Allow', () => {
+    const methods = METHODS.filter((method) => method !== 'CONNECT');
+
+    it.each([
+      ['/v1/pets', 'GET, HEAD, POST'],
+      ['/%76%31/%70ets', 'GET, HEAD, POST'],
+      ['/v1/pets/1', 'GET, HEAD'],
+    ])('for every method that %s lacks, if the request has a key', async (path, allow) => {
+      for (const method of methods.filter((each) => !allow.split(', ').includes(each))) {
+        const response = await app.send(method, path);
+        expectError(response, 405, 'method_not_allowed');
+        expect(response.headers['allow']).toBe(allow);
+        expectError(await app.send(method, path, without), 401, 'missing_api_key');
+      }
+    });
+
+    it.each(['/', '/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz'])(
+      'for every method but GET and HEAD of %s, without a key',
+      async (path) => {
+        for (const method of methods.filter((each) => each !== 'GET' && each !== 'HEAD')) {
+          const response = await app.send(method, path, without);
+          expectError(response, 405, 'method_not_allowed');
+          expect(response.headers['allow']).toBe('GET, HEAD');
+        }
+      },
+    );
+  });
+
+  it('403 insufficient_scope names the scope, in WWW-Authenticate too', async () => {
+    const response = await app.post('/v1/pets', { name: 'Rex', categoryId: 1 }, { key: readOnly });
+    expectError(response, 403, 'insufficient_scope');
+    expect(response.json.message).toContain('pets:write');
+    expect(response.headers['www-authenticate']).toBe(
+      'Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"',
+    );
+    expect((await app.get('/v1/pets', { key: readOnly })).status).toBe(200);
+  });
+
+  it('rejects a HEAD request like a GET request, without a body', async () => {
+    expect(await send(app.url, 'HEAD', '/v1/pets')).toMatchObject({ status: 401, text: '' });
+    expect(await app.send('HEAD', '/v1/nothing')).toMatchObject({ status: 404, text: '' });
+  });
+});

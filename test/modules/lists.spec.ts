@@ -1,0 +1,88 @@
+import { Controller, Get, Module, Query, Res } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsInt, IsString } from 'class-validator';
+import type { FastifyReply } from 'fastify';
+import { Operation } from '../../src/platform/api-docs/operation.decorator';
+import { FromText } from '../../src/platform/http/from-text.decorator';
+import { ApiInt64 } from '../../src/platform/api-docs/int64.decorator';
+import { Links, listName } from '../../src/platform/http/links';
+import { IsOmittable } from '../../src/platform/http/omittable.decorator';
+import { cutPage, decodeCursor, PageQuery } from '../../src/platform/http/page';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { linksOf } from '../support/links';
+
+const HERDS_PATH = '/lab/herds';
+const HERDS = [1n, 2n, 3n].map((id) => ({ id }));
+
+class Herd {
+  @ApiInt64('Identifier of the herd.', 1)
+  readonly id!: bigint;
+}
+
+class ListHerdsQuery extends PageQuery {
+  @ApiPropertyOptional({ type: 'string', description: 'Only herds at this place.' })
+  @IsOmittable()
+  @IsString()
+  readonly place?: string;
+
+  @ApiPropertyOptional({ type: 'integer', description: 'Only herds with so many animals.' })
+  @FromText(Number)
+  @IsOmittable()
+  @IsInt({ message: 'size must be a whole number' })
+  readonly size?: number;
+
+  override filters() {
+    return { place: this.place, size: this.size?.toString() };
+  }
+}
+
+@Controller({ path: HERDS_PATH, version: '1' })
+class HerdsController {
+  constructor(private readonly links: Links) {}
+
+  @Get()
+  @Operation({
+    id: 'listHerds',
+    summary: 'List herds',
+    description: 'Lists the herds in pages.',
+    scope: 'pets:read',
+    returns: [200, [Herd], 'A page of herds.'],
+  })
+  listHerds(@Query() query: ListHerdsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
+    const after = decodeCursor(listName(HERDS_PATH, query), query.cursor) ?? 0n;
+    const rows = HERDS.filter(({ id }) => id > after);
+    return this.links.page(reply, HERDS_PATH, query, cutPage(rows, query.limit));
+  }
+}
+
+@Module({ controllers: [HerdsController], providers: [Links] })
+class HerdsModule {}
+
+describe("a module's list", () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({}, { modules: [HerdsModule] });
+  });
+  afterAll(() => app.close());
+
+  it.each(['A & B', 'x=1&limit=3', '50 % #1?', 'Gräfrath 🐈', '>; rel="next"'])(
+    'filtered by %j has links that keep the filter',
+    async (place) => {
+      const path = `/v1${HERDS_PATH}?limit=1&place=${encodeURIComponent(place)}`;
+      const { next } = linksOf(await app.get(path));
+      expect(new URL(next!, app.url).searchParams.get('place')).toBe(place);
+      const second = await app.get(next!);
+      expect(second).toMatchObject({ status: 200, json: [{ id: 2 }] });
+      const { first } = linksOf(second);
+      expect((await app.get(first!)).json).toEqual([{ id: 1 }]);
+    },
+  );
+
+  it('converts limit and its own filters from text', async () => {
+    const answer = await app.get(`/v1${HERDS_PATH}?limit=2&size=7`);
+    expect(answer).toMatchObject({ status: 200, json: [{ id: 1 }, { id: 2 }] });
+    expect(new URL(linksOf(answer)['next']!, app.url).searchParams.get('size')).toBe('7');
+    expectError(await app.get(`/v1${HERDS_PATH}?size=many`), 400, 'validation_failed');
+  });
+});
