@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { problemsOf } from './prose/check-prose';
 import { type Paragraph, proseOfComments, proseOfMarkdown, titlesOf } from './prose/texts';
@@ -14,7 +14,9 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((path) => path !== '' && !QUOTES.some((quoting) => path.startsWith(quoting)));
+  .filter((path) => path !== '' && !QUOTES.some((quoting) => path.startsWith(quoting)))
+  // Git lists a file that was deleted until the deletion is staged.
+  .filter((path) => existsSync(join(ROOT, path)));
 
 function problemsIn(pattern: RegExp, proseOf: (text: string) => Paragraph[]): string[] {
   return files
