@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism } from 'node:os';
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
 import { APP_ROLE } from '../../src/embedded-postgres/roles';
 import {
@@ -11,6 +9,7 @@ import {
   serviceUrl,
 } from './database';
 import { type PgBouncer, startPgBouncer } from './pgbouncer';
+import { createServerFolder } from './server-folder';
 import { admitAllRoles } from './superuser';
 
 declare global {
@@ -32,7 +31,7 @@ export default async function setUp(): Promise<void> {
 }
 
 async function startServer(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), 'animal-store-test-'));
+  const directory = createServerFolder();
   const server = await startEmbedded({
     dataDir: directory,
     dataDirIsExplicit: true,
