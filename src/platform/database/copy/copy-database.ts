@@ -1,7 +1,6 @@
-import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { CopySource, type TableShape } from './copy-source';
+import { from as copyFrom } from 'pg-copy-streams';
+import { CopySource } from './copy-source';
 import { rejectUnfitTarget } from './copy-target';
 import type { DatabaseConfig } from '../data-source';
 import { bringUpToDate, inMigrationTransaction, WITHOUT_TIMEOUTS } from '../migrate';
@@ -45,7 +44,7 @@ export async function copyDatabase(
     });
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw source.isLost ? sourceLost() : new TargetError(error);
+    throw source.hasFailed ? sourceLost() : new TargetError(error);
   } finally {
     await source.close();
   }
@@ -67,8 +66,9 @@ async function copyAll(
   await target.query(`TRUNCATE ${tables.map(({ table }) => table).join(', ')}`);
   const copied: CopiedTable[] = [];
   for (const shape of tables) {
-    await copyTable(source.client, target, shape);
-    const arrived = { table: shape.table, rows: await countEqual(source.client, target, shape) };
+    const { table, columns } = shape;
+    await source.writeRows(shape, target.query(copyFrom(`COPY ${table} (${columns}) FROM STDIN`)));
+    const arrived = { table, rows: await countEqual(source, target, table) };
     copied.push(arrived);
     onTable(arrived);
   }
@@ -78,24 +78,14 @@ async function copyAll(
   return copied;
 }
 
-/** Copies a table in COPY's text format, which does not depend on the versions of the servers. */
-async function copyTable(source: Client, target: Client, { table, columns }: TableShape): Promise<void> {
-  await pipeline(
-    source.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`)),
-    target.query(copyFrom(`COPY ${table} (${columns}) FROM STDIN`)),
-  );
-}
-
 /** @throws UserError if the numbers of rows differ */
-async function countEqual(source: Client, target: Client, { table }: TableShape): Promise<number> {
-  const [before, after] = [await countRows(source, table), await countRows(target, table)];
+async function countEqual(source: CopySource, target: Client, table: string): Promise<number> {
+  const count = `SELECT count(*) FROM ${table}`;
+  const [inSource] = await source.query<{ count: string }>(count);
+  const [inTarget] = (await target.query<{ count: string }>(count)).rows;
+  const [before, after] = [Number(inSource?.count), Number(inTarget?.count)];
   if (before === after) return before;
   throw new UserError(
     `The table ${table} has ${before} rows, but ${after} arrived: nothing was copied; look for triggers or rules in the target.`,
   );
-}
-
-async function countRows(client: Client, table: string): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(`SELECT count(*) FROM ${table}`);
-  return Number(rows[0]?.count);
 }

@@ -1,4 +1,7 @@
-import { Client } from 'pg';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Client, type QueryResultRow } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import { WITHOUT_TIMEOUTS } from '../migrate';
 import { migrations } from '../migrations';
 import { UserError } from '../../errors/user-error';
@@ -46,12 +49,12 @@ const SEQUENCES = `
 
 /** The source database: one read-only connection with the snapshot of its first query. */
 export class CopySource {
-  /** True if the connection has failed. */
-  isLost = false;
+  /** True if the connection or a query has failed. */
+  hasFailed = false;
 
-  private constructor(readonly client: Client) {
+  private constructor(private readonly client: Client) {
     client.on('error', () => {
-      this.isLost = true;
+      this.hasFailed = true;
     });
   }
 
@@ -66,6 +69,26 @@ export class CopySource {
 
   close(): Promise<void> {
     return this.client.end();
+  }
+
+  async query<Row extends QueryResultRow>(text: string): Promise<Row[]> {
+    try {
+      return (await this.client.query<Row>(text)).rows;
+    } catch (error) {
+      // When the server ends a session, the query fails before the connection does.
+      this.hasFailed = true;
+      throw error;
+    }
+  }
+
+  /** Writes the rows of a table to `sink` in COPY's text format, which does not depend on the server's version. */
+  async writeRows({ table, columns }: TableShape, sink: Writable): Promise<void> {
+    const rows = this.client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
+    // If the sink fails, it is destroyed first, and `pipeline` then destroys `rows` with the same error.
+    rows.once('error', () => {
+      this.hasFailed ||= !sink.destroyed;
+    });
+    await pipeline(rows, sink);
   }
 
   /** @throws UserError unless the schema is that of this version, which the target gets */
@@ -84,29 +107,25 @@ export class CopySource {
     );
   }
 
-  async tables(): Promise<TableShape[]> {
-    return (await this.client.query<TableShape>(TABLES)).rows;
+  tables(): Promise<TableShape[]> {
+    return this.query(TABLES);
   }
 
   async sequences(): Promise<SequencePosition[]> {
-    const { rows } = await this.client.query<{ sequence: string }>(SEQUENCES);
     const positions: SequencePosition[] = [];
-    for (const { sequence } of rows) {
+    for (const { sequence } of await this.query<{ sequence: string }>(SEQUENCES)) {
       // In pg_sequences last_value is null until the first value is returned.
       const text = `SELECT last_value::text AS "lastValue", is_called AS "isCalled" FROM ${sequence}`;
-      const [position] = (await this.client.query<Omit<SequencePosition, 'sequence'>>(text)).rows;
+      const [position] = await this.query<Omit<SequencePosition, 'sequence'>>(text);
       if (position) positions.push({ sequence, ...position });
     }
     return positions;
   }
 
   private async appliedMigrations(): Promise<string[]> {
-    const [found] = (await this.client.query(`SELECT 1 FROM pg_class WHERE oid = to_regclass('migrations')`))
-      .rows;
+    const [found] = await this.query(`SELECT 1 FROM pg_class WHERE oid = to_regclass('migrations')`);
     if (!found) return [];
-    const { rows } = await this.client.query<{ name: string }>(
-      'SELECT name FROM migrations ORDER BY timestamp',
-    );
+    const rows = await this.query<{ name: string }>('SELECT name FROM migrations ORDER BY timestamp');
     return rows.map(({ name }) => name);
   }
 }
