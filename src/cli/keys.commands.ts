@@ -1,17 +1,9 @@
 import { type Command, Option } from 'commander';
-import {
-  ApiKeysService,
-  type IssuedKey,
-  KeyRotationService,
-  type ListedKey,
-  type Plan,
-  type RotatedKey,
-  type Scope,
-  SCOPES,
-} from '../accounts';
+import { ApiKeysService, KeyRotationService, type Plan, type Scope, SCOPES } from '../accounts';
 import { expiry, grace, plan, planChoice, scopes, shortText, wholeNumber } from './arguments';
 import { withServices } from './context';
-import { minuteOf, printJson, printLine, printTable } from './output';
+import { printIssued, printKeys, printRotated } from './keys.output';
+import { printJson, printLine } from './output';
 
 const DEFAULT_EXPIRY = '365d';
 const DEFAULT_GRACE = '24h';
@@ -114,22 +106,7 @@ async function list({ account, json }: ListOptions): Promise<void> {
     services.get(ApiKeysService, { strict: false }).list(account),
   );
   if (json) printJson(keys);
-  else
-    printTable(
-      [
-        'ID',
-        'ACCOUNT',
-        'LABEL',
-        'KEY',
-        'SCOPES',
-        'CREATED',
-        'EXPIRES',
-        'REVOKED',
-        'BANNED UNTIL',
-        'LAST USED',
-      ],
-      keys.map(row),
-    );
+  else printKeys(keys);
 }
 
 async function rotate(id: string, { grace: graceMs, json }: RotateOptions): Promise<void> {
@@ -155,34 +132,4 @@ async function revoke(id: string): Promise<void> {
 async function unban(id: string): Promise<void> {
   await withServices((services) => services.get(ApiKeysService, { strict: false }).unban(id));
   printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
-}
-
-function printIssued({ id, key, account, plan: name, scopes: allowed, expiresAt }: IssuedKey): void {
-  printLine(`API key of the account ${account} (plan ${name}), shown only once:`);
-  printLine(`  ${key}`);
-  printLine(`id ${id}, expires ${minuteOf(expiresAt)}, scopes ${allowed.join(', ')}`);
-}
-
-function printRotated({ id, key, account, expiresAt, graceEndsAt }: RotatedKey): void {
-  printLine(`New secret of the key ${id} of the account ${account}, shown only once:`);
-  printLine(`  ${key}`);
-  printLine(
-    `Older secrets expire at ${graceEndsAt.toISOString()}; every instance rejects them at most 5 s later.`,
-  );
-  printLine(`The key still expires at ${minuteOf(expiresAt)}.`);
-}
-
-function row(key: ListedKey): string[] {
-  return [
-    key.id,
-    key.account,
-    key.label,
-    `${key.prefix}…${key.lastFour}`,
-    key.scopes.join(','),
-    minuteOf(key.createdAt),
-    minuteOf(key.expiresAt),
-    minuteOf(key.revokedAt),
-    minuteOf(key.bannedUntil),
-    minuteOf(key.lastUsedAt),
-  ];
 }

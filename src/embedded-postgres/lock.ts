@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EmbeddedServerError, errnoOf } from './errors';
+import { EmbeddedServerError } from './errors';
+import { generationOf, type Holder, type Purpose, readHolder, tryLink } from './lock-file';
 import { processFacts } from './process-facts';
 
 /** Time limit for another process to take over a stale lock; then it counts as the owner. */
@@ -10,17 +11,6 @@ const TAKEOVER_LIMIT_MS = 5000;
 /** Longest wait for a command of the command line that holds the lock. */
 const COMMAND_LIMIT_MS = 30_000;
 const COMMAND_POLL_MS = 50;
-
-/** A command of the command line ends soon, so other processes wait for it. */
-export type Purpose = 'service' | 'command';
-
-interface Holder {
-  readonly pid: number;
-  readonly purpose: Purpose;
-  readonly alive: boolean;
-  /** A hash of the file's content. Each lock has its own, because each has a random token. */
-  readonly generation: string;
-}
 
 /**
  * Takes `directory/app.lock` for this process:
@@ -108,43 +98,6 @@ async function replace(file: string, dead: Holder, draft: string, deadline: numb
   }
   rmSync(claim, { force: true });
   return 'retry';
-}
-
-function tryLink(draft: string, file: string): boolean {
-  try {
-    linkSync(draft, file);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-function readHolder(file: string): Holder | undefined {
-  let content: string;
-  try {
-    content = readFileSync(file, 'utf8');
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-  const [, pid = '', identity = ''] = /^\{"pid":(\d+),(?:"identity":"([^"]*)",)?/.exec(content) ?? [];
-  return {
-    pid: Number(pid),
-    purpose: content.includes('"purpose":"command"') ? 'command' : 'service',
-    alive: isAlive(Number(pid), identity),
-    generation: generationOf(content),
-  };
-}
-
-/** A reused pid has another identity. If the system hides the identity, the owner counts as alive. */
-function isAlive(pid: number, identity: string): boolean {
-  const facts = processFacts(pid);
-  return facts !== undefined && (facts.identity === undefined || facts.identity === identity);
-}
-
-function generationOf(content: string): string {
-  return createHash('sha256').update(content).digest('hex').slice(0, 16);
 }
 
 /** Removes the drafts and claims of processes that have ended (step 6). The caller must hold the lock. */

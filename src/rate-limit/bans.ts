@@ -11,7 +11,7 @@ export interface BanPolicy {
 /** The recent rejections, strikes and ban of a key. Times are milliseconds since the epoch. */
 export interface KeyHistory {
   /** The time of its first 429 in the window, and the end of the wait that its `Retry-After` asked for. */
-  readonly firstRefusedAt: number;
+  readonly firstRejectedAt: number;
   readonly askedToWaitUntil: number;
   /** The times of its early retries within the strike period. */
   readonly strikes: readonly number[];
@@ -39,11 +39,11 @@ export function afterRejection(
   policy: BanPolicy,
 ): KeyHistory {
   // If the clock was set back, this is the first 429 again.
-  const isFirst = now >= known.askedToWaitUntil || now < known.firstRefusedAt;
-  const isStrike = !isFirst && now > known.firstRefusedAt + GRACE_MS && isSpaced(known, now);
+  const isFirst = now >= known.askedToWaitUntil || now < known.firstRejectedAt;
+  const isStrike = !isFirst && now > known.firstRejectedAt + GRACE_MS && isSpaced(known, now);
   const offender = {
     ...known,
-    firstRefusedAt: isFirst ? now : known.firstRefusedAt,
+    firstRejectedAt: isFirst ? now : known.firstRejectedAt,
     askedToWaitUntil: resetAt,
   };
   return isStrike ? withStrike(offender, now, policy) : offender;
@@ -51,7 +51,7 @@ export function afterRejection(
 
 /** Returns the history after an admitted request, which ends the wait. */
 export function afterAdmission(known: KeyHistory): KeyHistory {
-  return { ...known, firstRefusedAt: 0, askedToWaitUntil: 0 };
+  return { ...known, firstRejectedAt: 0, askedToWaitUntil: 0 };
 }
 
 /** Returns the history of a key of which only the last ban is known. */
@@ -59,7 +59,7 @@ export function afterBan({
   bannedAt,
   bannedUntil,
 }: Pick<KeyHistory, 'bannedAt' | 'bannedUntil'>): KeyHistory {
-  return { firstRefusedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
+  return { firstRejectedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
 }
 
 /** True if the history no longer affects a decision. */
@@ -102,5 +102,5 @@ function withStrike(offender: KeyHistory, now: number, policy: BanPolicy): KeyHi
   const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);
   const bannedUntil = now + seconds * SECOND_MS;
   // A client that retries when the ban ends gets no strike.
-  return { firstRefusedAt: 0, askedToWaitUntil: bannedUntil, strikes: [], bannedAt: now, bannedUntil };
+  return { firstRejectedAt: 0, askedToWaitUntil: bannedUntil, strikes: [], bannedAt: now, bannedUntil };
 }

@@ -10,7 +10,7 @@ export class FallbackRateLimitGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    if (request.admitted || request.rateLimit) return true;
+    if (request.isAdmitted || request.rateLimit) return true;
     const rejection = await this.limit.check(request, http.getResponse<FastifyReply>());
     if (rejection) throw rejection;
     return true;

@@ -1,18 +1,7 @@
 import { type Access, accessOf, type Address, addressOf, REDIS_PORT, SENTINEL_PORT } from './redis.address';
+import type { RedisClient } from './redis.client';
 import { type HostLookup, oneAtATime, socketLookup, systemLookup } from './redis.lookup';
 import { withTimeout } from './redis.timeout';
-
-interface ScriptInput {
-  readonly keys: string[];
-  readonly arguments: string[];
-}
-
-/** A connection to one server, or to the nodes of a cluster. */
-export interface RedisClient {
-  evalSha(sha: string, input: ScriptInput): Promise<unknown>;
-  eval(script: string, input: ScriptInput): Promise<unknown>;
-  on(event: string, listener: (error: Error) => void): unknown;
-}
 
 /** Sharing resumes within a second of the return of Redis, even if the network loses the packets of an attempt. */
 const CONNECT_LIMIT_MS = 750;

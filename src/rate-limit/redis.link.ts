@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { RedisClient, RedisConnector } from './redis.connector';
+import type { RedisClient } from './redis.client';
+import type { RedisConnector } from './redis.connector';
 import { keysOf, probeKeysOf, type ScriptResult, type ScriptCharge, TAKE } from './redis.script';
 import { withTimeout } from './redis.timeout';
 

@@ -86,7 +86,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
       perDay: limits.perDay,
       minute,
       day,
-      key: isOff(this.banPolicy) ? undefined : key && { ...key, ...this.local.lastBan(key.id) },
+      key: isOff(this.banPolicy) ? undefined : key && { ...key, ...this.local.keys.lastBan(key.id) },
     };
   }
 
@@ -94,7 +94,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     if (result.verdict !== 'banned' || result.beganBan) this.local.learn(owner, result, sent);
     if (!key || !sent.key) return;
     const { bannedAt, bannedUntil, beganBan } = result;
-    this.local.learnBan({ keyId: key.id, bannedAt, bannedUntil }, sent.key.bannedAt, beganBan);
+    this.local.keys.learnBan({ keyId: key.id, bannedAt, bannedUntil }, sent.key.bannedAt, beganBan);
   }
 }
 

@@ -1,5 +1,5 @@
 import { RateLimitStore } from '../../src/rate-limit';
-import type { RedisClient } from '../../src/rate-limit/redis.connector';
+import type { RedisClient } from '../../src/rate-limit/redis.client';
 import { RedisLink } from '../../src/rate-limit/redis.link';
 import { startApp, type TestApp } from '../support/app';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';

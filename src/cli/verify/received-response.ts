@@ -1,5 +1,6 @@
 import { parse } from 'lossless-json';
-import type { Conformance, Mismatch } from '../../platform/openapi/conformance';
+import type { Conformance } from '../../platform/openapi/conformance';
+import type { Mismatch } from '../../platform/openapi/mismatch';
 import { readBody } from './read-body';
 
 /** A response of the deployment. */

@@ -13,14 +13,14 @@ export type RequestCheck = (
  * Nest's guards run for known routes only, and after the body was parsed.
  */
 export function installRequestChecks(fastify: FastifyInstance, checks: readonly RequestCheck[]): void {
-  fastify.decorateRequest('admitted', false);
+  fastify.decorateRequest('isAdmitted', false);
   fastify.addHook('onRequest', async (request, reply) => {
     for (const check of checks) {
       const outcome = check(request, reply);
       const error = outcome instanceof Promise ? await outcome : outcome;
       if (error) return sendError(reply, error);
     }
-    request.admitted = true;
+    request.isAdmitted = true;
     return undefined;
   });
 }

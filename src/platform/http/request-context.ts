@@ -63,7 +63,7 @@ declare module 'fastify' {
      *
      * Set by edge (request-checks.ts); read by the guards of auth and rate-limit.
      */
-    admitted: boolean;
+    isAdmitted: boolean;
 
     /**
      * The Content-Type as the client sent it.

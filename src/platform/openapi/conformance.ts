@@ -1,6 +1,7 @@
 import { parse } from 'lossless-json';
 import { parseInt64 } from '../http/int64';
 import { type DocumentedResponse, DocumentedResponses, type ResponseDocument } from './documented-responses';
+import { bodyMismatch, emptyBodyMismatches, headerMismatch, type Mismatch, statusMismatch } from './mismatch';
 import { SchemaChecker } from './schema-checker';
 
 /** A response as it was received. */
@@ -9,17 +10,6 @@ export interface CheckedResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-}
-
-/** One way in which a response differs from the document. */
-export interface Mismatch {
-  /** `status`, `body`, or the name of a header in lower case. */
-  readonly part: string;
-  /** The place for a person: `status`, `header link`, `body /0/id`. */
-  readonly where: string;
-  /** Begins with "must". */
-  readonly rule: string;
-  readonly got: unknown;
 }
 
 /** HTTP and CORS themselves add these; the document does not name them. */
@@ -118,23 +108,6 @@ export class Conformance {
       ...(isOtherStatus ? [bodyMismatch('/status', `must be ${status}`, memberOf(body, 'status'))] : []),
     ];
   }
-}
-
-function statusMismatch(responses: object, { status, text }: CheckedResponse): Mismatch {
-  const rule = `must be one of ${Object.keys(responses).join(', ')}`;
-  return { part: 'status', where: 'status', rule, got: `${status} ${text}` };
-}
-
-function headerMismatch(name: string, rule: string, got: unknown): Mismatch {
-  return { part: name, where: `header ${name}`, rule, got };
-}
-
-function bodyMismatch(pointer: string, rule: string, got: unknown): Mismatch {
-  return { part: 'body', where: `body ${pointer}`.trim(), rule, got };
-}
-
-function emptyBodyMismatches({ text }: CheckedResponse): Mismatch[] {
-  return text === '' ? [] : [bodyMismatch('', 'must be empty after HEAD', text)];
 }
 
 function mediaTypeMismatches(

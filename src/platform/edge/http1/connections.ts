@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
-import { lingeringClose } from './lingering-close';
-import { type Linked, LinkedList } from './linked-list';
 import { Overload } from '../overload';
-import { SendProgress } from './send-progress';
+import { closeQueued, type Connection, newConnection } from './connection';
+import { lingeringClose } from './lingering-close';
+import { LinkedList } from './linked-list';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -19,24 +19,6 @@ declare module 'fastify' {
 const MAX_PIPELINED = 64;
 
 const SWEEP_INTERVAL_MS = 1_000;
-
-/** The state of one connection. Node shows only which connections are idle. */
-interface Connection extends Linked {
-  readonly socket: Socket;
-  /** The requests without a complete response, with their responses. */
-  readonly open: Map<IncomingMessage, ServerResponse>;
-  readonly progress: SendProgress;
-  /** The time when it became busy or last completed a response; monotonic clock, milliseconds. */
-  busySince: number;
-  /** The last request. */
-  latest?: IncomingMessage;
-  /** True if the service handles no further request on it. */
-  isEnding: boolean;
-  /** True if its client was too slow: the close does not wait for it again. */
-  isSlow: boolean;
-  /** Called once, when `open` becomes empty. */
-  onAllResponded?: () => void;
-}
 
 /** The connections of the listener, with their pending requests. */
 export class Connections {
@@ -153,17 +135,7 @@ export class Connections {
   }
 
   private add(socket: Socket): void {
-    const connection: Connection = {
-      socket,
-      previous: undefined,
-      next: undefined,
-      list: undefined,
-      open: new Map(),
-      progress: new SendProgress(socket),
-      busySince: 0,
-      isEnding: false,
-      isSlow: false,
-    };
+    const connection = newConnection(socket);
     this.all.set(socket, connection);
     this.idle.add(connection);
     socket.once('close', () => {
@@ -217,14 +189,5 @@ export class Connections {
       if (isSending) this.close(socket);
       else destroySoon();
     };
-  }
-}
-
-/** Closes the queued responses, which hold files and timers. Node closes only the response that is being written. */
-function closeQueued({ open }: Pick<Connection, 'open'>): void {
-  for (const response of open.values()) {
-    if (response.socket !== null) continue;
-    response.destroy();
-    response.emit('close');
   }
 }

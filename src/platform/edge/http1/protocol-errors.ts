@@ -23,7 +23,7 @@ const ERRORS: Readonly<Record<string, () => ApiError>> = {
 };
 
 /** The parts of the service that take part in the rejection of a request without a route. */
-export interface RefusalHooks {
+export interface RejectionHooks {
   /** Returns the rate-limit headers of a response that is not counted, by the client's address. */
   limitHeaders(address: string | undefined): Readonly<Record<string, string>>;
   /** Counts a rejection in the metrics, by the code of its Error body. */
@@ -39,7 +39,7 @@ export class ProtocolErrors {
 
   constructor(
     private readonly connections: Connections,
-    private readonly hooks: RefusalHooks,
+    private readonly hooks: RejectionHooks,
     private readonly log: FastifyBaseLogger,
   ) {}
 
