@@ -37,10 +37,10 @@ export async function runAutocannon(
     ([code, { count = 0 }]) => [Number(code), count] as const,
   );
   const sum = (all: typeof counts): number => all.reduce((total, [, count]) => total + count, 0);
-  const answered = sum(counts);
+  const responded = sum(counts);
   return {
-    requests: answered,
-    perSecond: answered / duration,
+    requests: responded,
+    perSecond: responded / duration,
     p50Ms: latency.p50,
     p99Ms: latency.p99,
     errors: sum(counts.filter(([code]) => code >= FIRST_ERROR_STATUS)),

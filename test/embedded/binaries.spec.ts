@@ -15,7 +15,7 @@ import { copyBinaries } from '../../src/embedded-postgres/binary-copy';
 import { run } from '../../src/embedded-postgres/command';
 import { renewLinkFolder } from '../../src/embedded-postgres/libraries';
 import { chooseServerUser } from '../../src/embedded-postgres/server-user';
-import { cleanUp, options, refusalOf, temporaryFolder } from './support/harness';
+import { cleanUp, options, rejectionOf, temporaryFolder } from './support/harness';
 import { itWhen } from '../support/it-when';
 
 const onLinux = itWhen(process.platform === 'linux', 'needs Linux');
@@ -60,7 +60,7 @@ describe("PostgreSQL's programs", () => {
   });
 
   it('are rejected if the folder EMBEDDED_PG_BIN does not have them', async () => {
-    const refusal = await refusalOf(startEmbedded(options(join(folder, 'data'), { binDir: '/nowhere' })));
+    const refusal = await rejectionOf(startEmbedded(options(join(folder, 'data'), { binDir: '/nowhere' })));
     expect(refusal).toBe(
       'EmbeddedServerError: The folder /nowhere has no program postgres, initdb, pg_ctl: set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL 18 server, or leave it out.',
     );
@@ -68,14 +68,14 @@ describe("PostgreSQL's programs", () => {
 
   it('are rejected if EMBEDDED_PG_BIN has another major version', async () => {
     const binDir = fakeBin('seventeen', 'echo "postgres (PostgreSQL) 17.6 (Debian)"');
-    expect(await refusalOf(findBinaries({ binDir, directory: folder, user: chooseServerUser() }))).toMatch(
+    expect(await rejectionOf(findBinaries({ binDir, directory: folder, user: chooseServerUser() }))).toMatch(
       /^EmbeddedServerError: The server in .+seventeen is PostgreSQL 17: set EMBEDDED_PG_BIN .+\.$/,
     );
   });
 
   it('are rejected if those in EMBEDDED_PG_BIN do not run', async () => {
     const binDir = fakeBin('failing', 'echo "cannot open shared object file" >&2; exit 127');
-    expect(await refusalOf(findBinaries({ binDir, directory: folder, user: chooseServerUser() }))).toMatch(
+    expect(await rejectionOf(findBinaries({ binDir, directory: folder, user: chooseServerUser() }))).toMatch(
       /failing cannot be run here \(cannot open shared object file\): set EMBEDDED_PG_BIN .+\.$/,
     );
   });

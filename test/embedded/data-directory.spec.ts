@@ -16,7 +16,7 @@ import { locateData, prepareData } from '../../src/embedded-postgres/data-direct
 import { chooseServerUser } from '../../src/embedded-postgres/server-user';
 import { prepareSocketDirectory } from '../../src/embedded-postgres/socket-directory';
 import { joinDatabase } from '../../src/platform/database/open-database';
-import { cleanUp, isRoot, options, refusalOf, temporaryFolder } from './support/harness';
+import { cleanUp, isRoot, options, rejectionOf, temporaryFolder } from './support/harness';
 import { itWhen } from '../support/it-when';
 
 const asRoot = itWhen(isRoot, 'needs root');
@@ -30,10 +30,10 @@ describe('DATA_DIR', () => {
   it('is rejected if it is a file', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
-    expect(await refusalOf(startEmbedded(options(file)))).toBe(
+    expect(await rejectionOf(startEmbedded(options(file)))).toBe(
       `EmbeddedServerError: ${file} is not a folder: set DATA_DIR to a folder.`,
     );
-    expect(await refusalOf(startEmbedded(options(join(file, 'below'))))).toContain(
+    expect(await rejectionOf(startEmbedded(options(join(file, 'below'))))).toContain(
       'is not a folder: set DATA_DIR',
     );
   });
@@ -41,8 +41,8 @@ describe('DATA_DIR', () => {
   it('is rejected by the start and by commands if its path has a line break', async () => {
     const broken = options(join(folder, 'two\nlines'));
     const sentence = `EmbeddedServerError: The path of the data folder "${folder}/two\\nlines" has a line break: set DATA_DIR to another folder.`;
-    expect(await refusalOf(startEmbedded(broken))).toBe(sentence);
-    expect(await refusalOf(joinEmbedded(broken))).toBe(sentence);
+    expect(await rejectionOf(startEmbedded(broken))).toBe(sentence);
+    expect(await rejectionOf(joinEmbedded(broken))).toBe(sentence);
     expect(existsSync(broken.dataDir)).toBe(false);
   });
 
@@ -51,7 +51,7 @@ describe('DATA_DIR', () => {
     mkdirSync(home, { mode: 0o755 });
     writeFileSync(join(home, 'letter.txt'), '');
     const { uid } = statSync(home);
-    expect(await refusalOf(startEmbedded(options(home)))).toBe(
+    expect(await rejectionOf(startEmbedded(options(home)))).toBe(
       `EmbeddedServerError: The folder ${home} holds other files: set DATA_DIR to a new or an empty folder.`,
     );
     expect([statSync(home).uid, statSync(home).mode & 0o777]).toEqual([uid, 0o755]);
@@ -77,13 +77,13 @@ describe('DATA_DIR', () => {
   asOrdinaryUser('is rejected if it cannot be written', async () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o555 });
-    expect(await refusalOf(startEmbedded(options(join(closed, 'data'))))).toContain(
+    expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toContain(
       'cannot be read and written by this user: change its owner or mode, or set DATA_DIR to another folder.',
     );
   });
 
   asOrdinaryUser('is rejected if it belongs to another user', async () => {
-    expect(await refusalOf(startEmbedded(options('/')))).toMatch(
+    expect(await rejectionOf(startEmbedded(options('/')))).toMatch(
       /^EmbeddedServerError: The folder \/ .+ DATA_DIR to another folder\.$/,
     );
   });
@@ -93,7 +93,7 @@ describe('DATA_DIR', () => {
     mkdirSync(closed, { mode: 0o700 });
     const dataDir = join(closed, 'project', 'data');
     const { name } = chooseServerUser()!;
-    expect(await refusalOf(startEmbedded(options(dataDir)))).toContain(
+    expect(await rejectionOf(startEmbedded(options(dataDir)))).toContain(
       `The folder ${dataDir} cannot be reached by the user ${name}, which runs PostgreSQL in place of root: set DATA_DIR to `,
     );
     expect(existsSync(join(closed, 'project'))).toBe(false);
@@ -132,7 +132,7 @@ describe('DATA_DIR', () => {
     process.chdir(closed);
     // The command accepts the folder, and ends before it starts a server in /var/lib.
     const command = joinDatabase({ ...readConfig({}), databasePoolSize: 51 });
-    const refusal = await refusalOf(command).finally(() => process.chdir(before));
+    const refusal = await rejectionOf(command).finally(() => process.chdir(before));
     expect(refusal).toContain('DATABASE_POOL_SIZE must be at most 50');
   });
 
@@ -140,7 +140,7 @@ describe('DATA_DIR', () => {
     const theirs = join(folder, 'theirs');
     mkdirSync(theirs, { mode: 0o700 });
     chownSync(theirs, 12_345, 12_345);
-    expect(await refusalOf(startEmbedded(options(theirs)))).toContain(
+    expect(await rejectionOf(startEmbedded(options(theirs)))).toContain(
       'belongs to another user or is writable by every user',
     );
     expect(statSync(theirs).uid).toBe(12_345);

@@ -10,7 +10,7 @@ import {
   isRoot,
   options,
   query,
-  refusalOf,
+  rejectionOf,
   startChild,
   temporaryFolder,
   until,
@@ -69,7 +69,7 @@ describe('the embedded server', () => {
 
   it('rejects a second start in the same process and in another, and names the owner', async () => {
     const server = await startEmbedded(options(dataDir));
-    const here = await refusalOf(startEmbedded(options(dataDir)));
+    const here = await rejectionOf(startEmbedded(options(dataDir)));
     const there = await startChild().ask({ start: options(dataDir) });
     const rows = await query(server.url(), 'select 1 as alive');
     await server.stop();
@@ -130,7 +130,7 @@ describe('the embedded server', () => {
   });
 
   it('releases the lock if a later step fails', async () => {
-    await refusalOf(startEmbedded(options(dataDir, { binDir: join(folder, 'nowhere') })));
+    await rejectionOf(startEmbedded(options(dataDir, { binDir: join(folder, 'nowhere') })));
     expect(existsSync(join(dataDir, 'app.lock'))).toBe(false);
   });
 
@@ -149,7 +149,7 @@ describe('the embedded server', () => {
   it("reports PostgreSQL's error if it does not start", async () => {
     const broken = join(folder, 'broken');
     mkdirSync(join(broken, 'pg18'), { recursive: true, mode: 0o700 });
-    expect(await refusalOf(startEmbedded(options(broken)))).toMatch(
+    expect(await rejectionOf(startEmbedded(options(broken)))).toMatch(
       /^EmbeddedServerError: PostgreSQL did not start \(.+\): read .+postgres\.log, or set DATABASE_URL to another server\.$/,
     );
   });
@@ -157,7 +157,7 @@ describe('the embedded server', () => {
   it('rejects data of another major version and leaves it unchanged', async () => {
     const old = join(folder, 'old');
     mkdirSync(join(old, 'pg17'), { recursive: true, mode: 0o700 });
-    expect(await refusalOf(startEmbedded(options(old)))).toMatch(
+    expect(await rejectionOf(startEmbedded(options(old)))).toMatch(
       /^EmbeddedServerError: The folder .+ holds data of PostgreSQL 17, which PostgreSQL 18 cannot read: set DATA_DIR .+\.$/,
     );
     expect(existsSync(join(old, 'app.lock'))).toBe(false);
@@ -184,7 +184,7 @@ describe('the embedded server', () => {
     const server = await startEmbedded(options(long));
     const socketFolder = new URL((await joinEmbedded(options(long)))!.url()).searchParams.get('host')!;
     chmodSync(socketFolder, 0o777);
-    const refusal = await refusalOf(joinEmbedded(options(long)));
+    const refusal = await rejectionOf(joinEmbedded(options(long)));
     await server.stop();
     rmdirSync(taken);
     expect(socketFolder).not.toBe(taken);

@@ -7,7 +7,7 @@ import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file'
 import { processFacts } from '../../src/embedded-postgres/process-facts';
 import { chooseServerUser } from '../../src/embedded-postgres/server-user';
 import { childEnvironment, spawnAs } from '../../src/embedded-postgres/command';
-import { cleanUp, options, query, refusalOf, temporaryFolder, until } from './support/harness';
+import { cleanUp, options, query, rejectionOf, temporaryFolder, until } from './support/harness';
 
 describe('the postmaster.pid of an earlier run', () => {
   const dataDir = join(temporaryFolder(), 'data');
@@ -55,7 +55,7 @@ describe('the postmaster.pid of an earlier run', () => {
 
   it('is rejected and kept if it names an older process that is not this server', async () => {
     leavePidFile(process.pid, new Date());
-    const refusal = await refusalOf(startEmbedded(options(dataDir)));
+    const refusal = await rejectionOf(startEmbedded(options(dataDir)));
     expect(refusal).toContain(`names process ${process.pid} (`);
     expect(refusal).toContain(
       ", which is not this database's server: stop that process, or set DATA_DIR to another folder.",

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockPurpose, takeAppLock } from '../../src/embedded-postgres/lock';
-import { cleanUp, refusalOf, startChild, temporaryFolder, until } from './support/harness';
+import { cleanUp, rejectionOf, startChild, temporaryFolder, until } from './support/harness';
 
 const RACERS = 6;
 const ROUNDS = 40;
@@ -19,7 +19,7 @@ describe('app.lock', () => {
   it('has one owner until it is released', async () => {
     const release = await takeAppLock(folder, 'service');
     expect(lockPurpose(folder)).toBe('service');
-    expect(await refusalOf(takeAppLock(folder, 'service'))).toContain(`in use by process ${process.pid}:`);
+    expect(await rejectionOf(takeAppLock(folder, 'service'))).toContain(`in use by process ${process.pid}:`);
     release();
     release();
     expect(readdirSync(folder)).toEqual([]);
@@ -29,12 +29,12 @@ describe('app.lock', () => {
     const release = await takeAppLock(folder, 'command');
     expect(lockPurpose(folder)).toBe('command');
     const child = startChild();
-    let isAnswered = false;
-    const waiting = child.ask({ lock: folder }).finally(() => (isAnswered = true));
+    let isResponded = false;
+    const waiting = child.ask({ lock: folder }).finally(() => (isResponded = true));
     // While it waits, its own draft exists next to the command's lock.
     const isTrying = () => readdirSync(folder).some((name) => name.startsWith('app.lock.new-'));
-    await until(() => isTrying() || isAnswered);
-    expect([isAnswered, lockPurpose(folder)]).toEqual([false, 'command']);
+    await until(() => isTrying() || isResponded);
+    expect([isResponded, lockPurpose(folder)]).toEqual([false, 'command']);
     release();
     expect(await waiting).toEqual({ won: true });
     await child.leave();
@@ -84,10 +84,12 @@ describe('app.lock', () => {
     const winners: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       leaveStaleLock('app.lock');
-      const answers = await Promise.all(racers.map((racer) => racer.ask({ lock: folder })));
-      const winner = answers.findIndex((answer) => answer.won === true);
-      winners.push(answers.filter((answer) => answer.won === true).length);
-      const named = answers.filter((answer) => answer.refusal?.includes(`process ${racers[winner]?.pid}:`));
+      const responses = await Promise.all(racers.map((racer) => racer.ask({ lock: folder })));
+      const winner = responses.findIndex((response) => response.won === true);
+      winners.push(responses.filter((response) => response.won === true).length);
+      const named = responses.filter((response) =>
+        response.refusal?.includes(`process ${racers[winner]?.pid}:`),
+      );
       expect(named).toHaveLength(RACERS - 1);
       await racers[winner]?.ask({ release: true });
     }

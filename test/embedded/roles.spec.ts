@@ -5,7 +5,7 @@ import { findBinaries } from '../../src/embedded-postgres/binaries';
 import { run } from '../../src/embedded-postgres/command';
 import { prepareData } from '../../src/embedded-postgres/data-directory';
 import { chooseServerUser } from '../../src/embedded-postgres/server-user';
-import { cleanUp, options, query, refusalOf, temporaryFolder } from './support/harness';
+import { cleanUp, options, query, rejectionOf, temporaryFolder } from './support/harness';
 
 /** Every kind of object that the superuser of an earlier version or an administrator may have created. */
 const OLD_OBJECTS = `
@@ -73,10 +73,10 @@ describe('the role of every connection', () => {
       `COPY pg_class TO '/tmp/x'`,
       'SET ROLE postgres',
     ])
-      expect(await refusalOf(query(url, forbidden))).toContain('permission denied');
+      expect(await rejectionOf(query(url, forbidden))).toContain('permission denied');
     for (const role of ['postgres', 'nobody']) {
       const other = url.replace('app@', `${role}@`);
-      expect(await refusalOf(query(other, 'SELECT 1'))).toContain('no pg_hba.conf entry');
+      expect(await rejectionOf(query(other, 'SELECT 1'))).toContain('no pg_hba.conf entry');
     }
   };
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
 import { itWhen } from '../support/it-when';
-import { cleanUp, isRoot, options, refusalOf, temporaryFolder } from './support/harness';
+import { cleanUp, isRoot, options, rejectionOf, temporaryFolder } from './support/harness';
 
 // Simulates a machine without a user postgres.
 jest.mock('../../src/embedded-postgres/server-user', () => ({
@@ -26,7 +26,7 @@ describe('a server that runs as a shared user', () => {
 
   asRoot('is rejected and creates nothing if no shared user is allowed', async () => {
     const production = options(join(folder, 'production'), { allowSharedUser: false });
-    expect(await refusalOf(startEmbedded(production))).toMatch(
+    expect(await rejectionOf(startEmbedded(production))).toMatch(
       /^EmbeddedServerError: In production PostgreSQL does not run as the user nobody, .+: create a user postgres, .+\.$/,
     );
     expect(existsSync(production.dataDir)).toBe(false);

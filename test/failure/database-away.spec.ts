@@ -1,7 +1,7 @@
 import { Client, DatabaseError } from 'pg';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { holdTimers, pass, passUntil } from '../support/timers';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
@@ -30,7 +30,7 @@ describe('while PostgreSQL is unavailable', () => {
   });
 
   /** Sends every operation that queries the database: more concurrent requests than the pool has connections. */
-  const askAll = (): Promise<Answer[]> =>
+  const askAll = (): Promise<HttpResponse[]> =>
     Promise.all([
       app.get('/v1/pets'),
       app.get('/v1/pets?status=sold&limit=1'),

@@ -3,7 +3,7 @@ import { IdempotencyService } from '../../src/platform/idempotency/idempotency.s
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
 import { expectReplay, keyedPost, newKey } from './support/keyed';
@@ -34,7 +34,7 @@ describe('an Idempotency-Key', () => {
        SELECT 'order', id::text, status FROM store_orders UNION ALL
        SELECT 'key', id::text, status::text FROM idempotency_keys ORDER BY 1, 2`,
     );
-  const withConstraint = async (table: string, constraint: string, ask: () => Promise<Answer>) => {
+  const withConstraint = async (table: string, constraint: string, ask: () => Promise<HttpResponse>) => {
     await app.database.query(`ALTER TABLE ${table} ADD CONSTRAINT failing ${constraint}`);
     try {
       return await ask();

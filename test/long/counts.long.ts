@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, send } from '../support/http';
+import { type HttpResponse, send } from '../support/http';
 import { dataFolder, runBuilt, running } from '../support/service';
 
 const ROUNDS = 3;
@@ -8,7 +8,7 @@ const LOSS_MS = 1_000 + 250;
 
 jest.setTimeout(ROUNDS * 60_000);
 
-const usedToday = ({ headers }: Answer): number =>
+const usedToday = ({ headers }: HttpResponse): number =>
   100_000 - Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
 describe('SIGKILL of the service', () => {
@@ -25,8 +25,8 @@ describe('SIGKILL of the service', () => {
       const counted: { at: number; used: number }[] = [];
       const end = performance.now() + 1_500 + Math.random() * 1_500;
       while (performance.now() < end) {
-        const answer = await send(service.url, 'GET', '/v1/pets?limit=1', { key });
-        counted.push({ at: performance.now(), used: usedToday(answer) });
+        const response = await send(service.url, 'GET', '/v1/pets?limit=1', { key });
+        counted.push({ at: performance.now(), used: usedToday(response) });
         await sleep(10);
       }
       service.child.kill('SIGKILL');

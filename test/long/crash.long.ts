@@ -68,10 +68,10 @@ async function writeUntilKilled(
   const agent = new Agent({ keepAlive: true, maxSockets: WRITERS });
   const write = async (name: string): Promise<void> => {
     const body = { name, categoryId: 1 };
-    const answer = await send(service.url, 'POST', '/v1/pets', { key, body, agent }).catch(() => undefined);
-    if (answer === undefined) unknown.add(name);
-    else if (answer.status === 201) acknowledged.add(name);
-    else throw new Error(`not added: ${answer.text}`);
+    const response = await send(service.url, 'POST', '/v1/pets', { key, body, agent }).catch(() => undefined);
+    if (response === undefined) unknown.add(name);
+    else if (response.status === 201) acknowledged.add(name);
+    else throw new Error(`not added: ${response.text}`);
   };
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
     for (let count = 0; !killed.signal.aborted; count += 1) {
@@ -88,10 +88,10 @@ async function writeUntilKilled(
 async function allNames(service: RunningService, key: string): Promise<string[]> {
   const names: string[] = [];
   for (let next: string | undefined = '/v1/pets?limit=100'; next !== undefined;) {
-    const answer = await send(service.url, 'GET', next, { key });
-    if (answer.status !== 200) throw new Error(answer.text);
-    for (const { name } of answer.json) names.push(name);
-    next = linksOf(answer)['next'];
+    const response = await send(service.url, 'GET', next, { key });
+    if (response.status !== 200) throw new Error(response.text);
+    for (const { name } of response.json) names.push(name);
+    next = linksOf(response)['next'];
   }
   return names;
 }

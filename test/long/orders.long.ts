@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/embedded-postgres';
-import { type Answer, send } from '../support/http';
+import { type HttpResponse, send } from '../support/http';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 import { walkAtRandom } from '../store-orders/support/walks';
 
@@ -17,7 +17,7 @@ const RETRY_AFTER_MS = 20;
 jest.setTimeout(600_000);
 
 /** One order of a client, with the id from the response. */
-interface Wish {
+interface PlacedOrder {
   readonly petId: string;
   readonly orderId: string;
 }
@@ -59,11 +59,11 @@ describe('orders, with fsync on', () => {
   it(`are created exactly once if clients retry with their Idempotency-Key after each of ${ROUNDS} SIGKILLs`, async () => {
     const key = await createKey();
     const ended = new AbortController();
-    const wishes: Wish[] = [];
+    const placedOrders: PlacedOrder[] = [];
     const counts = { retries: 0, replays: 0 };
     const order = async (petId: string): Promise<void> => {
-      const answer = await untilAnswered(() => service.url, key, petId, counts);
-      wishes.push({ petId, orderId: /"id":(\d+)/.exec(answer.text)![1]! });
+      const response = await untilResponded(() => service.url, key, petId, counts);
+      placedOrders.push({ petId, orderId: /"id":(\d+)/.exec(response.text)![1]! });
     };
     const animals = await withDatabase(async (database) => {
       const { rows } = await database.query<{ id: string }>(
@@ -86,54 +86,54 @@ describe('orders, with fsync on', () => {
     const stored = await withDatabase(
       async (database) =>
         (
-          await database.query<Wish>(
+          await database.query<PlacedOrder>(
             `SELECT pet_id AS "petId", store_orders.id AS "orderId" FROM store_orders JOIN pets ON pets.id = pet_id
            WHERE pets.status = 'pending' AND store_orders.status = 'placed'`,
           )
         ).rows,
     );
     process.stdout.write(
-      `orders: ${ROUNDS} rounds, answered ${wishes.length}, stored ${stored.length}, retries ${counts.retries}, replays ${counts.replays}\n`,
+      `orders: ${ROUNDS} rounds, responded ${placedOrders.length}, stored ${stored.length}, retries ${counts.retries}, replays ${counts.replays}\n`,
     );
-    const lines = (rows: Wish[]) => rows.map(({ petId, orderId }) => `${petId} ${orderId}`).sort();
-    expect(lines(stored)).toEqual(lines(wishes));
-    expect(new Set(wishes.map(({ petId }) => petId)).size).toBe(wishes.length);
-    expect(wishes.length).toBeGreaterThan(ROUNDS * CLIENTS);
+    const lines = (rows: PlacedOrder[]) => rows.map(({ petId, orderId }) => `${petId} ${orderId}`).sort();
+    expect(lines(stored)).toEqual(lines(placedOrders));
+    expect(new Set(placedOrders.map(({ petId }) => petId)).size).toBe(placedOrders.length);
+    expect(placedOrders.length).toBeGreaterThan(ROUNDS * CLIENTS);
   });
 
   it(`explain the status of every animal after ${WALKS} random walks`, async () => {
     const keys: string[] = [];
     for (let at = 0; at < CLIENTS; at += 1) keys.push(await createKey());
-    const answered = await withDatabase(async (database) => {
+    const responded = await withDatabase(async (database) => {
       await database.query('TRUNCATE pets, store_orders');
       const query = async (text: string, parameters?: unknown[]) =>
         (await database.query<Record<string, unknown>>(text, parameters)).rows;
       return walkAtRandom({ url: service.url, keys, query }, WALKS);
     });
-    process.stdout.write(`orders: ${WALKS} walks, answers by status ${JSON.stringify(answered)}\n`);
+    process.stdout.write(`orders: ${WALKS} walks, responses by status ${JSON.stringify(responded)}\n`);
   });
 });
 
 /** Orders an animal and retries with the same Idempotency-Key until the response is 201. */
-async function untilAnswered(
+async function untilResponded(
   url: () => string,
   key: string,
   petId: string,
   counts: { retries: number; replays: number },
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const headers = { 'idempotency-key': randomUUID() };
   for (;;) {
     // A new connection: the killed service has closed the earlier ones.
     const agent = new Agent();
     const options = { key, headers, agent, body: `{"petId":${petId}}` };
-    const answer = await send(url(), 'POST', '/v1/store/orders', options).catch(() => undefined);
-    if (answer?.status === 201) {
-      if (answer.headers['idempotent-replayed'] === 'true') counts.replays += 1;
-      return answer;
+    const response = await send(url(), 'POST', '/v1/store/orders', options).catch(() => undefined);
+    if (response?.status === 201) {
+      if (response.headers['idempotent-replayed'] === 'true') counts.replays += 1;
+      return response;
     }
     const isAgain =
-      answer === undefined || answer.status === 503 || answer.json.code === 'idempotency_key_in_use';
-    if (!isAgain) throw new Error(`not ordered: ${answer.text}`);
+      response === undefined || response.status === 503 || response.json.code === 'idempotency_key_in_use';
+    if (!isAgain) throw new Error(`not ordered: ${response.text}`);
     counts.retries += 1;
     await sleep(RETRY_AFTER_MS);
   }

@@ -107,12 +107,12 @@ async function write(
   while (!ended.aborted) {
     const name = randomUUID();
     const body = { name, categoryId: 1 };
-    const answer = await send(url(), 'POST', '/v1/pets', { key, body, agent }).catch(outcomeOf);
-    if (answer === 'failed') failed.add(name);
-    else if (answer === 'unknown' || isOutcomeUnknown(answer)) unknown.add(name);
-    else if (answer.status === 201) acknowledged.set(name, performance.now());
-    else if (answer.status === 503) failed.add(name);
-    else throw new Error(`unexpected response: ${answer.text}`);
+    const response = await send(url(), 'POST', '/v1/pets', { key, body, agent }).catch(outcomeOf);
+    if (response === 'failed') failed.add(name);
+    else if (response === 'unknown' || isOutcomeUnknown(response)) unknown.add(name);
+    else if (response.status === 201) acknowledged.set(name, performance.now());
+    else if (response.status === 503) failed.add(name);
+    else throw new Error(`unexpected response: ${response.text}`);
     if (!acknowledged.has(name)) await sleep(RETRY_AFTER_MS);
   }
   agent.destroy();

@@ -1,4 +1,4 @@
-import { type Answer, send } from '../support/http';
+import { type HttpResponse, send } from '../support/http';
 import { describeWithRedis, startRedis } from '../support/redis';
 import { startServices } from './support/services';
 
@@ -10,7 +10,7 @@ const PATIENCE_MS = 10_000;
 
 jest.setTimeout(300_000);
 
-const remaining = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining']);
+const remaining = ({ headers }: HttpResponse) => Number(headers['x-ratelimit-remaining']);
 
 describeWithRedis('processes that share a Redis', () => {
   it.each([1, 2, 4])(
@@ -26,12 +26,12 @@ describeWithRedis('processes that share a Redis', () => {
         const asked = Array.from({ length: OFFERED }, (_, at) =>
           send(together.services[at % count]!.url, 'GET', '/v1/pets?limit=1', { key }),
         );
-        const answers = await Promise.all(asked);
-        const admitted = answers.filter(({ status }) => status === 200);
+        const responses = await Promise.all(asked);
+        const admitted = responses.filter(({ status }) => status === 200);
         expect(admitted.map(remaining).sort((a, b) => b - a)).toEqual(
           Array.from({ length: LIMIT }, (_, at) => LIMIT - 1 - at),
         );
-        expect(answers.filter(({ status }) => status === 429)).toHaveLength(OFFERED - LIMIT);
+        expect(responses.filter(({ status }) => status === 429)).toHaveLength(OFFERED - LIMIT);
       }
       await together.stop();
       await redis.stop();

@@ -80,9 +80,9 @@ describe("a module's list", () => {
   );
 
   it('converts limit and its own filters from text', async () => {
-    const answer = await app.get(`/v1${HERDS_PATH}?limit=2&size=7`);
-    expect(answer).toMatchObject({ status: 200, json: [{ id: 1 }, { id: 2 }] });
-    expect(new URL(linksOf(answer)['next']!, app.url).searchParams.get('size')).toBe('7');
+    const response = await app.get(`/v1${HERDS_PATH}?limit=2&size=7`);
+    expect(response).toMatchObject({ status: 200, json: [{ id: 1 }, { id: 2 }] });
+    expect(new URL(linksOf(response)['next']!, app.url).searchParams.get('size')).toBe('7');
     expectError(await app.get(`/v1${HERDS_PATH}?size=many`), 400, 'validation_failed');
   });
 });

@@ -3,7 +3,7 @@ import type { HttpException } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyInstance } from 'fastify';
 import { startApp, type TestApp } from '../support/app';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { until } from '../support/until';
 import { EXCEPTIONS, LabModule } from './support/lab.module';
 
@@ -69,7 +69,8 @@ describe("Nest's own exceptions, thrown by a module", () => {
   });
   afterAll(() => app.close());
 
-  const thrown = (name: string): Promise<Answer> => app.get(`/v1/lab/exceptions/${encodeURIComponent(name)}`);
+  const thrown = (name: string): Promise<HttpResponse> =>
+    app.get(`/v1/lab/exceptions/${encodeURIComponent(name)}`);
   const failures = () => app.log.filter((line) => line.includes('"request failed"'));
   const named = (belongs: (status: number) => boolean) =>
     [...EXCEPTIONS].filter(([, make]) => belongs(make().getStatus())).map(([name]) => name);
@@ -80,14 +81,14 @@ describe("Nest's own exceptions, thrown by a module", () => {
       const exception = EXCEPTIONS.get(name)!();
       const status = exception.getStatus();
       const before = failures().length;
-      const answer = await thrown(name);
-      expect({ status: answer.status, body: answer.json }).toEqual({
+      const response = await thrown(name);
+      expect({ status: response.status, body: response.json }).toEqual({
         status,
         body: { code: CODES[status], message: expect.any(String), status },
       });
-      expect(answer.json.message).toBe(messageOf(exception));
-      expect(answer.headers['content-type']).toMatch(/^application\/json/);
-      expect('www-authenticate' in answer.headers).toBe(status === 401);
+      expect(response.json.message).toBe(messageOf(exception));
+      expect(response.headers['content-type']).toMatch(/^application\/json/);
+      expect('www-authenticate' in response.headers).toBe(status === 401);
       expect(failures()).toHaveLength(before);
     },
   );
@@ -96,8 +97,8 @@ describe("Nest's own exceptions, thrown by a module", () => {
     '%s: gets 500 internal_error with the fixed message, and a log line',
     async (name) => {
       const before = failures().length;
-      const answer = await thrown(name);
-      expect({ status: answer.status, body: answer.json }).toEqual({
+      const response = await thrown(name);
+      expect({ status: response.status, body: response.json }).toEqual({
         status: 500,
         body: {
           code: 'internal_error',
@@ -127,8 +128,11 @@ describe("Nest's own exceptions, thrown by a module", () => {
     ['an interceptor that throws', 'interceptor', 409, 'conflict', 'Thrown by an interceptor.'],
     ['ParseIntPipe', 'number/seven', 400, 'bad_request', 'Validation failed (numeric string is expected)'],
   ])('%s: gets its status and message', async (_what, path, status, code, message) => {
-    const answer = await app.get(`/v1/lab/${path}`);
-    expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
+    const response = await app.get(`/v1/lab/${path}`);
+    expect({ status: response.status, body: response.json }).toEqual({
+      status,
+      body: { code, message, status },
+    });
   });
 
   it.each([
@@ -137,14 +141,17 @@ describe("Nest's own exceptions, thrown by a module", () => {
     ['payload', 500, 'internal_error', expect.stringMatching(/^Something failed inside/)],
     ['plugin', 413, 'payload_too_large', 'The file is too large.'],
   ])('only an error of Fastify itself is malformed HTTP: %s', async (name, status, code, message) => {
-    const answer = await app.get(`/fastify/${name}`);
-    expect({ status: answer.status, body: answer.json }).toEqual({ status, body: { code, message, status } });
+    const response = await app.get(`/fastify/${name}`);
+    expect({ status: response.status, body: response.json }).toEqual({
+      status,
+      body: { code, message, status },
+    });
   });
 
   it('logs an error that is thrown after the response, and does not change the response', async () => {
     const headers = { 'x-request-id': 'responded' };
-    const answer = await app.get('/v1/lab/responded', { headers });
-    expect({ status: answer.status, body: answer.json }).toEqual({ status: 200, body: { isDone: true } });
+    const response = await app.get('/v1/lab/responded', { headers });
+    expect({ status: response.status, body: response.json }).toEqual({ status: 200, body: { isDone: true } });
     const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === 'responded');
     await until(() => lines().some(({ msg }) => msg === 'request'));
     expect(lines().map(({ msg, status }) => ({ msg, status }))).toEqual([

@@ -1,12 +1,12 @@
 import { startApp, type TestApp } from '../support/app';
-import { refuseUndocumented, refuseUndocumentedRaw } from '../support/conformance';
+import { rejectUndocumented, rejectUndocumentedRaw } from '../support/conformance';
 import { aNewPet } from '../support/factories';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 
 describe('a response that openapi.json does not document fails the spec that requested it', () => {
   let app: TestApp;
-  let created: Answer;
-  let listed: Answer;
+  let created: HttpResponse;
+  let listed: HttpResponse;
   beforeAll(async () => {
     app = await startApp(
       {},
@@ -35,7 +35,7 @@ describe('a response that openapi.json does not document fails the spec that req
     headers: Object.fromEntries(Object.entries(created.headers).filter(([key]) => key !== name)),
   });
 
-  it.each<[string, string, () => Partial<Answer>]>([
+  it.each<[string, string, () => Partial<HttpResponse>]>([
     ['a status', 'got "202 {', () => ({ status: 202 })],
     ['a header', 'header x-surprise: must not be there', () => headers({ 'x-surprise': 'yes' })],
     ['a missing header', 'header location: must be there', () => without('location')],
@@ -53,38 +53,38 @@ describe('a response that openapi.json does not document fails the spec that req
     ['a name that is too long', 'must NOT have more than 255', () => body({ name: 'x'.repeat(256) })],
     ['an envelope', 'must be object', () => ({ text: `[${created.text}]` })],
   ])('%s: %s', (_what, message, change) => {
-    expect(() => refuseUndocumented('POST', '/v1/pets', created)).not.toThrow();
-    expect(() => refuseUndocumented('POST', '/v1/pets', { ...created, ...change() })).toThrow(message);
+    expect(() => rejectUndocumented('POST', '/v1/pets', created)).not.toThrow();
+    expect(() => rejectUndocumented('POST', '/v1/pets', { ...created, ...change() })).toThrow(message);
   });
 
   it('rejects an integer out of the int64 range', () => {
     const id = (digits: string) => ({ ...created, text: created.text.replace(/"id":\d+/, `"id":${digits}`) });
-    expect(() => refuseUndocumented('POST', '/v1/pets', id('9223372036854775807'))).not.toThrow();
-    expect(() => refuseUndocumented('POST', '/v1/pets', id('9223372036854775808'))).toThrow(
+    expect(() => rejectUndocumented('POST', '/v1/pets', id('9223372036854775807'))).not.toThrow();
+    expect(() => rejectUndocumented('POST', '/v1/pets', id('9223372036854775808'))).toThrow(
       'is not an int64',
     );
   });
 
   it('rejects a body of HEAD and a page of more than 100 items', () => {
-    expect(() => refuseUndocumented('HEAD', '/v1/pets', { ...listed, text: '' })).not.toThrow();
-    expect(() => refuseUndocumented('HEAD', '/v1/pets', listed)).toThrow('must be empty after HEAD');
+    expect(() => rejectUndocumented('HEAD', '/v1/pets', { ...listed, text: '' })).not.toThrow();
+    expect(() => rejectUndocumented('HEAD', '/v1/pets', listed)).toThrow('must be empty after HEAD');
     const text = `[${Array<string>(101).fill(created.text).join()}]`;
-    expect(() => refuseUndocumented('GET', '/v1/pets?limit=2', { ...listed, text })).toThrow('more than 100');
+    expect(() => rejectUndocumented('GET', '/v1/pets?limit=2', { ...listed, text })).toThrow('more than 100');
   });
 
   it('checks every client of test/support and every spelling of a path', async () => {
     for (const path of ['/v1/pets', '/v1/%70ets?limit=1', '/v1/pets/1']) {
-      const answer = app.get(path, { headers: { 'x-surprise': 'please' } });
-      await expect(answer).rejects.toThrow('header x-surprise: must not be there, got "yes"');
+      const response = app.get(path, { headers: { 'x-surprise': 'please' } });
+      await expect(response).rejects.toThrow('header x-surprise: must not be there, got "yes"');
     }
     const raw = 'HTTP/1.1 418 No\r\ncontent-length: 2\r\n\r\nno';
-    expect(() => refuseUndocumentedRaw('GET /v1/pets HTTP/1.1\r\n\r\n', raw)).toThrow('got "418 no"');
+    expect(() => rejectUndocumentedRaw('GET /v1/pets HTTP/1.1\r\n\r\n', raw)).toThrow('got "418 no"');
   });
 
   it('ignores responses of paths and methods without an operation', () => {
     for (const path of ['/v1/nothing', '/v1/pets/', '/livez', '/v1/pets/1/x']) {
-      expect(() => refuseUndocumented('GET', path, { ...listed, status: 418 })).not.toThrow();
+      expect(() => rejectUndocumented('GET', path, { ...listed, status: 418 })).not.toThrow();
     }
-    expect(() => refuseUndocumented('DELETE', '/v1/pets', { ...listed, status: 405 })).not.toThrow();
+    expect(() => rejectUndocumented('DELETE', '/v1/pets', { ...listed, status: 405 })).not.toThrow();
   });
 });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { type Answer, send } from '../support/http';
+import { type HttpResponse, send } from '../support/http';
 
 const without = { key: undefined };
 
 /** Parses the directives of a content security policy. */
-function policyOf({ headers }: Answer): Record<string, string[]> {
+function policyOf({ headers }: HttpResponse): Record<string, string[]> {
   const directives = String(headers['content-security-policy']).split('; ');
   return Object.fromEntries(directives.map((each) => [each.split(' ', 1).join(), each.split(' ').slice(1)]));
 }
@@ -155,9 +155,9 @@ describe('Swagger UI', () => {
     });
 
     it('get 405 with Allow for another method', async () => {
-      const answer = await app.post(FILE, {}, without);
-      expectError(answer, 405, 'method_not_allowed');
-      expect(answer.headers['allow']).toBe('GET, HEAD');
+      const response = await app.post(FILE, {}, without);
+      expectError(response, 405, 'method_not_allowed');
+      expect(response.headers['allow']).toBe('GET, HEAD');
     });
   });
 });

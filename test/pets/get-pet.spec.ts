@@ -1,7 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { fillPets } from '../support/factories';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 
 describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
   let app: TestApp;
@@ -11,7 +11,11 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
   });
   afterAll(() => app.close());
 
-  const deprecation = ({ headers }: Answer) => [headers['deprecation'], headers['sunset'], headers['link']];
+  const deprecation = ({ headers }: HttpResponse) => [
+    headers['deprecation'],
+    headers['sunset'],
+    headers['link'],
+  ];
   const announced = [
     '@1795219200',
     'Thu, 05 Dec 2030 00:00:00 GMT',

@@ -1,7 +1,7 @@
 import { migrations } from '../../src/platform/database/migrations';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
-import { refusalOf, startHere } from '../support/start';
+import { rejectionOf, startHere } from '../support/start';
 
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
@@ -40,7 +40,7 @@ describe('with DATABASE_URL', () => {
     await database.query(
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
     );
-    expect(await refusalOf({ DATABASE_URL: database.directUrl })).toMatch(
+    expect(await rejectionOf({ DATABASE_URL: database.directUrl })).toMatch(
       /^The database was migrated by a newer version of Animal Store \(FromTheFuture9999999999999\): .*$/,
     );
   });

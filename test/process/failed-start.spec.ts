@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { runCli } from '../support/cli';
 import { ADMIN_URL_VARIABLE, createDatabase } from '../support/database';
 import { dataFolder, run } from '../support/service';
-import { refusalOf, startHere } from '../support/start';
+import { rejectionOf, startHere } from '../support/start';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
@@ -34,7 +34,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
       DATABASE_URL: 'mysql://x',
       LOG_LEVEL: 'loud',
     };
-    const sentence = await refusalOf(environment);
+    const sentence = await rejectionOf(environment);
     for (const name of Object.keys(environment)) expect(sentence).toContain(name);
     expect(sentence).not.toContain('\n');
   });
@@ -43,7 +43,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
     const folder = dataFolder();
     const taken = await listener();
     const environment = { DATA_DIR: folder.path };
-    expect(await refusalOf({ ...environment, PORT: String(taken.port) })).toBe(
+    expect(await rejectionOf({ ...environment, PORT: String(taken.port) })).toBe(
       `127.0.0.1:${taken.port} is in use. Stop the program that uses it, or set PORT.`,
     );
     taken.server.close();
@@ -59,10 +59,10 @@ describe('a start that cannot succeed explains in one sentence', () => {
     const database = await createDatabase();
     const taken = await listener();
     const environment = { DATABASE_URL: database.url };
-    expect(await refusalOf({ ...environment, METRICS_PORT: String(taken.port) })).toBe(
+    expect(await rejectionOf({ ...environment, METRICS_PORT: String(taken.port) })).toBe(
       `127.0.0.1:${taken.port} is in use. Stop the program that uses it, or set METRICS_PORT.`,
     );
-    expect(await refusalOf({ ...environment, METRICS_PORT: '3123', PORT: '3123' })).toBe(
+    expect(await rejectionOf({ ...environment, METRICS_PORT: '3123', PORT: '3123' })).toBe(
       'METRICS_PORT and PORT are both 3123: set METRICS_PORT to another port.',
     );
     taken.server.close();
@@ -79,25 +79,25 @@ describe('a start that cannot succeed explains in one sentence', () => {
       /^The file \/nowhere cannot be read/,
     ],
   ])('that %s', async (_what, url, sentence) => {
-    expect(await refusalOf({ DATABASE_URL: url })).toMatch(sentence);
+    expect(await rejectionOf({ DATABASE_URL: url })).toMatch(sentence);
   });
 
   it('that HOST is not an address of this machine', async () => {
     const database = await createDatabase();
-    expect(await refusalOf({ HOST: '192.0.2.1', DATABASE_URL: database.url })).toMatch(
+    expect(await rejectionOf({ HOST: '192.0.2.1', DATABASE_URL: database.url })).toMatch(
       /^192\.0\.2\.1 is not an address of this machine/,
     );
     await database.drop();
   });
 
   it('that the pool is too large for the embedded server', async () => {
-    const messageWith = (size: string) => refusalOf({ DATABASE_POOL_SIZE: size, DATA_DIR: __filename });
+    const messageWith = (size: string) => rejectionOf({ DATABASE_POOL_SIZE: size, DATA_DIR: __filename });
     expect(await messageWith('51')).toContain('DATABASE_POOL_SIZE must be at most 50');
     expect(await messageWith('50')).toContain(__filename);
   });
 
   it('that DATA_DIR is a file', async () => {
-    expect(await refusalOf({ DATA_DIR: __filename })).toContain(__filename);
+    expect(await rejectionOf({ DATA_DIR: __filename })).toContain(__filename);
   });
 });
 

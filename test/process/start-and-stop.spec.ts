@@ -5,7 +5,7 @@ import { joinEmbedded } from '../../src/embedded-postgres';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { dataFolder, run, running, type RunningService } from '../support/service';
-import { refusalOf, startHere } from '../support/start';
+import { rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
 
 describe('npm start', () => {
@@ -52,7 +52,7 @@ describe('npm start', () => {
   });
 
   it('on a directory in use fails with one sentence that names the first process', async () => {
-    const sentence = await refusalOf(environment);
+    const sentence = await rejectionOf(environment);
     expect(sentence).toContain(String(first.child.pid));
     expect(sentence).toContain('DATA_DIR');
     expect(sentence).not.toContain('\n');

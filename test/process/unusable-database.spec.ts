@@ -6,7 +6,7 @@ import { migrate } from '../../src/platform/database/migrate';
 import { userMessage } from '../../src/app/user-message';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
-import { refusalOf } from '../support/start';
+import { rejectionOf } from '../support/start';
 
 /** Migrates the database as a start does, and returns the sentence with which that fails. */
 function failureOf(databaseUrl: string): Promise<string> {
@@ -36,7 +36,7 @@ describe('a start with an unusable DATABASE_URL', () => {
     expect(await failureOf(url.href)).toMatch(/^The database asks for a password: /);
     url.password = 'wrong';
     expect(await failureOf(url.href)).toMatch(/^The database rejected the password: /);
-    expect(await refusalOf({ DATABASE_URL: url.href })).toBe(
+    expect(await rejectionOf({ DATABASE_URL: url.href })).toBe(
       'The database rejected the password: correct it in DATABASE_URL.',
     );
     url.password = 'right';
@@ -59,7 +59,7 @@ describe('a start with an unusable DATABASE_URL', () => {
       expect(await failureOf(await urlOf(listener))).toMatch(UNREACHABLE);
       listener.close();
     }
-    expect(await refusalOf({ DATABASE_URL: 'postgres://no-such-host.invalid/x' })).toMatch(UNREACHABLE);
+    expect(await rejectionOf({ DATABASE_URL: 'postgres://no-such-host.invalid/x' })).toMatch(UNREACHABLE);
   });
 });
 

@@ -1,11 +1,11 @@
 import { startApp, type TestApp } from '../support/app';
 import { describeOverStores } from '../support/stores';
 import { expectError } from '../support/expect-error';
-import { send, sendRaw, type Answer } from '../support/http';
+import { send, sendRaw, type HttpResponse } from '../support/http';
 
 const BUDGET = 20;
 
-const shown = ({ headers }: Answer) =>
+const shown = ({ headers }: HttpResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 
 describeOverStores('requests without a valid key', (start) => {
@@ -23,10 +23,10 @@ describeOverStores('requests without a valid key', (start) => {
   it('get 401 up to the limit of their address, then 429, and 401 again in the next minute', async () => {
     const end = app.clock.now() / 1_000 + 60;
     for (let at = 1; at <= BUDGET; at += 1) {
-      const answer = await from('192.0.2.1', at % 2 === 0 ? { key: 'nonsense' } : {});
-      expectError(answer, 401, at % 2 === 0 ? 'invalid_api_key' : 'missing_api_key');
-      expect(shown(answer)).toEqual([BUDGET, BUDGET - at, end]);
-      expect(answer.headers['ratelimit-policy']).toBe(`"minute";q=${BUDGET};w=60`);
+      const response = await from('192.0.2.1', at % 2 === 0 ? { key: 'nonsense' } : {});
+      expectError(response, 401, at % 2 === 0 ? 'invalid_api_key' : 'missing_api_key');
+      expect(shown(response)).toEqual([BUDGET, BUDGET - at, end]);
+      expect(response.headers['ratelimit-policy']).toBe(`"minute";q=${BUDGET};w=60`);
     }
     const refused = await from('192.0.2.1');
     expectError(refused, 429, 'rate_limit_exceeded');
@@ -38,9 +38,9 @@ describeOverStores('requests without a valid key', (start) => {
 
   it('do not count for a valid key from the same address, and its requests do not count for the address', async () => {
     await Promise.all(Array.from({ length: 5 * BUDGET }, () => from('192.0.2.2')));
-    const answer = await from('192.0.2.2', { key: app.key });
-    expect(answer.status).toBe(200);
-    expect(shown(answer).slice(0, 2)).toEqual([1_000, 999]);
+    const response = await from('192.0.2.2', { key: app.key });
+    expect(response.status).toBe(200);
+    expect(shown(response).slice(0, 2)).toEqual([1_000, 999]);
     expectError(await from('192.0.2.2'), 429, 'rate_limit_exceeded');
     await Promise.all(Array.from({ length: 3 * BUDGET }, () => from('192.0.2.3', { key: app.key })));
     expect(shown(await from('192.0.2.3'))[1]).toBe(BUDGET - 1);
@@ -67,13 +67,13 @@ describeOverStores('requests without a valid key', (start) => {
     const expired = await app.createKey({ expiresAt: new Date(app.clock.now()) });
     const revoked = await app.createKey();
     await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [revoked.id]);
-    const answers = [
+    const responses = [
       await from('192.0.2.4', { key: expired.key }),
       await from('192.0.2.4', { key: revoked.key }),
     ];
-    expectError(answers[0]!, 401, 'expired_api_key');
-    expectError(answers[1]!, 401, 'revoked_api_key');
-    expect(answers.map((answer) => shown(answer)[1])).toEqual([BUDGET - 1, BUDGET - 2]);
+    expectError(responses[0]!, 401, 'expired_api_key');
+    expectError(responses[1]!, 401, 'revoked_api_key');
+    expect(responses.map((response) => shown(response)[1])).toEqual([BUDGET - 1, BUDGET - 2]);
   });
 
   it('count for the last address of a chain that is not a trusted proxy, so clients cannot choose their address', async () => {
@@ -87,8 +87,8 @@ describeOverStores('requests without a valid key', (start) => {
     await from('192.0.2.5');
     await from('192.0.2.5');
     for (const path of ['/livez', '/docs', '/nothing', `/v1/pets?x=${'x'.repeat(9_000)}`]) {
-      const answer = await app.get(path, { key: undefined, headers: { 'x-forwarded-for': '192.0.2.5' } });
-      expect(shown(answer).slice(0, 2)).toEqual([BUDGET, BUDGET - 2]);
+      const response = await app.get(path, { key: undefined, headers: { 'x-forwarded-for': '192.0.2.5' } });
+      expect(shown(response).slice(0, 2)).toEqual([BUDGET, BUDGET - 2]);
     }
     const broken = await sendRaw(app.url, 'broken\r\n\r\n');
     expect(broken).toMatch(
@@ -98,8 +98,8 @@ describeOverStores('requests without a valid key', (start) => {
     );
     // A text that is not an address has the window of the socket.
     await from('unknown');
-    const answer = await app.get('/livez', { key: undefined, headers: { 'x-forwarded-for': 'unknown' } });
-    expect(shown(answer).slice(0, 2)).toEqual([BUDGET, BUDGET - 1]);
+    const response = await app.get('/livez', { key: undefined, headers: { 'x-forwarded-for': 'unknown' } });
+    expect(shown(response).slice(0, 2)).toEqual([BUDGET, BUDGET - 1]);
   });
 });
 

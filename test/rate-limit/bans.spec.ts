@@ -74,9 +74,9 @@ describeOverStores('bans', (start) => {
 
   it('429 api_key_banned is an Error body that says when the ban ends', async () => {
     await hammer(BAN_AFTER);
-    const answer = await app.get('/v1/pets', { key });
-    expectError(answer, 429, 'api_key_banned');
-    expect(answer.json.message).toContain('300 s');
+    const response = await app.get('/v1/pets', { key });
+    expectError(response, 429, 'api_key_banned');
+    expect(response.json.message).toContain('300 s');
   });
 
   it('another ban within 24 h lasts six times as long, and never longer', async () => {

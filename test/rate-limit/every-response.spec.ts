@@ -3,7 +3,7 @@ import { ERROR_CODES } from '../../src/platform/errors/error-codes';
 import type { TestApp } from '../support/app';
 import { describeOverStores } from '../support/stores';
 import { connectAdmin } from '../support/database';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { send, sendRaw } from '../support/http';
 
 /** Codes without a row: another spec causes the first, no operation uses the others yet. */
@@ -48,7 +48,7 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
     await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [made.id]);
     return made.key;
   }
-  async function banned(): Promise<Answer> {
+  async function banned(): Promise<HttpResponse> {
     const options = { key: await key({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } }) };
     for (let at = 0; at < 5; at += 1) {
       await app.get('/v1/pets', options);
@@ -56,12 +56,12 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
     }
     return app.get('/v1/pets', options);
   }
-  async function daily(): Promise<Answer> {
+  async function daily(): Promise<HttpResponse> {
     const options = { key: await key({ choice: { plan: 'enterprise', perMinute: 9, perDay: 1 } }) };
     await app.get('/v1/pets', options);
     return app.get('/v1/pets', options);
   }
-  async function order(status = 'available'): Promise<Answer> {
+  async function order(status = 'available'): Promise<HttpResponse> {
     const { id: petId } = (await app.post('/v1/pets', { ...rex, status })).json;
     return app.post('/v1/store/orders', { petId });
   }
@@ -70,7 +70,7 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
     app.post('/v1/pets', body, { headers: { 'idempotency-key': 'once' } });
   const preflight = { origin: ORIGIN, 'access-control-request-method': 'POST' };
 
-  const answers: [status: number, code: string, ask: () => Promise<Answer>][] = [
+  const responses: [status: number, code: string, ask: () => Promise<HttpResponse>][] = [
     [200, 'list', () => app.get('/v1/pets')],
     [200, 'orders', () => app.get('/v1/store/orders')],
     [200, 'health', () => app.get('/livez', { key: undefined })],
@@ -122,25 +122,25 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
 
   const HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 
-  function expectHeaders({ headers }: Pick<Answer, 'headers'>): void {
+  function expectHeaders({ headers }: Pick<HttpResponse, 'headers'>): void {
     for (const name of HEADERS)
       expect({ name, value: headers[name] }).toEqual({ name, value: expect.stringMatching(/^\d+$/) });
     expect(headers['ratelimit-policy']).toMatch(/^"minute";q=\d+;w=60/);
     expect(headers['ratelimit']).toMatch(/^"minute";r=\d+;t=\d+/);
   }
 
-  const refusedByParser: [status: number, code: string, bytes: string][] = [
+  const rejectedByParser: [status: number, code: string, bytes: string][] = [
     [400, 'malformed_request', 'broken\r\n\r\n'],
     [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
     [408, 'request_timeout', 'GET / HTTP/1.1\r\n'],
   ];
   // The headers depend on the store, not on the code: with Redis one row for each place that adds them is enough.
-  const rows = isFirst ? answers : answers.filter(([, code]) => WITH_EACH_STORE.has(code));
-  const parserRows = isFirst ? refusedByParser : refusedByParser.slice(0, 1);
+  const rows = isFirst ? responses : responses.filter(([, code]) => WITH_EACH_STORE.has(code));
+  const parserRows = isFirst ? rejectedByParser : rejectedByParser.slice(0, 1);
 
   if (isFirst) {
     it('have a row for every code of the service', () => {
-      const seen = [...answers, ...refusedByParser]
+      const seen = [...responses, ...rejectedByParser]
         .filter(([status]) => status >= 400)
         .map(([, code]) => code);
       expect(new Set([...seen, ...LAST, ...NOT_HERE])).toEqual(new Set(Object.keys(ERROR_CODES)));
@@ -148,18 +148,18 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
   }
 
   it.each(rows)('are integers on %i %s', async (status, code, ask) => {
-    const answer = await ask();
-    expect(answer.status).toBe(status);
-    expect(status < 400 || answer.json.code === code).toBe(true);
-    expectHeaders(answer);
+    const response = await ask();
+    expect(response.status).toBe(status);
+    expect(status < 400 || response.json.code === code).toBe(true);
+    expectHeaders(response);
   });
 
   it.each(parserRows)('are on %i %s of the HTTP parser', async (status, code, bytes) => {
-    const answer = await sendRaw(app.url, bytes);
-    expect(answer.startsWith(`HTTP/1.1 ${status} `)).toBe(true);
-    expect(answer).toContain(`"code":"${code}"`);
+    const response = await sendRaw(app.url, bytes);
+    expect(response.startsWith(`HTTP/1.1 ${status} `)).toBe(true);
+    expect(response).toContain(`"code":"${code}"`);
     const headers = Object.fromEntries(
-      [...answer.split('\r\n\r\n')[0]!.matchAll(/^([\w-]+): (.*)$/gm)].map(([, name, value]) => [
+      [...response.split('\r\n\r\n')[0]!.matchAll(/^([\w-]+): (.*)$/gm)].map(([, name, value]) => [
         name!.toLowerCase(),
         value!.trim(),
       ]),
@@ -169,11 +169,11 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
 
   it('are on 500 internal_error', async () => {
     await app.database.query('ALTER TABLE pets RENAME TO lost');
-    const answer = await app.get('/v1/pets');
+    const response = await app.get('/v1/pets');
     await app.database.query('ALTER TABLE lost RENAME TO pets');
-    expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
-    expect(answer.text).not.toContain('pets');
-    expectHeaders(answer);
+    expect(response).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+    expect(response.text).not.toContain('pets');
+    expectHeaders(response);
   });
 
   it('are on 503 service_unavailable, with a known and with an unknown key', async () => {
@@ -187,9 +187,9 @@ describeOverStores('the rate-limit headers', (start, isFirst) => {
     const unknown = await app.get('/v1/pets');
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
     await admin.end();
-    for (const answer of [known, unknown]) {
-      expect(answer).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
-      expectHeaders(answer);
+    for (const response of [known, unknown]) {
+      expect(response).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
+      expectHeaders(response);
     }
   });
 });

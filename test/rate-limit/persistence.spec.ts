@@ -6,7 +6,7 @@ import { RateLimitStore } from '../../src/rate-limit';
 import { CounterPersistence } from '../../src/rate-limit/counter-persistence';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { holdTimers, pass, passUntil } from '../support/timers';
 import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
@@ -17,9 +17,9 @@ const YEAR_SECONDS = 366 * DAY_SECONDS;
 /** More than one statement saves. */
 const OWNERS = 10_001;
 
-const shown = ({ headers }: Answer) =>
+const shown = ({ headers }: HttpResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
-const day = ({ headers }: Answer) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
+const day = ({ headers }: HttpResponse) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
 describe('counters without Redis', () => {
   let app: TestApp;

@@ -36,13 +36,13 @@ const TEXTS = [
   'NaN',
   '{"strikes":nan}',
 ];
-const NAMES = ['firstRefusedAt', 'askedToWaitUntil', 'strikes', 'bannedAt', 'bannedUntil'];
+const NAMES = ['firstRejectedAt', 'askedToWaitUntil', 'strikes', 'bannedAt', 'bannedUntil'];
 
 /** A key history with a damaged or missing member; the other members are those of a key without a rejection. */
 const offender = fc
   .record({
     healthy: fc.constant({
-      firstRefusedAt: 0,
+      firstRejectedAt: 0,
       askedToWaitUntil: 0,
       strikes: [],
       bannedAt: 0,

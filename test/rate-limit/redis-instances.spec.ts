@@ -3,7 +3,7 @@ import { SystemClock } from '../../src/platform/runtime/clock';
 import type { TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
-import { type Answer, send, sendRaw } from '../support/http';
+import { type HttpResponse, send, sendRaw } from '../support/http';
 import { type Instances, startInstances } from '../support/instances';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { startHere } from '../support/start';
@@ -18,7 +18,7 @@ const PATIENT = { redisTimeoutMs: 10_000 };
 const HOUR_MS = 3_600_000;
 const CORS_ORIGINS = ['https://shop.example'];
 
-const remaining = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining']);
+const remaining = ({ headers }: HttpResponse) => Number(headers['x-ratelimit-remaining']);
 
 describeWithRedis('instances that share a Redis', () => {
   let redis: RedisServer;
@@ -44,16 +44,16 @@ describeWithRedis('instances that share a Redis', () => {
     `%i of them admit exactly the limit of ${OFFERED} concurrent requests, each with another Remaining`,
     async (count) => {
       const { key } = await app.createKey({ choice: FREE });
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: OFFERED }, (_, at) =>
           instances.apps[at % count]!.get('/v1/pets?limit=1', { key }),
         ),
       );
-      const admitted = answers.filter(({ status }) => status === 200);
+      const admitted = responses.filter(({ status }) => status === 200);
       expect(admitted.map(remaining).sort((a, b) => b - a)).toEqual(
         Array.from({ length: 60 }, (_, at) => 59 - at),
       );
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(OFFERED - 60);
+      expect(responses.filter(({ status }) => status === 429)).toHaveLength(OFFERED - 60);
     },
   );
 
@@ -123,8 +123,8 @@ describeWithRedis('instances that share a Redis', () => {
     await accounts.setPlan('growing', PRO);
     app.clock.advance({ seconds: 5 });
     for (let at = 239; at > 200; at -= 1) {
-      const answer = await ask();
-      expect([answer.status, answer.headers['x-ratelimit-limit'], remaining(answer)]).toEqual([
+      const response = await ask();
+      expect([response.status, response.headers['x-ratelimit-limit'], remaining(response)]).toEqual([
         200,
         '300',
         at,

@@ -72,7 +72,7 @@ describeWithRedis('an outage of Redis', () => {
     await work().finally(() => (load.isOn = false));
     await Promise.all(clients);
   }
-  const answers = (count: number) => {
+  const responses = (count: number) => {
     const goal = statuses.length + count;
     return until(() => statuses.length >= goal);
   };
@@ -107,7 +107,7 @@ describeWithRedis('an outage of Redis', () => {
       await begin(redis);
       await underLoad(key, async () => {
         await allShared(false);
-        await answers(200);
+        await responses(200);
         // Attempts to use a Redis that is still unavailable.
         const attempts = jest.spyOn(net, 'createConnection');
         await until(() => attempts.mock.calls.length >= 2 * INSTANCES);
@@ -115,7 +115,7 @@ describeWithRedis('an outage of Redis', () => {
         expect(await metric()).toEqual([0, 0]);
         await end(redis);
         await allShared(true);
-        await answers(50);
+        await responses(50);
       });
       expect(await metric()).toEqual([1, 1]);
       expectNoFailure();
@@ -131,10 +131,10 @@ describeWithRedis('an outage of Redis', () => {
     const key = await aKey();
     await underLoad(key, async () => {
       for (let at = 0; at < 5; at += 1) {
-        await answers(10);
+        await responses(10);
         await redis.command('FLUSHALL');
       }
-      await answers(200);
+      await responses(200);
     });
     expectNoFailure();
     expect(admitted()).toBeGreaterThanOrEqual(LIMIT);
@@ -146,12 +146,12 @@ describeWithRedis('an outage of Redis', () => {
   it('(restarted): no request fails, and Redis gets the script again', async () => {
     const key = await aKey();
     await underLoad(key, async () => {
-      await answers(20);
+      await responses(20);
       await redis.kill();
       await redis.start();
-      await answers(50);
+      await responses(50);
       await allShared(true);
-      await answers(50);
+      await responses(50);
     });
     expectNoFailure();
     expect(admitted()).toBeLessThanOrEqual(INSTANCES * LIMIT);

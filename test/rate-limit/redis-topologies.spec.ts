@@ -62,8 +62,8 @@ describeWithRedis('more than one Redis', () => {
       const asked = Array.from({ length: OFFERED }, (_, at) =>
         apps[at % 2]!.get('/v1/pets?limit=1', { key }),
       );
-      const answers = await Promise.all(asked);
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(TINY.perMinute);
+      const responses = await Promise.all(asked);
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(TINY.perMinute);
     }
     expect(apps.flatMap(({ log }) => log.filter((line) => line.includes('Redis is')))).toEqual([]);
     for (const app of apps.toReversed()) await app.close();

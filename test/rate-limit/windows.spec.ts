@@ -3,7 +3,7 @@ import type { PlanChoice } from '../../src/accounts';
 import type { TestApp } from '../support/app';
 import { describeOverStores } from '../support/stores';
 import { expectError } from '../support/expect-error';
-import type { Answer } from '../support/http';
+import type { HttpResponse } from '../support/http';
 
 const DAY = 86_400;
 const custom = { perMinute: null, perDay: null };
@@ -18,7 +18,7 @@ const PLANS: [PlanChoice, number, number][] = [
 const agent = new Agent({ keepAlive: true, maxSockets: 32 });
 
 /** Limit, Remaining and Reset. */
-function shown({ headers }: Answer): number[] {
+function shown({ headers }: HttpResponse): number[] {
   return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 }
 
@@ -63,8 +63,8 @@ describeOverStores('limits by plan', (start, isFirst) => {
       const key = await keyOn(choice);
       const begin = seconds();
       for (let remaining = perMinute - 1; remaining >= 0; remaining -= 1) {
-        const answer = await app.get('/v1/pets', { key });
-        expect([answer.status, ...shown(answer)]).toEqual([200, perMinute, remaining, begin + 60]);
+        const response = await app.get('/v1/pets', { key });
+        expect([response.status, ...shown(response)]).toEqual([200, perMinute, remaining, begin + 60]);
       }
       const refused = await app.get('/v1/pets', { key });
       expectError(refused, 429, 'rate_limit_exceeded');
@@ -77,14 +77,14 @@ describeOverStores('limits by plan', (start, isFirst) => {
     '%j admits exactly its limit of concurrent requests over two routes',
     async (choice, perMinute) => {
       const key = await keyOn(choice);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: perMinute + 50 }, (_, at) =>
           app.get(at % 2 === 0 ? '/v1/pets?limit=1' : '/v1/nothing', { key, agent }),
         ),
       );
-      const admitted = answers.filter(({ status }) => status !== 429);
+      const admitted = responses.filter(({ status }) => status !== 429);
       expect(admitted).toHaveLength(perMinute);
-      expect(admitted.map((answer) => shown(answer)[1]).sort((a, b) => a! - b!)).toEqual(
+      expect(admitted.map((response) => shown(response)[1]).sort((a, b) => a! - b!)).toEqual(
         Array.from({ length: perMinute }, (_, at) => at),
       );
     },
@@ -139,7 +139,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
 
   it('a request that one window rejects is counted in neither', async () => {
     const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 3 });
-    const day = (answer: Answer) => /"day";r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1];
+    const day = (response: HttpResponse) => /"day";r=(\d+)/.exec(String(response.headers['ratelimit']))?.[1];
     await app.get('/v1/pets', { key });
     await app.get('/v1/pets', { key });
     for (let at = 0; at < 5; at += 1) expect(day(await app.get('/v1/pets', { key }))).toBe('1');
@@ -184,7 +184,7 @@ describeOverStores('limits by plan', (start, isFirst) => {
 
   it('every request with a valid key is counted, 400 to 415 included; other paths and preflights are not', async () => {
     const { key } = app;
-    const remaining = async (answer: Promise<Answer>) => shown(await answer)[1];
+    const remaining = async (response: Promise<HttpResponse>) => shown(await response)[1];
     expect(await remaining(app.get('/v1/pets', { key }))).toBe(999);
     expect(await remaining(app.get('/v1/pets?limit=0', { key }))).toBe(998);
     expect(await remaining(app.get('/v1/pets/9', { key }))).toBe(997);

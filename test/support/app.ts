@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/platform/logging/logger';
 import { TestClock } from './clock';
 import { createDatabase, isPooled, type TestDatabase } from './database';
-import { type Answer, type RequestOptions, send } from './http';
+import { type HttpResponse, type RequestOptions, send } from './http';
 
 /** The service on a free port, with its own database and clock. */
 export interface TestApp {
@@ -22,9 +22,9 @@ export interface TestApp {
   /** Creates a key of an account with limits that no spec reaches. */
   unlimitedKey(): Promise<string>;
   /** Sends a request with `key`, unless the options bring another one or undefined. */
-  send(method: string, path: string, options?: RequestOptions): Promise<Answer>;
-  get(path: string, options?: RequestOptions): Promise<Answer>;
-  post(path: string, body: RequestOptions['body'], options?: RequestOptions): Promise<Answer>;
+  send(method: string, path: string, options?: RequestOptions): Promise<HttpResponse>;
+  get(path: string, options?: RequestOptions): Promise<HttpResponse>;
+  post(path: string, body: RequestOptions['body'], options?: RequestOptions): Promise<HttpResponse>;
   /** Stops and starts the service on the same database, with the same clock. */
   restart(meanwhile?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;

@@ -12,7 +12,7 @@ const conformance = new Conformance(readCommittedDocument(), { isStrict: true })
  *
  * @throws Error that names each difference
  */
-export function refuseUndocumented(method: string, target: string, response: CheckedResponse): void {
+export function rejectUndocumented(method: string, target: string, response: CheckedResponse): void {
   if (!BASE_PATH.test(target)) return;
   const path = target.replace(BASE_PATH, '');
   if (!conformance.hasOperation(method, path)) return;
@@ -22,8 +22,8 @@ export function refuseUndocumented(method: string, target: string, response: Che
   throw new Error(`openapi.json does not have this response to ${method} ${target}:${lines.join('')}`);
 }
 
-/** Compares the first response on a socket with openapi.json, as `refuseUndocumented` does. */
-export function refuseUndocumentedRaw(sent: string, received: string): void {
+/** Compares the first response on a socket with openapi.json, as `rejectUndocumented` does. */
+export function rejectUndocumentedRaw(sent: string, received: string): void {
   const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.1\r\n/.exec(sent) ?? [];
   const [, status, head, rest = ''] =
     /^HTTP\/1\.1 ([2-5]\d\d) [^\r]*\r\n(.*?)\r\n\r\n(.*)$/s.exec(received) ?? [];
@@ -34,5 +34,5 @@ export function refuseUndocumentedRaw(sent: string, received: string): void {
       .map((line) => [line.split(':', 1).join().toLowerCase(), line.replace(/^[^:]*: ?/, '')]),
   );
   const body = Buffer.from(rest).subarray(0, Number(headers['content-length']));
-  refuseUndocumented(method, target, { status: Number(status), headers, text: body.toString() });
+  rejectUndocumented(method, target, { status: Number(status), headers, text: body.toString() });
 }

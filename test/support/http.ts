@@ -1,6 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { refuseUndocumented, refuseUndocumentedRaw } from './conformance';
+import { rejectUndocumented, rejectUndocumentedRaw } from './conformance';
 
 const sharedAgent = new Agent({ keepAlive: true });
 
@@ -17,7 +17,7 @@ export interface RequestOptions {
   readonly isDocumented?: boolean;
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -34,7 +34,7 @@ export function send(
   method: string,
   path: string,
   options: RequestOptions = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const { hostname, port } = new URL(baseUrl);
   const headers: Record<string, string | string[]> = {};
   const body = bytesOf(options.body);
@@ -59,7 +59,7 @@ export function send(
         incoming.on('error', reject);
         incoming.on('end', () => {
           const text = Buffer.concat(chunks).toString();
-          const answer = {
+          const response = {
             status: incoming.statusCode ?? 0,
             headers: incoming.headers,
             text,
@@ -68,8 +68,8 @@ export function send(
             },
           };
           try {
-            if (options.isDocumented !== false) refuseUndocumented(method, path, answer);
-            resolve(answer);
+            if (options.isDocumented !== false) rejectUndocumented(method, path, response);
+            resolve(response);
           } catch (error) {
             reject(error);
           }
@@ -95,7 +95,7 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<string
     socket.on('close', () => {
       const text = Buffer.concat(chunks).toString();
       try {
-        refuseUndocumentedRaw(bytes.toString('latin1'), text);
+        rejectUndocumentedRaw(bytes.toString('latin1'), text);
         resolve(text);
       } catch (error) {
         reject(error);

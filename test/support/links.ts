@@ -1,7 +1,7 @@
-import type { Answer } from './http';
+import type { HttpResponse } from './http';
 
 /** Returns the targets of a `Link` header by their relation. */
-export function linksOf({ headers }: Answer): Record<string, string> {
+export function linksOf({ headers }: HttpResponse): Record<string, string> {
   const links: Record<string, string> = {};
   for (const [, target, relation] of String(headers['link'] ?? '').matchAll(/<([^>]*)>; rel="([^"]*)"/g)) {
     links[relation!] = target!;

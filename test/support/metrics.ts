@@ -1,18 +1,18 @@
 import { MetricsServer } from '../../src/platform/metrics/metrics-server';
 import type { TestApp } from './app';
-import { type Answer, send } from './http';
+import { type HttpResponse, send } from './http';
 
 /** Returns the address of the metrics of an application with `metricsPort: 0`. */
 export function metricsUrl({ nest }: TestApp): string {
   return `http://127.0.0.1:${nest.get(MetricsServer).port}`;
 }
 
-export function scrape(app: TestApp): Promise<Answer> {
+export function scrape(app: TestApp): Promise<HttpResponse> {
   return send(metricsUrl(app), 'GET', '/metrics');
 }
 
 /** Returns the value of one series. The labels have the order in which the metric declares them. */
-export function valueOf({ text }: Answer, series: string): number | undefined {
+export function valueOf({ text }: HttpResponse, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length));
 }

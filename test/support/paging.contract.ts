@@ -1,6 +1,6 @@
 import { startApp, type TestApp } from './app';
 import { expectError } from './expect-error';
-import type { Answer } from './http';
+import type { HttpResponse } from './http';
 import { linksOf } from './links';
 
 /** A list of one key, empty at first. */
@@ -13,7 +13,7 @@ export interface PagedList {
 }
 
 /** Returns the ids of a page. */
-export const idsOf = ({ json }: Answer): number[] => json.map(({ id }: { id: number }) => id);
+export const idsOf = ({ json }: HttpResponse): number[] => json.map(({ id }: { id: number }) => id);
 
 /** Follows `next` from a path to the last page. @returns the ids of all pages */
 export async function followPages(

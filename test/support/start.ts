@@ -36,7 +36,7 @@ export async function startHere(environment: Record<string, string>): Promise<Se
 }
 
 /** Returns the message of a start that fails in this environment. */
-export async function refusalOf(environment: Record<string, string>): Promise<string> {
+export async function rejectionOf(environment: Record<string, string>): Promise<string> {
   try {
     await (await startHere(environment)).stop();
   } catch (error) {

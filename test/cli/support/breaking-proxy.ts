@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Answer, send } from '../../support/http';
+import { type HttpResponse, send } from '../../support/http';
 
 /** A response of the service after a deployment changed it. */
 export interface BrokenResponse {
@@ -70,7 +70,7 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
 }
 
 /** Copies a response without the headers that the proxy sets itself. */
-function copyOf({ status, headers, text }: Answer): BrokenResponse {
+function copyOf({ status, headers, text }: HttpResponse): BrokenResponse {
   const { 'content-length': _, connection: __, 'keep-alive': ___, ...others } = headers;
   return { status, headers: others, text };
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { parse } from 'lossless-json';
 import { expectError } from '../../support/expect-error';
-import { type Answer, send } from '../../support/http';
+import { type HttpResponse, send } from '../../support/http';
 import { linksOf } from '../../support/links';
 import { type FuzzRequest, mutationOf, operationsOf, requestTo } from './arbitraries';
 import { RawConnection } from './raw';
@@ -88,7 +88,7 @@ async function expectDocumented(target: FuzzTarget, sent: FuzzRequest, bodies: S
 async function expectStored(
   target: FuzzTarget,
   { path, body }: FuzzRequest,
-  response: Answer,
+  response: HttpResponse,
   bodies: StoredBodies,
 ): Promise<void> {
   const location = String(response.headers['location']);
@@ -105,7 +105,7 @@ async function expectStored(
 async function listed({ url, key }: FuzzTarget): Promise<string[]> {
   const texts: string[] = [];
   for (let path: string | undefined = `${PETS}?limit=100`; path !== undefined;) {
-    const page: Answer = await send(url, 'GET', path, { key });
+    const page: HttpResponse = await send(url, 'GET', path, { key });
     texts.push(
       ...page.text
         .slice(1, -1)

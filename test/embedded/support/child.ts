@@ -28,7 +28,7 @@ async function obey(command: Command): Promise<object> {
 
 void (async () => {
   for await (const line of createInterface({ input: process.stdin })) {
-    const answer = await obey(JSON.parse(line)).catch((error: unknown) => ({ refusal: String(error) }));
-    process.stdout.write(`${JSON.stringify(answer)}\n`);
+    const response = await obey(JSON.parse(line)).catch((error: unknown) => ({ refusal: String(error) }));
+    process.stdout.write(`${JSON.stringify(response)}\n`);
   }
 })();

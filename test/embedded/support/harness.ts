@@ -75,7 +75,7 @@ export async function query(url: string, sql: string): Promise<any[]> {
   }
 }
 
-export async function refusalOf(promise: Promise<unknown>): Promise<string> {
+export async function rejectionOf(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => 'not refused',
     (error: unknown) => String(error),

@@ -1,8 +1,8 @@
 import { expectError } from '../../support/expect-error';
-import type { Answer } from '../../support/http';
+import type { HttpResponse } from '../../support/http';
 
 /** Expects 503 with the Error body, `Retry-After`, and the headers of every response under /v1. */
-export function expectUnavailable(response: Answer): void {
+export function expectUnavailable(response: HttpResponse): void {
   expectError(response, 503, 'service_unavailable');
   expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   expect(response.headers).toMatchObject({
@@ -16,6 +16,6 @@ export function expectUnavailable(response: Answer): void {
 }
 
 /** True for a 503 that says that the request may or may not have taken effect. */
-export function isOutcomeUnknown({ status, text }: Pick<Answer, 'status' | 'text'>): boolean {
+export function isOutcomeUnknown({ status, text }: Pick<HttpResponse, 'status' | 'text'>): boolean {
   return status === 503 && text.includes('may or may not have taken effect');
 }

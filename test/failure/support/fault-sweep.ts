@@ -1,6 +1,6 @@
 import { startApp, type TestApp } from '../../support/app';
 import { ADMIN_URL_VARIABLE, createDatabase } from '../../support/database';
-import type { Answer, RequestOptions } from '../../support/http';
+import type { HttpResponse, RequestOptions } from '../../support/http';
 import { until } from '../../support/until';
 import { type CuttingProxy, type Direction, startCuttingProxy } from './cutting-proxy';
 import { expectUnavailable, isOutcomeUnknown } from './expect-unavailable';
@@ -41,7 +41,7 @@ export async function startCutApp(): Promise<CutApp> {
 /** The outcome of one request of a sweep. */
 export interface Cut {
   readonly name: string;
-  readonly response: Answer;
+  readonly response: HttpResponse;
 }
 
 /**
@@ -54,7 +54,7 @@ export interface Cut {
 export async function sweep(
   { app, proxy }: CutApp,
   stride: number,
-  ask: (name: string) => Promise<Answer>,
+  ask: (name: string) => Promise<HttpResponse>,
   afterwards: (cut: Cut) => Promise<void> = () => Promise.resolve(),
 ): Promise<Cut[]> {
   const cuts: Cut[] = [];
@@ -133,6 +133,7 @@ const ORDERS = `
 
 /** Describes a sweep: the number of cuts by response. */
 export function summary(cuts: readonly Cut[]): string {
-  const count = (test: (response: Answer) => boolean) => cuts.filter(({ response }) => test(response)).length;
+  const count = (test: (response: HttpResponse) => boolean) =>
+    cuts.filter(({ response }) => test(response)).length;
   return `${cuts.length} cuts: 201 ${count(({ status }) => status === 201)}, 503 ${count(({ status }) => status === 503)}, of these of unknown outcome ${count(isOutcomeUnknown)}`;
 }

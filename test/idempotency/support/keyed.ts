@@ -1,5 +1,5 @@
 import type { TestApp } from '../../support/app';
-import type { Answer } from '../../support/http';
+import type { HttpResponse } from '../../support/http';
 
 let keys = 0;
 
@@ -15,12 +15,12 @@ export function keyedPost(
   idempotencyKey: string,
   body: string | object,
   key = app.key,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return app.post(path, body, { key, headers: { 'idempotency-key': idempotencyKey } });
 }
 
 /** Expects the first response again, byte for byte, with `Idempotent-Replayed: true`. */
-export function expectReplay(again: Answer, first: Answer): void {
+export function expectReplay(again: HttpResponse, first: HttpResponse): void {
   expect(again).toMatchObject({ status: first.status, text: first.text });
   for (const name of ['location', 'content-type', 'content-length']) {
     expect({ name, value: again.headers[name] }).toEqual({ name, value: first.headers[name] });

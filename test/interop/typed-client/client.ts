@@ -45,7 +45,7 @@ export async function callEveryOperation(
 /** Sends requests that the generated types reject too. @returns the error bodies */
 export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
   const client = createClient<paths>({ baseUrl });
-  const answers = [
+  const responses = [
     // @ts-expect-error -- categoryId is required
     await client.POST('/pets', { body: { name: 'Rex' } }),
     // @ts-expect-error -- not a status of an animal
@@ -53,7 +53,7 @@ export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
     // @ts-expect-error -- an integer
     await client.GET('/pets/{petId}', { params: { path: { petId: 'rex' } } }),
   ];
-  return answers.map(({ error }) => required<ErrorBody>(error));
+  return responses.map(({ error }) => required<ErrorBody>(error));
 }
 
 function required<T>(value: T | undefined): T {

@@ -58,8 +58,8 @@ export async function startServices(
     },
     areShared: async () => {
       const scrapes = ports.map((port) => send(`http://127.0.0.1:${port}`, 'GET', '/metrics'));
-      const answers = await Promise.all(scrapes);
-      return answers.every((answer) => valueOf(answer, 'animal_store_rate_limit_shared') === 1);
+      const responses = await Promise.all(scrapes);
+      return responses.every((response) => valueOf(response, 'animal_store_rate_limit_shared') === 1);
     },
     stop: async () => {
       for (const { child } of services) child.kill('SIGTERM');
