@@ -14,8 +14,8 @@ const shared = {
   transformIgnorePatterns: [],
 };
 
-// What `quick` leaves out: programs and servers of their own, outages, and every file that takes 2 s or more but the
-// bytes of `edge/raw` and the limits themselves.
+// `quick` leaves these out: programs and servers of their own, outages, and every file that takes 2 s or more except
+// the bytes of `edge/raw` and the limits themselves.
 const SLOW = [
   '/test/(browser|cli|embedded|failure|logging|metrics|process)/',
   '/test/database/(copy|copy-failures|schema|sessions)[.]',
@@ -34,7 +34,7 @@ const withServer = {
 };
 
 module.exports = {
-  // Specs wait for databases, timers and other programs; alone on a core a worker leaves a third of it idle.
+  // Specs wait for databases, timers and other programs: a single worker leaves a third of its core idle.
   maxWorkers: 2 * availableParallelism(),
   // A guard against hanging, not a promise of speed: the machine may be busy.
   testTimeout: 60_000,

@@ -42,6 +42,12 @@ describe('the prose', () => {
     expect(problemsIn(/^(test|bench)\/.*\.(ts|mjs|cjs)$/, proseOfComments)).toEqual([]);
   });
 
+  it('of every comment in the other files follows docs/style.md', () => {
+    expect(
+      problemsIn(/^(Dockerfile|\.ci\/.*|scripts\/.*|.*\.(ya?ml|cjs|mjs|js|sh))$/, proseOfComments),
+    ).toEqual([]);
+  });
+
   it('of every test title follows docs/style.md', () => {
     expect(problemsIn(/^test\/.*\.(spec|long)\.ts$/, titlesOf)).toEqual([]);
   });

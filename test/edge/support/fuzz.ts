@@ -15,14 +15,10 @@ export interface FuzzTarget {
 
 const PETS = '/v1/pets';
 
-/** The fields of a body, by its path; the service ignores all others. */
-const FIELDS: Readonly<Record<string, readonly string[]>> = {
-  [PETS]: ['name', 'categoryId', 'status'],
-  '/v1/store/orders': ['petId'],
-};
-
 /** The bodies of successful writes, byte for byte, by the path of the resource. */
 type StoredBodies = Map<string, string>;
+
+type Fields = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Sends arbitrary bodies to every operation. No response is a 5xx, every rejection has an Error body, and exactly the
@@ -33,9 +29,10 @@ type StoredBodies = Map<string, string>;
 export async function fuzzBodies(target: FuzzTarget, runs: number): Promise<number> {
   const { json } = await send(target.url, 'GET', '/openapi.json');
   const bodies: StoredBodies = new Map();
+  const fields = fieldsOf(json);
   const request = requestTo(operationsOf(json));
   await fc.assert(
-    fc.asyncProperty(request, (sent) => expectDocumented(target, sent, bodies)),
+    fc.asyncProperty(request, (sent) => expectDocumented(target, sent, fields, bodies)),
     { numRuns: runs, interruptAfterTimeLimit: 600_000, markInterruptAsFailure: true },
   );
   const pets = [...bodies].filter(([path]) => path.startsWith(`${PETS}/`)).map(([, text]) => text);
@@ -74,14 +71,30 @@ export async function fuzzRequests({ url, key }: FuzzTarget, runs: number): Prom
   );
 }
 
-async function expectDocumented(target: FuzzTarget, sent: FuzzRequest, bodies: StoredBodies): Promise<void> {
+/** Returns the fields of the bodies of POST by path, from the OpenAPI document. The service ignores all others. */
+function fieldsOf({ paths, components }: any): Fields {
+  const posts = Object.entries<any>(paths).filter(([, { post }]) => post?.requestBody !== undefined);
+  return Object.fromEntries(
+    posts.map(([path, { post }]) => {
+      const { $ref } = post.requestBody.content['application/json'].schema;
+      return [`/v1${path}`, Object.keys(components.schemas[$ref.split('/').at(-1)].properties)];
+    }),
+  );
+}
+
+async function expectDocumented(
+  target: FuzzTarget,
+  sent: FuzzRequest,
+  fields: Fields,
+  bodies: StoredBodies,
+): Promise<void> {
   const { method, path, headers, body } = sent;
   const response = await send(target.url, method, path, { key: target.key, headers, body });
   expect(response.status).toBeLessThan(500);
   expectCommonHeaders(response as never);
   if (response.status >= 400 && method !== 'HEAD')
     expectError(response, response.status, response.json.code as string);
-  if (response.status === 201) await expectStored(target, sent, response, bodies);
+  if (response.status === 201) await expectStored(target, sent, response, fields, bodies);
 }
 
 /** Compares the response, and the resource when it is read again, with the body. */
@@ -89,12 +102,13 @@ async function expectStored(
   target: FuzzTarget,
   { path, body }: FuzzRequest,
   response: HttpResponse,
+  fields: Fields,
   bodies: StoredBodies,
 ): Promise<void> {
   const location = String(response.headers['location']);
   const sent = exactly(body.toString());
   const stored = exactly(response.text);
-  for (const name of FIELDS[path.split('?')[0]!]!) {
+  for (const name of fields[path.split('?')[0]!]!) {
     if (Object.hasOwn(sent, name)) expect([name, stored[name]]).toEqual([name, sent[name]]);
   }
   expect((await send(target.url, 'GET', location, { key: target.key })).text).toBe(response.text);
