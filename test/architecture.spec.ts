@@ -44,7 +44,7 @@ const LONG_FILES: Readonly<Record<string, string>> = {
   'platform/api-docs/header-catalogue.ts': 'one table, of the response headers',
   'platform/config/settings.ts': 'one table, of the settings',
   'platform/edge/http1/connections.ts': 'every method moves connections between the same three collections',
-  'platform/errors/error-codes.ts': 'one table, of the error codes',
+  'platform/errors/platform.errors.ts': 'one table, of the error codes',
 };
 
 interface SourceFile {

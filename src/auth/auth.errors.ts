@@ -1,9 +1,9 @@
-import { ApiError } from '../platform/errors/api-error';
-import { ERROR_CODES } from '../platform/errors/error-codes';
+import type { ApiError } from '../platform/errors/api-error';
 import { BEARER_CHALLENGE } from '../platform/errors/http.errors';
+import { platformErrors } from '../platform/errors/platform.errors';
 
 export function missingApiKey(): ApiError {
-  return new ApiError('missing_api_key', { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
+  return platformErrors.missing_api_key({ headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
 }
 
 export function invalidApiKey(): ApiError {
@@ -27,7 +27,7 @@ export function rotatedOutApiKey(): ApiError {
 }
 
 export function insufficientScope(scope: string): ApiError {
-  return new ApiError('insufficient_scope', {
+  return platformErrors.insufficient_scope({
     message: `The API key lacks the scope ${scope}.`,
     headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
@@ -35,9 +35,9 @@ export function insufficientScope(scope: string): ApiError {
 
 function invalidToken(
   code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key',
-  message: string = ERROR_CODES[code].message,
+  message: string = platformErrors[code].example,
 ): ApiError {
-  return new ApiError(code, {
+  return platformErrors[code]({
     message,
     headers: {
       'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`,

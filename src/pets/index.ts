@@ -1,4 +1,4 @@
 export { PET_STATUSES, type PetStatus } from './pet-status';
-export { petNotAvailable } from './pets.errors';
+export { petErrors } from './pets.errors';
 export { PetsModule } from './pets.module';
 export { PetsService } from './pets.service';

@@ -6,7 +6,7 @@ import { IdPipe } from '../platform/http/id.pipe';
 import { Links } from '../platform/http/links';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListPetsQuery, NewPet, Pet } from './pets.dto';
-import { petNotFound } from './pets.errors';
+import { petErrors } from './pets.errors';
 import { PETS_PATH, PetsService } from './pets.service';
 
 /** Specification, 4.3: the operation will be removed on 5 December 2030; the list replaces it. */
@@ -62,9 +62,9 @@ export class PetsController {
     deprecation: GET_PET_DEPRECATION,
     pathIds: { petId: 'Identifier of the animal.' },
     returns: [200, Pet, 'The animal.'],
-    rejects: ['pet_not_found'],
+    rejects: [petErrors.pet_not_found],
   })
-  getPet(@Param('petId', new IdPipe(petNotFound)) petId: bigint) {
+  getPet(@Param('petId', new IdPipe(petErrors.pet_not_found)) petId: bigint) {
     return this.pets.get(petId);
   }
 }

@@ -5,7 +5,7 @@ import { cutPage, decodeCursor, type Page } from '../platform/http/page';
 import { listName } from '../platform/http/links';
 import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { PET_TRANSITIONS, type PetStatus } from './pet-status';
-import { petNotAvailable, petNotFound } from './pets.errors';
+import { petErrors } from './pets.errors';
 import { PetsRepository } from './pets.repository';
 
 /** Path of the list of animals, relative to the base URL. */
@@ -37,7 +37,7 @@ export class PetsService {
   /** @throws ApiError `pet_not_found` */
   async get(id: bigint): Promise<Pet> {
     const pet = await this.pets.find(id);
-    if (!pet) throw petNotFound();
+    if (!pet) throw petErrors.pet_not_found();
     return pet;
   }
 
@@ -49,6 +49,6 @@ export class PetsService {
   async changeStatus(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
     if (await this.pets.changeStatus(id, to, PET_TRANSITIONS[to], transaction)) return;
     const pet = await this.pets.find(id, transaction);
-    throw pet ? petNotAvailable() : petNotFound();
+    throw pet ? petErrors.pet_not_available() : petErrors.pet_not_found();
   }
 }

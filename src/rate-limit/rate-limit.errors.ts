@@ -1,5 +1,6 @@
-import { ApiError } from '../platform/errors/api-error';
+import type { ApiError } from '../platform/errors/api-error';
 import { LIMIT_MESSAGES, type LimitCode } from '../platform/errors/limit-messages';
+import { platformErrors } from '../platform/errors/platform.errors';
 import { exhaustedWindow } from './counters';
 import { retryAfterSeconds } from './rate-limit.headers';
 import type { Decision } from './rate-limit.store';
@@ -15,7 +16,7 @@ export function tooManyRequests(decision: Decision): ApiError {
 
 function rejection(code: LimitCode, now: number, until: number): ApiError {
   const seconds = retryAfterSeconds(now, until);
-  return new ApiError(code, {
+  return platformErrors[code]({
     message: LIMIT_MESSAGES[code](seconds),
     headers: { 'Retry-After': String(seconds) },
   });

@@ -5,9 +5,10 @@ import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/http/id.pipe';
 import { Links } from '../platform/http/links';
+import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
-import { orderNotFound } from './store-orders.errors';
+import { orderErrors } from './store-orders.errors';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
 
 const ORDER_ID = { orderId: 'Identifier of the order.' };
@@ -46,7 +47,7 @@ export class StoreOrdersController {
     scope: 'orders:write',
     idempotent: true,
     returns: [201, Order, 'The placed order. `Location` is its URL.'],
-    rejects: ['pet_not_found', 'pet_not_available'],
+    rejects: [petErrors.pet_not_found, petErrors.pet_not_available],
   })
   placeOrder(
     @CurrentPrincipal() { accountId }: Principal,
@@ -67,11 +68,11 @@ export class StoreOrdersController {
     scope: 'orders:read',
     pathIds: ORDER_ID,
     returns: [200, Order, 'The order.'],
-    rejects: ['order_not_found'],
+    rejects: [orderErrors.order_not_found],
   })
   getOrder(
     @CurrentPrincipal() { accountId }: Principal,
-    @Param('orderId', new IdPipe(orderNotFound)) id: bigint,
+    @Param('orderId', new IdPipe(orderErrors.order_not_found)) id: bigint,
   ) {
     return this.orders.get({ id, accountId });
   }
@@ -86,11 +87,11 @@ export class StoreOrdersController {
     scope: 'orders:write',
     pathIds: ORDER_ID,
     returns: [200, Order, 'The updated order.'],
-    rejects: ['order_not_found', 'invalid_transition'],
+    rejects: [orderErrors.order_not_found, orderErrors.invalid_transition],
   })
   updateOrder(
     @CurrentPrincipal() { accountId }: Principal,
-    @Param('orderId', new IdPipe(orderNotFound)) id: bigint,
+    @Param('orderId', new IdPipe(orderErrors.order_not_found)) id: bigint,
     @Body() { status }: OrderUpdate,
   ) {
     return this.orders.update({ id, accountId }, status);

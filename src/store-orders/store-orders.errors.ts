@@ -1,11 +1,15 @@
-import { ApiError } from '../platform/errors/api-error';
-import type { OrderStatus } from './order-status';
+import { defineErrors } from '../platform/errors/define-errors';
 
-/** The order does not exist or belongs to another account; a client cannot tell which. */
-export function orderNotFound(): ApiError {
-  return new ApiError('order_not_found');
-}
-
-export function invalidTransition(from: OrderStatus, to: OrderStatus): ApiError {
-  return new ApiError('invalid_transition', { message: `An order that is ${from} cannot become ${to}.` });
-}
+/** The codes of orders. An order of another account is not found, so that a client cannot tell which orders exist. */
+export const orderErrors = defineErrors({
+  order_not_found: {
+    status: 404,
+    when: 'your account has no order with this id',
+    message: 'Your account has no order with this id.',
+  },
+  invalid_transition: {
+    status: 409,
+    when: 'the order cannot change from its current status to this status',
+    example: 'An order that is delivered cannot become cancelled.',
+  },
+});

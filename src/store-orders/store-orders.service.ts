@@ -4,10 +4,10 @@ import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import { listName } from '../platform/http/links';
 import { cutPage, decodeCursor, type Page } from '../platform/http/page';
-import { petNotAvailable, PetsService } from '../pets';
+import { petErrors, PetsService } from '../pets';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
-import { invalidTransition, orderNotFound } from './store-orders.errors';
+import { orderErrors } from './store-orders.errors';
 import { type OrderKey, StoreOrdersRepository } from './store-orders.repository';
 
 /** Path of the list of orders, relative to the base URL. */
@@ -37,7 +37,7 @@ export class StoreOrdersService {
   /** @throws ApiError `order_not_found` */
   async get(order: OrderKey): Promise<Order> {
     const found = await this.orders.find(order);
-    if (!found) throw orderNotFound();
+    if (!found) throw orderErrors.order_not_found();
     return found;
   }
 
@@ -50,7 +50,7 @@ export class StoreOrdersService {
     return this.sql.transaction(async (transaction) => {
       await this.changePetStatus(petId, 'placed', transaction);
       const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), transaction);
-      if (!placed) throw petNotAvailable();
+      if (!placed) throw petErrors.pet_not_available();
       return placed;
     }, outer);
   }
@@ -80,6 +80,8 @@ export class StoreOrdersService {
 
   private async rejectionOf(order: OrderKey, to: OrderStatus, transaction: EntityManager) {
     const found = await this.orders.find(order, transaction);
-    return found ? invalidTransition(found.status, to) : orderNotFound();
+    if (!found) return orderErrors.order_not_found();
+    const message = `An order that is ${found.status} cannot become ${to}.`;
+    return orderErrors.invalid_transition({ message });
   }
 }

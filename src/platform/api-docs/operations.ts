@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
-import type { ErrorCode } from '../errors/error-codes';
+import type { DefinedError } from '../errors/define-errors';
+import { platformErrors } from '../errors/platform.errors';
 import type { Deprecation } from '../http/deprecation';
 import type { ResponseHeader } from './header-catalogue';
 
@@ -16,8 +17,8 @@ export interface OperationFacts {
   readonly pathIds?: Readonly<Record<string, string>>;
   /** The successful response: its status, its DTO class (`[Class]` for a page), its description. */
   readonly returns: readonly [status: 200 | 201, body: Type | readonly [Type], description: string];
-  /** The error codes that the table of codes gives neither to every operation nor to every body. */
-  readonly rejects?: readonly ErrorCode[];
+  /** The error codes of this operation, without those of every operation and every body. */
+  readonly rejects?: readonly DefinedError[];
   /** True if the operation accepts an Idempotency-Key. Its handler works through `IdempotentWork`. */
   readonly idempotent?: true;
   readonly deprecation?: Deprecation;
@@ -37,11 +38,11 @@ export function findOperation(id: string | undefined): OperationFacts | undefine
 }
 
 /** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
-export function ownCodes({ returns: [, body], rejects = [], idempotent }: OperationFacts): ErrorCode[] {
+export function ownCodes({ returns: [, body], rejects = [], idempotent }: OperationFacts): DefinedError[] {
   return [
     ...rejects,
-    ...(isPage(body) ? (['validation_failed', 'invalid_cursor'] as const) : []),
-    ...(idempotent ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+    ...(isPage(body) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
+    ...(idempotent ? [platformErrors.idempotency_key_in_use, platformErrors.idempotency_key_reused] : []),
   ];
 }
 

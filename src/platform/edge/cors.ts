@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { responseHeaders } from '../api-docs/header-catalogue';
-import { errorCodes } from '../errors/error-codes';
+import { platformCodes } from '../errors/platform.errors';
 import { framingError } from './http1/framing';
 import type { RouteMethods } from './methods';
 
@@ -12,7 +12,7 @@ const NOT_EXPOSED = new Set(['Access-Control-Allow-Origin', 'Cache-Control']);
 const EXPOSED_HEADERS = [
   ...new Set([
     ...responseHeaders.map(({ name }) => name),
-    ...errorCodes.flatMap(({ header }) => header ?? []),
+    ...platformCodes.flatMap(({ header }) => header ?? []),
   ]),
 ]
   .filter((name) => !NOT_EXPOSED.has(name))

@@ -1,10 +1,10 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { ERROR_CODES } from './error-codes';
+import { platformErrors } from './platform.errors';
 
 const MAX_CODE_LENGTH = 64;
 /** In code points. A message names every invalid field. */
 export const MAX_MESSAGE_LENGTH = 4_096;
-const { status, example } = ERROR_CODES.validation_failed;
+const { status, example } = platformErrors.validation_failed;
 
 /** The one Error body (specification, section 2). */
 @ApiSchema({ name: 'Error', description: 'The body of every error response.' })

@@ -1,4 +1,5 @@
-import { ApiError } from './api-error';
+import type { ApiError } from './api-error';
+import { platformErrors } from './platform.errors';
 
 /** The wait before a retry if the service cannot know how long a failure lasts. */
 const RETRY_AFTER_SECONDS = 1;
@@ -8,62 +9,62 @@ const RETRY_AFTER = { 'Retry-After': String(RETRY_AFTER_SECONDS) };
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
 
 export function malformedRequest(message?: string): ApiError {
-  return new ApiError('malformed_request', message === undefined ? {} : { message });
+  return platformErrors.malformed_request(message === undefined ? {} : { message });
 }
 
 export function malformedJson(reason: string): ApiError {
-  return new ApiError('malformed_json', { message: `The body is not acceptable JSON: ${reason}.` });
+  return platformErrors.malformed_json({ message: `The body is not acceptable JSON: ${reason}.` });
 }
 
 /** @param problems sentences without their full stop; each names its field */
 export function validationFailed(problems: readonly string[]): ApiError {
-  return new ApiError('validation_failed', { message: `${problems.join('; ')}.` });
+  return platformErrors.validation_failed({ message: `${problems.join('; ')}.` });
 }
 
 export function invalidCursor(): ApiError {
-  return new ApiError('invalid_cursor');
+  return platformErrors.invalid_cursor();
 }
 
 export function routeNotFound(): ApiError {
-  return new ApiError('route_not_found');
+  return platformErrors.route_not_found();
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
 export function methodNotAllowed(allow: string): ApiError {
-  return new ApiError('method_not_allowed', {
+  return platformErrors.method_not_allowed({
     message: `This address supports only ${allow}.`,
     headers: { Allow: allow },
   });
 }
 
 export function requestTimeout(): ApiError {
-  return new ApiError('request_timeout');
+  return platformErrors.request_timeout();
 }
 
 export function preconditionFailed(): ApiError {
-  return new ApiError('precondition_failed');
+  return platformErrors.precondition_failed();
 }
 
 export function payloadTooLarge(limitBytes: number): ApiError {
-  return new ApiError('payload_too_large', { message: `The body is larger than ${limitBytes} bytes.` });
+  return platformErrors.payload_too_large({ message: `The body is larger than ${limitBytes} bytes.` });
 }
 
 export function uriTooLong(limitBytes: number): ApiError {
-  return new ApiError('uri_too_long', { message: `The URL is longer than ${limitBytes} bytes.` });
+  return platformErrors.uri_too_long({ message: `The URL is longer than ${limitBytes} bytes.` });
 }
 
 export const JSON_ONLY = 'Content-Type must be application/json.';
 
 export function unsupportedMediaType(message: string): ApiError {
-  return new ApiError('unsupported_media_type', { message });
+  return platformErrors.unsupported_media_type({ message });
 }
 
 export function expectationFailed(): ApiError {
-  return new ApiError('expectation_failed');
+  return platformErrors.expectation_failed();
 }
 
 export function headersTooLarge(message?: string): ApiError {
-  return new ApiError('headers_too_large', message === undefined ? {} : { message });
+  return platformErrors.headers_too_large(message === undefined ? {} : { message });
 }
 
 export function tooManyHeaders(limit: number): ApiError {
@@ -71,17 +72,17 @@ export function tooManyHeaders(limit: number): ApiError {
 }
 
 export function internalError(): ApiError {
-  return new ApiError('internal_error');
+  return platformErrors.internal_error();
 }
 
 /** The request had no effect. */
 export function serviceUnavailable(): ApiError {
-  return new ApiError('service_unavailable', { headers: RETRY_AFTER });
+  return platformErrors.service_unavailable({ headers: RETRY_AFTER });
 }
 
 /** The request may or may not have taken effect: its outcome is unknown. */
 export function outcomeUnknown(): ApiError {
   const message =
     'The connection to the database was lost, so this request may or may not have taken effect. Check before you retry; with an Idempotency-Key a retry is safe.';
-  return new ApiError('service_unavailable', { message, headers: RETRY_AFTER });
+  return platformErrors.service_unavailable({ message, headers: RETRY_AFTER });
 }

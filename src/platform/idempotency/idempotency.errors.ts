@@ -1,11 +1,12 @@
-import { ApiError } from '../errors/api-error';
+import type { ApiError } from '../errors/api-error';
+import { platformErrors } from '../errors/platform.errors';
 
 const RETRY_AFTER_SECONDS = 1;
 
 export function idempotencyKeyInUse(): ApiError {
-  return new ApiError('idempotency_key_in_use', { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
+  return platformErrors.idempotency_key_in_use({ headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
 }
 
 export function idempotencyKeyReused(): ApiError {
-  return new ApiError('idempotency_key_reused');
+  return platformErrors.idempotency_key_reused();
 }

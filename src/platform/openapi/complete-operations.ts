@@ -1,15 +1,10 @@
 import type { OpenAPIObject, OperationObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
-import { errorCodes } from '../errors/error-codes';
 import { UserError } from '../errors/user-error';
 import { findOperation, type OperationFacts, ownCodes, ownHeaders } from '../api-docs/operations';
-import {
-  type Codes,
-  errorResponseObject,
-  isSharedByOperations,
-  sharedName,
-  sharedReference,
-} from './error-responses';
+import type { Codes } from './codes';
+import { errorResponseObject, isSharedByOperations, sharedName, sharedReference } from './error-responses';
 import { headersOf, type OwnHeader } from './headers';
+import { operationsOf } from './operations-of';
 
 const DEPRECATION_HEADERS: readonly OwnHeader[] = [
   { name: 'Link' },
@@ -20,10 +15,14 @@ const DEPRECATION_HEADERS: readonly OwnHeader[] = [
 /**
  * Gives every operation each of its statuses, with codes, headers and examples.
  *
+ * @param codes all codes of the document
  * @returns the responses that operations share, by the name under which they refer to them
  * @throws UserError if two operations have one id
  */
-export function completeOperations(paths: OpenAPIObject['paths']): Record<string, ResponseObject> {
+export function completeOperations(
+  paths: OpenAPIObject['paths'],
+  codes: Codes,
+): Record<string, ResponseObject> {
   const shared: Record<string, ResponseObject> = {};
   const operations = operationsOf(paths);
   requireUniqueIds(operations);
@@ -32,18 +31,12 @@ export function completeOperations(paths: OpenAPIObject['paths']): Record<string
     if (facts?.deprecation) operation.deprecated = true;
     const extra = facts?.deprecation ? DEPRECATION_HEADERS : [];
     completeSuccess(operation, [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra]);
-    for (const codes of rejectionsOf(operation, facts)) {
-      addRejection(operation.responses, codes, extra, shared);
+    for (const group of rejectionsOf(operation, facts, codes)) {
+      addRejection(operation.responses, group, extra, shared);
     }
     moveToEnd(operation, ['security', 'parameters', 'requestBody', 'responses']);
   }
   return shared;
-}
-
-function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
-  return Object.values(paths).flatMap(({ get, post, put, patch, delete: remove }) =>
-    [get, post, put, patch, remove].filter((operation) => operation !== undefined),
-  );
 }
 
 /** The facts of an operation are found by its id. */
@@ -71,10 +64,14 @@ function completeSuccess({ responses }: OperationObject, own: readonly OwnHeader
 }
 
 /** Lists the codes of an operation's error responses, in one group for each status. */
-function rejectionsOf({ requestBody }: OperationObject, facts: OperationFacts | undefined): Codes[] {
-  const own = new Set<string>(facts && ownCodes(facts));
-  const codes = errorCodes.filter(
-    ({ code, on }) => own.has(code) || on === 'every operation' || (on === 'every body' && requestBody),
+function rejectionsOf(
+  { requestBody }: OperationObject,
+  facts: OperationFacts | undefined,
+  all: Codes,
+): Codes[] {
+  const own = new Set(facts && ownCodes(facts));
+  const codes = all.filter(
+    (code) => own.has(code) || code.on === 'every operation' || (code.on === 'every body' && requestBody),
   );
   const statuses = [...new Set(codes.map(({ status }) => status))];
   return statuses.map((status) => codes.filter((each) => each.status === status));

@@ -1,4 +1,4 @@
-import { errorCodes } from '../errors/error-codes';
+import { platformErrors } from '../errors/platform.errors';
 import { codeOfStatus } from '../errors/status-codes';
 import { MAX_ITEMS } from '../http/page';
 
@@ -45,8 +45,7 @@ Additions to \`/v1\` do not break clients: operations, optional parameters, resp
 
 /** Lists the error codes of paths and methods without an operation. */
 function codesWithoutOperation(): string {
-  return errorCodes
-    .filter(({ code }) => code === 'route_not_found' || code === 'method_not_allowed')
+  return [platformErrors.route_not_found, platformErrors.method_not_allowed]
     .map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`)
     .join('\n');
 }

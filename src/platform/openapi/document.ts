@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { type ContactObject, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Config } from '../config/config';
 import { ErrorDto } from '../errors/error.dto';
+import { codesOf } from './codes';
 import { completeOperations } from './complete-operations';
 import { completeSchemas } from './complete-schemas';
 import { description } from './description';
@@ -25,7 +26,8 @@ export function createDocument(app: INestApplication, config: Config, planTable:
     extraModels: [ErrorDto],
   });
   const operations = belowBase(paths);
-  const responses = completeOperations(operations);
+  const codes = codesOf(operations);
+  const responses = completeOperations(operations, codes);
   const document = {
     openapi,
     info: { ...info, contact: contactOf(config) },
@@ -36,7 +38,7 @@ export function createDocument(app: INestApplication, config: Config, planTable:
       ...components,
       responses,
       headers: headerComponents(),
-      examples: errorExamples(operations, responses),
+      examples: errorExamples(codes, operations, responses),
     },
   };
   // The example of a list needs the example of its item.

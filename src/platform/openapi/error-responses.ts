@@ -1,22 +1,23 @@
 import { STATUS_CODES } from 'node:http';
 import type { ComponentsObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
-import { errorCodes } from '../errors/error-codes';
+import { platformCodes } from '../errors/platform.errors';
+import type { Codes } from './codes';
 import { headersOf, type OwnHeader } from './headers';
 
 const EXAMPLES = '#/components/examples/';
-
-/** The error codes of one status, in the order of the table of codes. */
-export type Codes = typeof errorCodes;
 
 /**
  * Creates an example Error body for each code that a response refers to.
  *
  * @param referring the parts of the document with responses
  */
-export function errorExamples(...referring: readonly object[]): NonNullable<ComponentsObject['examples']> {
+export function errorExamples(
+  codes: Codes,
+  ...referring: readonly object[]
+): NonNullable<ComponentsObject['examples']> {
   const text = JSON.stringify(referring);
   return Object.fromEntries(
-    errorCodes
+    codes
       .filter(({ code }) => text.includes(`"${EXAMPLES}${code}"`))
       .map(({ code, when, example, status }) => [
         code,
@@ -25,7 +26,7 @@ export function errorExamples(...referring: readonly object[]): NonNullable<Comp
   );
 }
 
-/** Describes the response of one status with one of the codes. */
+/** Describes the response of one status, with its codes. */
 export function errorResponseObject(codes: Codes, extra: readonly OwnHeader[]): ResponseObject {
   const own = codes.flatMap(({ header }) => (header === undefined ? [] : [header]));
   const isAlways = own.length === codes.length;
@@ -42,11 +43,11 @@ export function errorResponseObject(codes: Codes, extra: readonly OwnHeader[]): 
   };
 }
 
-/** True if every operation with the status has the same codes, so that one component describes all of them. */
+/** True if these are the codes of the platform for their status, and no operation adds one of those or lacks it. */
 export function isSharedByOperations(codes: Codes): boolean {
-  const [{ status } = { status: 0 }] = codes;
-  return errorCodes.every(
-    (each) => each.status !== status || (each.on !== undefined && codes.includes(each)),
+  const common = platformCodes.filter(({ status }) => status === codes[0]?.status);
+  return (
+    codes.length === common.length && common.every((each) => each.on !== undefined && codes.includes(each))
   );
 }
 

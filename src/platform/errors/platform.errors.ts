@@ -1,35 +1,11 @@
+import { defineErrors, type DefinedError } from './define-errors';
 import { LIMIT_MESSAGES } from './limit-messages';
-
-/** The facts about a `code` that do not depend on the request. */
-interface CommonFacts {
-  readonly status: number;
-  /** When the service responds with it, in the words of the documents. */
-  readonly when: string;
-  /** The operations that can respond with it; if left out, those that name it in `rejects` of `@Operation`. */
-  readonly on?: 'every operation' | 'every body';
-  /** The header of its responses. */
-  readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
-}
-
-/** A code with the same message for every request; an error may replace it by a more precise one. */
-interface FixedMessage extends CommonFacts {
-  readonly message: string;
-  readonly example?: never;
-}
-
-/** A code with a message that depends on the request; the document shows the example. */
-interface VariableMessage extends CommonFacts {
-  readonly example: string;
-  readonly message?: never;
-}
-
-type CodeFacts = FixedMessage | VariableMessage;
 
 const ANY = 'every operation';
 const BODY = 'every body';
 
-/** Every `code` of an Error body. Clients rely on them: a code may be added, but never renamed or given another status. */
-export const ERROR_CODES = {
+/** The codes that are not of one module. */
+export const platformErrors = defineErrors({
   malformed_request: {
     status: 400,
     when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
@@ -89,16 +65,6 @@ export const ERROR_CODES = {
     on: ANY,
     header: 'WWW-Authenticate',
   },
-  pet_not_found: {
-    status: 404,
-    when: 'no animal has this id',
-    message: 'There is no animal with this id.',
-  },
-  order_not_found: {
-    status: 404,
-    when: 'your account has no order with this id',
-    message: 'Your account has no order with this id.',
-  },
   route_not_found: {
     status: 404,
     when: 'there is nothing at this address',
@@ -115,16 +81,6 @@ export const ERROR_CODES = {
     when: 'the request did not arrive in time',
     message: 'The request did not arrive in time: send it again.',
     on: ANY,
-  },
-  pet_not_available: {
-    status: 409,
-    when: 'the animal is reserved or sold',
-    message: 'The animal is not available: it is reserved or sold.',
-  },
-  invalid_transition: {
-    status: 409,
-    when: 'the order cannot change from its current status to this status',
-    example: 'An order that is delivered cannot become cancelled.',
   },
   idempotency_key_in_use: {
     status: 409,
@@ -206,23 +162,7 @@ export const ERROR_CODES = {
     on: ANY,
     header: 'Retry-After',
   },
-} as const satisfies Readonly<Record<string, CodeFacts>>;
+});
 
-export type ErrorCode = keyof typeof ERROR_CODES;
-
-/** The codes with a fixed message. */
-export type FixedCode = {
-  [Code in ErrorCode]: (typeof ERROR_CODES)[Code] extends { readonly message: string } ? Code : never;
-}[ErrorCode];
-
-/** A row of the table as the OpenAPI document needs it. */
-interface DocumentedCode extends CommonFacts {
-  readonly code: string;
-  /** The fixed message, or the example of a variable one. */
-  readonly example: string;
-}
-
-/** The rows in the order of the table. */
-export const errorCodes: readonly DocumentedCode[] = Object.entries<CodeFacts>(ERROR_CODES).map(
-  ([code, { message, example, ...facts }]) => ({ code, example: message ?? example, ...facts }),
-);
+/** The codes in the order of the table. */
+export const platformCodes: readonly DefinedError[] = Object.values(platformErrors);

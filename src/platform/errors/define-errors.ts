@@ -1,0 +1,53 @@
+import { ApiError, type ErrorOptions } from './api-error';
+
+/** The facts about a `code` that do not depend on the request. */
+interface CommonFacts {
+  readonly status: number;
+  /** When the service responds with it, in the words of the documents. */
+  readonly when: string;
+  /** The operations that can respond with it; if left out, those that name it in `rejects` of `@Operation`. */
+  readonly on?: 'every operation' | 'every body';
+  /** The header of its responses. */
+  readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
+}
+
+/** A code with the same message for every request; an error may replace it by a more precise one. */
+interface FixedMessage extends CommonFacts {
+  readonly message: string;
+  readonly example?: never;
+}
+
+/** A code with a message that depends on the request; the document shows the example. */
+interface VariableMessage extends CommonFacts {
+  readonly example: string;
+  readonly message?: never;
+}
+
+export type CodeFacts = FixedMessage | VariableMessage;
+
+/** A code of the Error body. Called, it creates the error to throw. */
+export interface DefinedError extends CommonFacts {
+  readonly code: string;
+  /** The fixed message, or the example of a variable one. */
+  readonly example: string;
+}
+
+type ErrorFactory<Facts> = Facts extends FixedMessage
+  ? (options?: ErrorOptions) => ApiError
+  : (options: ErrorOptions & { readonly message: string }) => ApiError;
+
+/**
+ * Defines codes of the Error body: `throw errors.pet_not_found()`, `rejects: [errors.pet_not_found]`.
+ *
+ * Clients rely on a code: one may be added, but never renamed or given another status.
+ */
+export function defineErrors<const Table extends Readonly<Record<string, CodeFacts>>>(
+  table: Table,
+): { readonly [Code in keyof Table]: DefinedError & ErrorFactory<Table[Code]> } {
+  const entries = Object.entries(table).map(([code, { message, example, ...facts }]) => {
+    const known = { code, status: facts.status, message: message ?? '' };
+    const create = (options?: ErrorOptions): ApiError => new ApiError(known, options);
+    return [code, Object.assign(create, { ...facts, code, example: message ?? example })];
+  });
+  return Object.fromEntries(entries);
+}
