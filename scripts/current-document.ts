@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { createStore } from '../src/app/store';
 import { AppModule } from '../src/app/app.module';
 import { SystemClock } from '../src/platform/runtime/clock';
 import { readConfig } from '../src/platform/config/config';
@@ -11,14 +12,19 @@ import { jsonText } from '../src/platform/openapi/document-text';
 
 /** Creates the document of the current code under the default settings, without a database. */
 export async function currentDocument(): Promise<string> {
+  const store = createStore();
   const config = { ...readConfig({}), databaseUrl: 'postgres://nowhere' };
-  const app = await NestFactory.create(AppModule.forRoot(config, new SystemClock()), new FastifyAdapter(), {
-    preview: true,
-    logger: false,
-    abortOnError: false,
-  });
+  const app = await NestFactory.create(
+    AppModule.forRoot(config, new SystemClock(), store),
+    new FastifyAdapter(),
+    {
+      preview: true,
+      logger: false,
+      abortOnError: false,
+    },
+  );
   app.enableVersioning({ type: VersioningType.URI });
-  const text = jsonText(createDocument(app, config, planTable()));
+  const text = jsonText(createDocument(app, config, store, planTable()));
   await app.close();
   return text;
 }

@@ -6,6 +6,7 @@ import { loadEnvFile } from './platform/config/env-file';
 import { userMessage } from './app/user-message';
 import { openStandardOutput } from './platform/logging/standard-output';
 import { startService, type StartedService } from './app/start';
+import { createStore } from './app/store';
 
 const output = openStandardOutput();
 // An error of standard error cannot be reported anywhere; it must not end the process.
@@ -15,7 +16,7 @@ type StopWith = (status: number, reason?: string) => Promise<void>;
 
 async function main(): Promise<void> {
   loadEnvFile();
-  const service = await startService(readConfig(), output);
+  const service = await startService(readConfig(), createStore(), output);
   const stopWith = prepareStop(service);
   await printBanner(service, output).catch((error) => stopWith(1, userMessage(error)));
 }

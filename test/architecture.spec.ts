@@ -3,7 +3,7 @@ import { join, posix, sep } from 'node:path';
 
 const SOURCE = join(__dirname, '..', 'src');
 
-/** Which folders a folder may import, besides itself. The platform imports no module. */
+/** Which folders a folder may import, besides itself. The platform imports no module. An extension has no row. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'embedded-postgres': [],
   'platform/errors': [],
@@ -20,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/http',
     'platform/logging',
   ],
+  'platform/extension': ['platform/errors', 'platform/http'],
   'platform/idempotency': ['platform/database', 'platform/errors', 'platform/http', 'platform/runtime'],
   'platform/health': ['platform/database', 'platform/errors', 'platform/http'],
   'platform/metrics': ['platform/config', 'platform/errors'],
@@ -27,15 +28,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   accounts: ['platform'],
   auth: ['accounts', 'platform'],
   'rate-limit': ['auth', 'accounts', 'platform'],
-  pets: ['accounts', 'auth', 'platform'],
-  'store-orders': ['auth', 'pets', 'platform'],
 };
 
 /** These may import everything: they assemble the service or stand in front of it. */
 const MAY_IMPORT_ALL = ['app', 'cli', 'main'];
-
-/** Folders whose `index.ts` is their public API. */
-const MODULES = ['accounts', 'auth', 'pets', 'platform/idempotency', 'rate-limit', 'store-orders'];
 
 const MAX_LINES = 150;
 
@@ -74,6 +70,20 @@ function folderOf(path: string): string {
 
 const folders = [...new Set(files.map(({ path }) => folderOf(path)))].sort();
 
+/** Folders whose `index.ts` is their public API. */
+const withIndex = folders.filter((folder) => files.some(({ path }) => path === `${folder}/index.ts`));
+
+/** Folders with a value `Extension`. They may import each other. */
+const extensions = folders.filter((folder) =>
+  files.some(({ path }) => path.startsWith(`${folder}/`) && path.endsWith('.extension.ts')),
+);
+const EXTENSIONS_MAY_IMPORT = ['accounts', 'auth', 'platform', ...extensions];
+
+const rules = {
+  ...MAY_IMPORT,
+  ...Object.fromEntries(extensions.map((each) => [each, EXTENSIONS_MAY_IMPORT])),
+};
+
 /** The folders that a folder imports, besides itself. */
 function importsOf(folder: string): string[] {
   const own = files.filter(({ path }) => folderOf(path) === folder);
@@ -82,12 +92,13 @@ function importsOf(folder: string): string[] {
 }
 
 describe('the architecture', () => {
-  it('has a row for every folder and file at the top of src and of platform', () => {
-    expect(folders).toEqual([...Object.keys(MAY_IMPORT), ...MAY_IMPORT_ALL].sort());
+  it('has a row for every folder and file at the top of src and of platform, except extensions', () => {
+    expect(folders).toEqual([...Object.keys(rules), ...MAY_IMPORT_ALL].sort());
+    expect(extensions.length).toBeGreaterThan(1);
   });
 
   it('allows each folder only the imports that its row names', () => {
-    const forbidden = Object.entries(MAY_IMPORT).flatMap(([folder, allowed]) =>
+    const forbidden = Object.entries(rules).flatMap(([folder, allowed]) =>
       importsOf(folder)
         .filter((target) => !allowed.includes(target) && !allowed.includes(target.split('/')[0]!))
         .map((target) => `${folder} → ${target}`),
@@ -106,7 +117,7 @@ describe('the architecture', () => {
     const deep = files.flatMap(({ path, imports }) =>
       imports
         .filter((target) =>
-          MODULES.some((module) => target.startsWith(`${module}/`) && !path.startsWith(`${module}/`)),
+          withIndex.some((module) => target.startsWith(`${module}/`) && !path.startsWith(`${module}/`)),
         )
         .map((target) => `${path} → ${target}`),
     );
@@ -125,13 +136,14 @@ describe('the architecture', () => {
     expect([...new Set(readers)]).toEqual(['platform/config']);
   });
 
-  it('builds queries in repositories and in the database folder only', () => {
+  it('builds queries in repositories, migrations and the database folder only', () => {
     const builders = files.filter(({ text }) =>
       /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|LOCK TABLE)\b|createQueryBuilder/.test(text),
     );
     const others = builders.filter(
       ({ path }) =>
         !path.endsWith('.repository.ts') &&
+        !path.includes('/migrations/') &&
         !['platform/database', 'embedded-postgres'].includes(folderOf(path)),
     );
     expect(others.map(({ path }) => path)).toEqual([]);

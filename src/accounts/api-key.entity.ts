@@ -1,6 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { int64Column } from '../platform/database/int64-column';
-import type { Scope } from './scopes';
 import type { KeyPrefix } from './secret';
 
 /** A key of an account, with the hash of its newest secret. `RotatedSecretEntity` holds the older ones. */
@@ -25,7 +24,7 @@ export class ApiKeyEntity {
   readonly label!: string;
 
   @Column({ type: 'text', array: true })
-  readonly scopes!: Scope[];
+  readonly scopes!: string[];
 
   @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
   readonly createdAt!: Date;

@@ -3,7 +3,6 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, Repository } from 'typeorm';
 import { type Statement, Sql } from '../platform/database/sql';
 import { ApiKeyEntity } from './api-key.entity';
-import type { Scope } from './scopes';
 
 /** A key as `keys list` shows it, without its secret. */
 export interface ListedKey {
@@ -69,7 +68,7 @@ export class ApiKeysRepository {
     await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
   }
 
-  async setScopes(id: string, scopes: readonly Scope[]): Promise<void> {
+  async setScopes(id: string, scopes: readonly string[]): Promise<void> {
     await this.keys.update({ id }, { scopes: [...scopes] });
   }
 

@@ -9,7 +9,6 @@ import { AccountsRepository } from './accounts.repository';
 import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
 import { isKeyId, unknownKey } from './key-id';
 import type { Plan, PlanChoice } from './plans';
-import type { Scope } from './scopes';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { UserError } from '../platform/errors/user-error';
 
@@ -17,7 +16,7 @@ export interface KeyRequest {
   readonly account: string;
   /** The plan of a new account, `free` by default. For an existing account it must equal the account's plan. */
   readonly choice: PlanChoice | undefined;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   /** Undefined: the key never expires. */
   readonly expiresAt: Date | undefined;
   readonly label: string;
@@ -29,7 +28,7 @@ export interface IssuedKey {
   readonly key: string;
   readonly account: string;
   readonly plan: Plan;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
 }
 
@@ -73,7 +72,7 @@ export class ApiKeysService {
   }
 
   /** Replaces the scopes of a key. Each instance applies them within 5 s. @throws UserError if the key does not exist */
-  async setScopes(id: string, scopes: readonly Scope[]): Promise<void> {
+  async setScopes(id: string, scopes: readonly string[]): Promise<void> {
     await this.requireKey(id);
     await this.keys.setScopes(id, scopes);
   }

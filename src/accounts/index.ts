@@ -5,5 +5,4 @@ export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.serv
 export { KeyRotationService, type RotatedKey } from './key-rotation.service';
 export { planTable } from './plan-table';
 export { isPlan, limitsOf, PLANS, type Limits, type Plan, type PlanChoice } from './plans';
-export { isScope, type Scope, SCOPES } from './scopes';
 export { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';

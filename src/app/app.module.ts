@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AccountsModule } from '../accounts';
 import { AuthModule, FallbackAuthGuard } from '../auth';
@@ -10,19 +10,17 @@ import { HealthModule } from '../platform/health/health.module';
 import { StrictDtoPipe } from '../platform/http/strict-dto.pipe';
 import { IdempotencyModule } from '../platform/idempotency';
 import { MetricsModule } from '../platform/metrics/metrics.module';
-import { PetsModule } from '../pets';
 import { FallbackRateLimitGuard, RateLimitModule } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
-import { StoreOrdersModule } from '../store-orders';
+import type { Store } from './store';
 
 /** The settings with the URL of the database, that of the running embedded server included. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
 
-/** Lists the modules, and the guards, the pipe and the filter that run for every request after the request checks. */
+/** Lists the modules that every request needs, and the guards, the pipe and the filter that run for every request after the request checks. */
 @Module({})
 export class AppModule {
-  /** @param modules a team's own, in addition to those of the store */
-  static forRoot(config: ServiceConfig, clock: Clock, modules: readonly Type[] = []): DynamicModule {
+  static forRoot(config: ServiceConfig, clock: Clock, { modules }: Store): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -32,11 +30,9 @@ export class AppModule {
         AuthModule,
         RateLimitModule,
         IdempotencyModule,
-        PetsModule,
-        StoreOrdersModule,
+        ...modules,
         HealthModule,
         MetricsModule.forRoot(config),
-        ...modules,
       ],
       providers: [
         { provide: APP_GUARD, useExisting: FallbackAuthGuard },

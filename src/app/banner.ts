@@ -11,9 +11,9 @@ export interface Printer {
 
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
 export async function printBanner(service: StartedService, output: Printer): Promise<void> {
-  const { app, url, database, config } = service;
+  const { app, url, database, config, store } = service;
   const isRead = await output.print(addressLines(url, database, config));
-  if (isRead) await output.print(keyLines(url, await createDemoKey(app, config)));
+  if (isRead) await output.print(keyLines(url, await createDemoKey(app, config, store)));
 }
 
 /** Lists the addresses and the location of the database. */

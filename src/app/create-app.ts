@@ -1,27 +1,23 @@
 import 'reflect-metadata';
-import { type Type, VersioningType } from '@nestjs/common';
+import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule, type ServiceConfig } from './app.module';
+import { createAdapter } from './create-adapter';
 import { planTable } from '../accounts';
 import { AuthChecks } from '../auth';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { Adapter } from '../platform/edge/adapter';
 import { useJsonBodies } from '../platform/edge/body';
 import { Connections } from '../platform/edge/http1/connections';
 import { sendContinue } from '../platform/edge/http1/continue';
 import { enableCors } from '../platform/edge/cors';
 import { installRequestChecks } from '../platform/edge/request-checks';
 import { guardFraming } from '../platform/edge/http1/framing';
-import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
 import { RouteMethods } from '../platform/edge/methods';
 import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/protocol-errors';
-import { requestId } from '../platform/edge/request-id';
-import { RequestLog } from '../platform/edge/request-log';
 import { installResponseHeaders } from '../platform/edge/common-headers';
 import { requireDecodablePath, requireRoute, requireShortTarget } from '../platform/edge/route-checks';
-import { rewriteTarget, TARGET_LIMIT_BYTES } from '../platform/http/target';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../platform/logging/nest-logger';
 import { installMetrics } from '../platform/metrics/install-metrics';
@@ -33,18 +29,18 @@ import { serveSwaggerUi } from '../platform/openapi/swagger-ui';
 import { installLimitHeaders, RateLimitCheck, RateLimitStore } from '../rate-limit';
 import { checkModules } from './start-checks/check-modules';
 import { collectRoutes } from './start-checks/declared-routes';
+import type { Store } from './store';
 
 /**
  * Builds the application, ready to listen. The database must be migrated.
  *
- * @param modules a team's own, in addition to those of the store
  * @throws UserError
  */
 export async function createApp(
   config: ServiceConfig,
   logger: Logger,
+  store: Store,
   clock: Clock = new SystemClock(),
-  modules: readonly Type[] = [],
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(config, logger);
   // Replaced in `assemble`: the adapter exists before the modules that provide these functions.
@@ -54,12 +50,12 @@ export async function createApp(
     servedMethods: () => [],
   };
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config, clock, modules),
+    AppModule.forRoot(config, clock, store),
     createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
-    await assemble(app, config, connections, hooks, logger);
+    await assemble(app, config, store, connections, hooks, logger);
   } catch (error) {
     // Background work, such as saving counters, has started.
     await app.close();
@@ -72,6 +68,7 @@ export async function createApp(
 async function assemble(
   app: NestFastifyApplication,
   config: ServiceConfig,
+  store: Store,
   connections: Connections,
   hooks: RejectionHooks,
   logger: Logger,
@@ -87,17 +84,21 @@ async function assemble(
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, config.publicBaseUrl);
   installLimitHeaders(fastify, limit);
-  installChecks(fastify, app.get(AuthChecks), limit);
+  installChecks(fastify, app.get(AuthChecks), limit, store.checks);
   useJsonBodies(fastify, config.bodyLimitBytes);
   sendContinue(fastify, config.bodyLimitBytes);
   if (config.metricsPort !== undefined) {
-    const store = app.get(RateLimitStore);
+    const limitStore = app.get(RateLimitStore);
     const { droppedLines } = logger;
-    hooks.count = installMetrics(app, { isLimitShared: () => store.isShared, connections, droppedLines });
+    hooks.count = installMetrics(app, {
+      isLimitShared: () => limitStore.isShared,
+      connections,
+      droppedLines,
+    });
   }
-  const requireDeclaredRoutes = collectRoutes(fastify);
+  const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   await app.init();
-  const document = createDocument(app, config, planTable());
+  const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
   serveDocument(fastify, document);
   if (config.docsEnabled) {
@@ -110,7 +111,12 @@ async function assemble(
 }
 
 /** Installs the request checks in the order that the API promises. */
-function installChecks(fastify: FastifyInstance, auth: AuthChecks, limit: RateLimitCheck): void {
+function installChecks(
+  fastify: FastifyInstance,
+  auth: AuthChecks,
+  limit: RateLimitCheck,
+  added: Store['checks'],
+): void {
   installRequestChecks(fastify, [
     requireShortTarget,
     (request) => auth.identify(request),
@@ -119,26 +125,6 @@ function installChecks(fastify: FastifyInstance, auth: AuthChecks, limit: RateLi
     requireDecodablePath,
     requireRoute,
     (request) => auth.requireScope(request),
+    ...added,
   ]);
-}
-
-function createAdapter(
-  config: ServiceConfig,
-  logger: Logger,
-  connections: Connections,
-  protocolErrors: ProtocolErrors,
-): Adapter {
-  return new Adapter({
-    serverFactory: (handler: Handler) => createHttpServer(handler, config, connections, protocolErrors),
-    // `createHttpServer` has its own handler; Fastify's would run in addition.
-    clientErrorHandler: () => undefined,
-    loggerInstance: logger,
-    logController: new RequestLog(),
-    genReqId: requestId,
-    rewriteUrl: rewriteTarget,
-    routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },
-    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
-    // During a stop, requests on open connections are served, each with `Connection: close`.
-    return503OnClosing: false,
-  });
 }

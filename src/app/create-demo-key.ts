@@ -1,7 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiKeysService, SCOPES } from '../accounts';
+import { ApiKeysService } from '../accounts';
 import type { Config } from '../platform/config/config';
 import { DAY_MS } from '../platform/runtime/time';
+import type { Store } from './store';
 
 const DEMO_KEY_DAYS = 365;
 
@@ -13,12 +14,13 @@ const DEMO_KEY_DAYS = 365;
 export async function createDemoKey(
   app: NestFastifyApplication,
   { deployment }: Config,
+  { scopes }: Store,
 ): Promise<string | undefined> {
   if (deployment !== 'development') return undefined;
   const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
     account: 'demo',
     choice: { plan: 'business', perMinute: null, perDay: null },
-    scopes: SCOPES,
+    scopes,
     expiresAt: new Date(Date.now() + DEMO_KEY_DAYS * DAY_MS),
     label: 'first start',
   });

@@ -7,12 +7,14 @@ import { type OpenDatabase, openDatabase } from '../platform/database/open-datab
 import { prepareGracefulStop } from '../platform/edge/graceful-stop';
 import { listen } from './listen';
 import { createLogger, type LogStream } from '../platform/logging/logger';
+import type { Store } from './store';
 
 /** A service that listens for requests. */
 export interface StartedService {
   readonly app: NestFastifyApplication;
   readonly url: string;
   readonly config: Config;
+  readonly store: Store;
   readonly database: OpenDatabase;
   /** Responds to the requests in flight, then closes the application and the database. */
   readonly stop: () => Promise<void>;
@@ -23,7 +25,11 @@ export interface StartedService {
  *
  * @throws Error that `userMessage` explains; everything that was opened is closed first
  */
-export async function startService(settings: Config, output: LogStream): Promise<StartedService> {
+export async function startService(
+  settings: Config,
+  store: Store,
+  output: LogStream,
+): Promise<StartedService> {
   const { maxConnections, notices } = fitConnections(settings, readOpenFileLimit());
   const config = { ...settings, maxConnections };
   const opened = await openDatabase(config);
@@ -31,8 +37,8 @@ export async function startService(settings: Config, output: LogStream): Promise
   let app: NestFastifyApplication | undefined;
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
-    await migrate(serviceConfig);
-    app = await createApp(serviceConfig, createLogger(config, output));
+    await migrate({ ...serviceConfig, migrations: store.migrations });
+    app = await createApp(serviceConfig, createLogger(config, output), store);
     const drain = prepareGracefulStop(app);
     const stop = async (): Promise<void> => {
       try {
@@ -42,7 +48,7 @@ export async function startService(settings: Config, output: LogStream): Promise
       }
     };
     const url = await listen(app, config);
-    return { app, url, config, database, stop };
+    return { app, url, config, store, database, stop };
   } catch (error) {
     await app?.close();
     await database.close();

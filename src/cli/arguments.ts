@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { isPlan, isScope, type Plan, type PlanChoice, type Scope } from '../accounts';
+import { isPlan, type Plan, type PlanChoice } from '../accounts';
 import { urlOf } from '../platform/config/parsers';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
@@ -31,15 +31,17 @@ export function grace(text: string): number {
   return ms;
 }
 
-export function scopes(text: string): readonly Scope[] {
-  const wanted = text.split(',');
-  const known = wanted.filter(isScope);
-  if (known.length !== wanted.length || new Set(known).size !== known.length) {
-    throw new InvalidArgumentError(
-      'Give a comma-separated list of pets:read, pets:write, orders:read, orders:write, each at most once.',
-    );
-  }
-  return known;
+/** Returns the parser of a list of scopes. @param known those of the store */
+export function scopesOf(known: readonly string[]): (text: string) => readonly string[] {
+  return (text) => {
+    const wanted = text.split(',');
+    if (wanted.some((scope) => !known.includes(scope)) || new Set(wanted).size !== wanted.length) {
+      throw new InvalidArgumentError(
+        `Give a comma-separated list of ${known.join(', ')}, each at most once.`,
+      );
+    }
+    return wanted;
+  };
 }
 
 export function plan(text: string): Plan {

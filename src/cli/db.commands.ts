@@ -2,38 +2,42 @@ import type { Command } from 'commander';
 import { copyDatabase } from '../platform/database/copy/copy-database';
 import { migrate, migrationStates, MIN_SERVER_VERSION, revertLast } from '../platform/database/migrate';
 import { databaseUrl } from './arguments';
-import { withDatabase, withEmbeddedDatabase } from './context';
+import type { CommandContext } from './context';
 import { printLine } from './output';
 
-export function addDbCommands(db: Command): void {
+export function addDbCommands(db: Command, context: CommandContext): void {
   db.command('migrate')
     .description('apply all pending migrations, as the service does at start')
     .action(async () => {
-      const applied = await withDatabase(migrate);
+      const applied = await context.withDatabase(migrate);
       printLine(applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`);
     });
   db.command('revert')
     .description('revert the last migration; deletes the tables and data that it added')
     .action(async () => {
-      const reverted = await withDatabase(revertLast);
+      const reverted = await context.withDatabase(revertLast);
       printLine(reverted === undefined ? 'There is no migration to revert.' : `Reverted ${reverted}.`);
     });
   db.command('status')
     .description('list all migrations, applied or pending')
     .action(async () => {
-      for (const { name, isApplied } of await withDatabase(migrationStates)) {
+      for (const { name, isApplied } of await context.withDatabase(migrationStates)) {
         printLine(`${isApplied ? 'applied' : 'pending'}  ${name}`);
       }
     });
   db.command('copy')
     .description('copy everything from the embedded database to an empty one; the service must be stopped')
     .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${MIN_SERVER_VERSION} or newer`)
-    .action(copy);
+    .action((options, command) => copy(options, command, context));
 }
 
-async function copy({ to }: { readonly to: string }, command: Command): Promise<void> {
+async function copy(
+  { to }: { readonly to: string },
+  command: Command,
+  context: CommandContext,
+): Promise<void> {
   const target = databaseUrl(to, command);
-  const copied = await withEmbeddedDatabase((config) =>
+  const copied = await context.withEmbeddedDatabase((config) =>
     copyDatabase(config, target, ({ table, rows }) => printLine(`${table}: ${rows}`)),
   );
   const total = copied.reduce((sum, { rows }) => sum + rows, 0);

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, KeyRotationService, type Plan, type Scope, SCOPES } from '../accounts';
-import { expiry, grace, plan, planChoice, scopes, shortText, wholeNumber } from './arguments';
-import { withServices } from './context';
+import { ApiKeysService, KeyRotationService, type Plan } from '../accounts';
+import { expiry, grace, plan, planChoice, scopesOf, shortText, wholeNumber } from './arguments';
+import type { CommandContext } from './context';
 import { printIssued, printKeys, printRotated } from './keys.output';
 import { printJson, printLine } from './output';
 
@@ -13,7 +13,7 @@ interface CreateOptions {
   readonly plan?: Plan;
   readonly perMinute?: number;
   readonly perDay?: number;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   readonly expires: Date | 'never';
   readonly label: string;
   readonly json?: true;
@@ -25,7 +25,7 @@ interface ListOptions {
 }
 
 interface ScopesOptions {
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   readonly json?: true;
 }
 
@@ -35,14 +35,14 @@ interface RotateOptions {
   readonly json?: true;
 }
 
-export function addKeysCommands(keys: Command): void {
-  addCreate(keys);
+export function addKeysCommands(keys: Command, context: CommandContext): void {
+  addCreate(keys, context);
   keys
     .command('list')
     .description('list all keys, or the keys of one account; never shows secrets')
     .option('--account <name>', 'only keys of this account')
     .option('--json', 'print one JSON document')
-    .action(list);
+    .action((options) => list(context, options));
   keys
     .command('rotate <id>')
     .description('give a key a new secret and print it once; older secrets work until the grace period ends')
@@ -52,18 +52,25 @@ export function addKeysCommands(keys: Command): void {
         .default(grace(DEFAULT_GRACE), DEFAULT_GRACE),
     )
     .option('--json', 'print one JSON document')
-    .action(rotate);
+    .action((id, options) => rotate(context, id, options));
   keys
     .command('set-scopes <id>')
     .description('replace the scopes of a key; takes effect everywhere within 5 s')
-    .requiredOption('--scopes <list>', 'comma-separated list of scopes', scopes)
+    .requiredOption('--scopes <list>', 'comma-separated list of scopes', scopesOf(context.store.scopes))
     .option('--json', 'print one JSON document')
-    .action(setScopes);
-  keys.command('revoke <id>').description('revoke a key; takes effect everywhere within 5 s').action(revoke);
-  keys.command('unban <id>').description('lift the ban of a key; takes effect within 5 s').action(unban);
+    .action((id, options) => setScopes(context, id, options));
+  keys
+    .command('revoke <id>')
+    .description('revoke a key; takes effect everywhere within 5 s')
+    .action((id) => revoke(context, id));
+  keys
+    .command('unban <id>')
+    .description('lift the ban of a key; takes effect within 5 s')
+    .action((id) => unban(context, id));
 }
 
-function addCreate(keys: Command): void {
+function addCreate(keys: Command, context: CommandContext): void {
+  const { scopes: all } = context.store;
   keys
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
@@ -73,8 +80,8 @@ function addCreate(keys: Command): void {
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .addOption(
       new Option('--scopes <list>', 'comma-separated list of scopes')
-        .argParser(scopes)
-        .default(SCOPES, 'all scopes'),
+        .argParser(scopesOf(all))
+        .default(all, 'all scopes'),
     )
     .addOption(
       new Option('--expires <when>', 'days until the key expires, such as 90d, or never')
@@ -83,13 +90,13 @@ function addCreate(keys: Command): void {
     )
     .option('--label <text>', 'purpose of the key', shortText, '')
     .option('--json', 'print one JSON document')
-    .action(create);
+    .action((options, command) => create(context, options, command));
 }
 
-async function create(options: CreateOptions, command: Command): Promise<void> {
+async function create(context: CommandContext, options: CreateOptions, command: Command): Promise<void> {
   const choice = planChoice(options, command);
-  const issued = await withServices((services) =>
-    services.get(ApiKeysService, { strict: false }).create({
+  const issued = await context.withService(ApiKeysService, (service) =>
+    service.create({
       account: options.account,
       choice,
       scopes: options.scopes,
@@ -101,35 +108,39 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
   else printIssued(issued);
 }
 
-async function list({ account, json }: ListOptions): Promise<void> {
-  const keys = await withServices((services) =>
-    services.get(ApiKeysService, { strict: false }).list(account),
-  );
+async function list(context: CommandContext, { account, json }: ListOptions): Promise<void> {
+  const keys = await context.withService(ApiKeysService, (service) => service.list(account));
   if (json) printJson(keys);
   else printKeys(keys);
 }
 
-async function rotate(id: string, { grace: graceMs, json }: RotateOptions): Promise<void> {
-  const rotated = await withServices((services) =>
-    services.get(KeyRotationService, { strict: false }).rotate(id, graceMs),
-  );
+async function rotate(
+  context: CommandContext,
+  id: string,
+  { grace: graceMs, json }: RotateOptions,
+): Promise<void> {
+  const rotated = await context.withService(KeyRotationService, (service) => service.rotate(id, graceMs));
   if (json) printJson(rotated);
   else printRotated(rotated);
 }
 
-async function setScopes(id: string, { scopes: allowed, json }: ScopesOptions): Promise<void> {
-  await withServices((services) => services.get(ApiKeysService, { strict: false }).setScopes(id, allowed));
+async function setScopes(
+  context: CommandContext,
+  id: string,
+  { scopes: allowed, json }: ScopesOptions,
+): Promise<void> {
+  await context.withService(ApiKeysService, (service) => service.setScopes(id, allowed));
   if (json) printJson({ id, scopes: allowed });
   else
     printLine(`The key ${id} now has the scopes ${allowed.join(', ')}; takes effect everywhere within 5 s.`);
 }
 
-async function revoke(id: string): Promise<void> {
-  await withServices((services) => services.get(ApiKeysService, { strict: false }).revoke(id));
+async function revoke(context: CommandContext, id: string): Promise<void> {
+  await context.withService(ApiKeysService, (service) => service.revoke(id));
   printLine(`Revoked ${id}; takes effect everywhere within 5 s.`);
 }
 
-async function unban(id: string): Promise<void> {
-  await withServices((services) => services.get(ApiKeysService, { strict: false }).unban(id));
+async function unban(context: CommandContext, id: string): Promise<void> {
+  await context.withService(ApiKeysService, (service) => service.unban(id));
   printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
 }

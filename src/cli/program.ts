@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { loadEnvFile } from '../platform/config/env-file';
+import type { Store } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { addAccountsCommands } from './accounts.commands';
+import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addSeedCommand } from './seed/seed.command';
@@ -16,10 +18,10 @@ const WRONG_USAGE = 2;
  * @param args without the names of Node and of the program
  * @returns the exit status: 0 done, 1 failed, 2 wrong usage
  */
-export async function runCommand(args: readonly string[]): Promise<number> {
+export async function runCommand(args: readonly string[], store: Store): Promise<number> {
   try {
     loadEnvFile();
-    await createProgram().parseAsync(args, { from: 'user' });
+    await createProgram(new CommandContext(store)).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     // Commander has printed the error already. It also throws, with exit code 0, after --help.
@@ -29,19 +31,20 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(): Command {
+function createProgram(context: CommandContext): Command {
   const program = new Command('animal-store')
     .description(
       'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',
     )
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
-  addKeysCommands(program.command('keys').description('manage API keys'));
+  addKeysCommands(program.command('keys').description('manage API keys'), context);
   addAccountsCommands(
     program.command('accounts').description('manage accounts, which own keys and have a plan'),
+    context,
   );
-  addDbCommands(program.command('db').description('manage the schema of the database, and copy it'));
+  addDbCommands(program.command('db').description('manage the schema of the database, and copy it'), context);
   addVerifyCommand(program);
-  addSeedCommand(program.command('seed'));
+  addSeedCommand(program.command('seed'), context);
   return program;
 }

@@ -1,3 +1,4 @@
+export { petsExtension } from './pets.extension';
 export { PET_STATUSES, type PetStatus } from './pet-status';
 export { petErrors } from './pets.errors';
 export { PetsModule } from './pets.module';

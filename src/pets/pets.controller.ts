@@ -7,6 +7,7 @@ import { Links } from '../platform/http/links';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListPetsQuery, NewPet, Pet } from './pets.dto';
 import { petErrors } from './pets.errors';
+import { petScopes } from './pets.scopes';
 import { PETS_PATH, PetsService } from './pets.service';
 
 /** Specification, 4.3: the operation will be removed on 5 December 2030; the list replaces it. */
@@ -30,7 +31,7 @@ export class PetsController {
     id: 'listPets',
     summary: 'List animals',
     description: 'Lists the animals of the store in pages, by ascending `id`.',
-    scope: 'pets:read',
+    scope: petScopes.read,
     returns: [200, [Pet], 'A page of animals by ascending `id`. `Link` has the next page.'],
   })
   async listPets(@Query() query: ListPetsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
@@ -42,7 +43,7 @@ export class PetsController {
     id: 'createPet',
     summary: 'Add an animal',
     description: 'Adds an animal to the store. The service assigns its `id`.',
-    scope: 'pets:write',
+    scope: petScopes.write,
     idempotent: true,
     returns: [201, Pet, 'The created animal. `Location` is its URL.'],
   })
@@ -58,7 +59,7 @@ export class PetsController {
     summary: 'Get an animal',
     description:
       'Deprecated: it will be removed on 5 December 2030. Use listPets with its `status` filter instead.',
-    scope: 'pets:read',
+    scope: petScopes.read,
     deprecation: GET_PET_DEPRECATION,
     pathIds: { petId: 'Identifier of the animal.' },
     returns: [200, Pet, 'The animal.'],

@@ -1,1 +1,1 @@
-export { StoreOrdersModule } from './store-orders.module';
+export { storeOrdersExtension } from './store-orders.extension';

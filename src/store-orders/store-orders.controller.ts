@@ -9,6 +9,7 @@ import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
+import { orderScopes } from './store-orders.scopes';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
 
 const ORDER_ID = { orderId: 'Identifier of the order.' };
@@ -27,7 +28,7 @@ export class StoreOrdersController {
     id: 'listOrders',
     summary: "List the account's orders",
     description: "Lists the orders of the key's account in pages, by ascending `id`.",
-    scope: 'orders:read',
+    scope: orderScopes.read,
     returns: [200, [Order], "A page of the account's orders by ascending `id`. `Link` has the next page."],
   })
   async listOrders(
@@ -44,7 +45,7 @@ export class StoreOrdersController {
     summary: 'Order an animal',
     description: 'Orders an `available` animal, which becomes `pending`.',
     extension: true,
-    scope: 'orders:write',
+    scope: orderScopes.write,
     idempotent: true,
     returns: [201, Order, 'The placed order. `Location` is its URL.'],
     rejects: [petErrors.pet_not_found, petErrors.pet_not_available],
@@ -65,7 +66,7 @@ export class StoreOrdersController {
     summary: 'Get an order',
     description: "Returns one order of the key's account.",
     extension: true,
-    scope: 'orders:read',
+    scope: orderScopes.read,
     pathIds: ORDER_ID,
     returns: [200, Order, 'The order.'],
     rejects: [orderErrors.order_not_found],
@@ -84,7 +85,7 @@ export class StoreOrdersController {
     description:
       'A `placed` order can be `approved`, and an `approved` order `delivered`; both can be `cancelled`. Delivery makes the animal `sold`; cancellation makes it `available` again.',
     extension: true,
-    scope: 'orders:write',
+    scope: orderScopes.write,
     pathIds: ORDER_ID,
     returns: [200, Order, 'The updated order.'],
     rejects: [orderErrors.order_not_found, orderErrors.invalid_transition],

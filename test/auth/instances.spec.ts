@@ -1,5 +1,6 @@
 import { AccountsService, ApiKeysService, KeyRotationService } from '../../src/accounts';
 import { createDemoKey } from '../../src/app/create-demo-key';
+import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';
 import { lockWaits } from '../support/lock-waits';
@@ -33,7 +34,7 @@ describe('two instances on one database', () => {
     await app.database.query('TRUNCATE accounts CASCADE');
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
-    const starts = [app, second].map(({ nest }) => createDemoKey(nest, readConfig({})));
+    const starts = [app, second].map(({ nest }) => createDemoKey(nest, readConfig({}), createStore()));
     // Each of them waits with what it has seen so far.
     try {
       await until(async () => (await lockWaits(app.database)).length === starts.length);

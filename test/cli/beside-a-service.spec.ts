@@ -1,4 +1,4 @@
-import { migrations } from '../../src/platform/database/migrations';
+import { migrations } from '../support/schema-config';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { send } from '../support/http';

@@ -1,4 +1,4 @@
-import { migrations } from '../../src/platform/database/migrations';
+import { migrations } from '../support/schema-config';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
 import { send } from '../support/http';

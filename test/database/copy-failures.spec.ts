@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { migrations } from '../../src/platform/database/migrations';
+import { migrations } from '../support/schema-config';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin, createDatabase, type TestDatabase } from '../support/database';

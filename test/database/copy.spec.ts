@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { createApp } from '../../src/app/create-app';
+import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import type { CopiedTable } from '../../src/platform/database/copy/copy-database';
 import { CopySource } from '../../src/platform/database/copy/copy-source';
@@ -67,7 +68,7 @@ describe('copying a database', () => {
     const before = await app.post('/v1/pets', { name: 'Rex', categoryId: 3 });
     await app.restart(async () => void (await copy(app.database, target)));
     const config = { ...readConfig({ LOG_LEVEL: 'silent' }), databaseUrl: target.url };
-    const moved = await createApp(config, createLogger(config), app.clock);
+    const moved = await createApp(config, createLogger(config), createStore(), app.clock);
     await moved.listen(0, '127.0.0.1');
     const body = { name: 'Mimi', categoryId: 3 };
     const after = await send(await moved.getUrl(), 'POST', '/v1/pets', { key: app.key, body });

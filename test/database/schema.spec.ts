@@ -1,7 +1,6 @@
 import { DataSource } from 'typeorm';
-import { readConfig } from '../../src/platform/config/config';
 import { migrate, migrationStates, revertLast } from '../../src/platform/database/migrate';
-import { migrations } from '../../src/platform/database/migrations';
+import { migrations, schemaConfig } from '../support/schema-config';
 import { UserError } from '../../src/platform/errors/user-error';
 import { LIST_PETS, LIST_PETS_BY_STATUS } from '../../src/pets/pets.repository';
 import { startApp, type TestApp } from '../support/app';
@@ -14,7 +13,7 @@ const MIGRATION_LOCK = 7_263_504_918;
 describe('migrations', () => {
   it('create the schema and revert it completely', async () => {
     const database = await createDatabase('template0');
-    const config = { ...readConfig({}), databaseUrl: database.url };
+    const config = schemaConfig(database.url);
     const applied = await migrate(config);
     expect(applied).toEqual(migrations.map(({ name }) => name));
     expect(await migrate(config)).toEqual([]);
@@ -32,7 +31,7 @@ describe('migrations', () => {
 
   it('run once: concurrent runs wait for the one that applies them', async () => {
     const database = await createDatabase('template0');
-    const config = { ...readConfig({}), databaseUrl: database.url };
+    const config = schemaConfig(database.url);
     const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(config)));
     expect(runs.reduce((sum, { length }) => sum + length, 0)).toBe(migrations.length);
     await database.drop();
@@ -40,7 +39,7 @@ describe('migrations', () => {
 
   it('wait for another run longer than the role lets a statement or the wait for a lock take', async () => {
     const database = await createDatabase('template0');
-    const config = { ...readConfig({}), databaseUrl: database.directUrl };
+    const config = schemaConfig(database.directUrl);
     await migrate(config);
     const [{ name } = { name: '' }] = await database.query<{ name: string }>(
       'SELECT current_database() AS name',
@@ -65,7 +64,7 @@ describe('migrations', () => {
 
   it('of a newer version are not taken back', async () => {
     const database = await createDatabase();
-    const config = { ...readConfig({}), databaseUrl: database.url };
+    const config = schemaConfig(database.url);
     await database.query(
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
     );
@@ -76,7 +75,7 @@ describe('migrations', () => {
 
   it('bound every wait of the sessions that come after', async () => {
     const database = await createDatabase('template0');
-    await migrate({ ...readConfig({}), databaseUrl: database.url });
+    await migrate(schemaConfig(database.url));
     const source = await new DataSource({
       type: 'postgres',
       extra: { connectionString: database.directUrl },

@@ -1,9 +1,9 @@
+import { schemaConfig } from '../support/schema-config';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecret } from '../../src/accounts/secret';
-import { readConfig } from '../../src/platform/config/config';
 import { migrate } from '../../src/platform/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
@@ -23,7 +23,7 @@ describe('a database that responds but cannot do everything', () => {
   beforeAll(async () => {
     app = await startApp({ databasePoolSize: POOL_SIZE });
     // The migration sets the timeouts of the role for one database, and a cloned database has none.
-    await migrate({ ...readConfig({}), databaseUrl: app.database.url });
+    await migrate(schemaConfig(app.database.url));
     await app.restart();
   });
   afterAll(() => app.close());

@@ -51,7 +51,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     [
       'a route with an unknown scope',
       UnknownScope,
-      'GET /v1/lab requires the scope pets:reed, which does not exist: use one of pets:read, pets:write, orders:read, orders:write.',
+      'GET /v1/lab requires the scope pets:reed, which no extension declares: use one of pets:read, pets:write, orders:read, orders:write.',
     ],
     [
       'an operation with the id of an operation of the store',

@@ -1,4 +1,4 @@
-import { migrations } from '../../src/platform/database/migrations';
+import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { rejectionOf, startHere } from '../support/start';

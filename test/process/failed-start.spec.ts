@@ -4,7 +4,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../support/cli';
-import { ADMIN_URL_VARIABLE, createDatabase } from '../support/database';
+import { createDatabase } from '../support/database';
+import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { dataFolder, run } from '../support/service';
 import { rejectionOf, startHere } from '../support/start';
 

@@ -1,7 +1,7 @@
+import { schemaConfig } from '../support/schema-config';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { readConfig } from '../../src/platform/config/config';
 import { migrate } from '../../src/platform/database/migrate';
 import { userMessage } from '../../src/app/user-message';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
@@ -10,7 +10,7 @@ import { rejectionOf } from '../support/start';
 
 /** Migrates the database as a start does, and returns the sentence with which that fails. */
 function failureOf(databaseUrl: string): Promise<string> {
-  return migrate({ ...readConfig({ DATABASE_POOL_WAIT_MS: '300' }), databaseUrl }).then(
+  return migrate(schemaConfig(databaseUrl, { DATABASE_POOL_WAIT_MS: '300' })).then(
     () => 'no failure',
     userMessage,
   );

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createApp } from '../../src/app/create-app';
+import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/platform/logging/logger';
 import { RateLimitStore } from '../../src/rate-limit';
@@ -183,7 +184,8 @@ describe('counters without Redis', () => {
     const log: string[] = [];
     const warnings = () => log.filter((line) => line.includes('without Redis'));
     const config = { ...readConfig({}), databaseUrl: app.database.url };
-    const second = await createApp(config, createLogger(config, { write: (line) => log.push(line) }));
+    const logger = createLogger(config, { write: (line) => log.push(line) });
+    const second = await createApp(config, logger, createStore());
     await passUntil(() => warnings().length === 2);
     await second.close();
     // Another instance has just crashed.

@@ -1,7 +1,9 @@
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../../src/app/create-app';
-import { ApiKeysService, type KeyRequest, SCOPES } from '../../src/accounts';
+import { createStore } from '../../src/app/store';
+import type { Extension } from '../../src/platform/extension/extension';
+import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/platform/logging/logger';
 import { TestClock } from './clock';
@@ -45,17 +47,19 @@ export interface AppOptions {
   readonly beforeListen?: (nest: NestFastifyApplication) => void;
   /** Another instance that shares its database and clock with this one. Close this one first. */
   readonly beside?: TestApp;
-  /** Modules of a team, in addition to those of the store. */
+  /** Modules of a team, in an extension of its own. */
   readonly modules?: readonly Type[];
+  readonly extensions?: readonly Extension[];
   /** The database to use, dropped by `close`. Default: a new one. */
   readonly database?: TestDatabase;
 }
 
 export async function startApp(
   settings: Partial<Config> = {},
-  { beforeListen, beside, modules = [], ...given }: AppOptions = {},
+  { beforeListen, beside, modules = [], extensions = [], ...given }: AppOptions = {},
 ): Promise<TestApp> {
   const database = given.database ?? beside?.database ?? (await createDatabase());
+  const store = createStore([...extensions, { name: 'team', modules }]);
   const log: string[] = [];
   const clock = beside?.clock ?? new TestClock();
   const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(!isPooled()) };
@@ -63,7 +67,7 @@ export async function startApp(
 
   const start = async () => {
     const logger = createLogger(config, { write: (line) => log.push(line) });
-    const nest = await createApp(config, logger, clock, modules);
+    const nest = await createApp(config, logger, store, clock);
     beforeListen?.(nest);
     await nest.listen(0, '127.0.0.1');
     return { nest, url: await nest.getUrl() };
@@ -75,7 +79,7 @@ export async function startApp(
     return running.nest.get(ApiKeysService, { strict: false }).create({
       account: `account ${accounts}`,
       choice: { plan: 'business', perMinute: null, perDay: null },
-      scopes: SCOPES,
+      scopes: store.scopes,
       expiresAt: undefined,
       label: '',
       ...request,

@@ -3,11 +3,12 @@ import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres'
 import { APP_ROLE } from '../../src/embedded-postgres/roles';
 import {
   ADMIN_URL_VARIABLE,
-  createTemplate,
   POOLER_URL_VARIABLE,
   SERVICE_ROLE_VARIABLE,
   serviceUrl,
-} from './database';
+  TEMPLATE_DATABASE,
+} from './database-urls';
+import { once } from './once';
 import { type PgBouncer, startPgBouncer } from './pgbouncer';
 import { createServerFolder } from './server-folder';
 import { admitAllRoles } from './superuser';
@@ -18,13 +19,14 @@ declare global {
 }
 
 /**
- * Starts one server for the whole run (or uses TEST_DATABASE_URL) and creates one migrated database to clone. With
+ * Starts one server for the whole run (or uses TEST_DATABASE_URL). With
  * TEST_POOLER=pgbouncer the service connects through a PgBouncer in transaction mode.
  */
 export default async function setUp(): Promise<void> {
   const adminUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
-  await createTemplate(adminUrl);
+  // That of an earlier run on TEST_DATABASE_URL may have another schema.
+  await once(adminUrl, `DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE}`);
   if (process.env['TEST_POOLER'] !== 'pgbouncer') return;
   globalThis.testPooler = await startPgBouncer(serviceUrl(adminUrl));
   process.env[POOLER_URL_VARIABLE] = globalThis.testPooler.url('postgres');

@@ -1,6 +1,7 @@
 import { printBanner } from '../../src/app/banner';
 import { readConfig } from '../../src/platform/config/config';
 import { userMessage } from '../../src/app/user-message';
+import { createStore } from '../../src/app/store';
 import { startService, type StartedService } from '../../src/app/start';
 
 /** The service in this process, started as by `npm start`. */
@@ -19,7 +20,9 @@ afterAll(async () => {
 
 /** Starts the service. @throws an error that `userMessage` converts to a sentence */
 export async function startHere(environment: Record<string, string>): Promise<ServiceHere> {
-  const service = await startService(readConfig({ PORT: '0', ...environment }), { write: () => undefined });
+  const service = await startService(readConfig({ PORT: '0', ...environment }), createStore(), {
+    write: () => undefined,
+  });
   started.add(service);
   let printed = '';
   await printBanner(service, {

@@ -1,23 +1,23 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { isScope, SCOPES } from '../../accounts';
 import { UserError } from '../../platform/errors/user-error';
 
 /**
  * Collects every route as it is registered.
  *
+ * @param scopes those that the extensions declare
  * @returns a function that rejects a route without a valid declaration, now and when one is registered later
  */
-export function collectRoutes(fastify: FastifyInstance): () => void {
+export function collectRoutes(fastify: FastifyInstance, scopes: readonly string[]): () => void {
   const routes: RouteOptions[] = [];
   fastify.addHook('onRoute', (route) => void routes.push(route));
   return () => {
-    routes.forEach(requireDeclaration);
-    fastify.addHook('onRoute', requireDeclaration);
+    for (const route of routes) requireDeclaration(route, scopes);
+    fastify.addHook('onRoute', (route) => requireDeclaration(route, scopes));
   };
 }
 
-/** A route is public or declares an existing scope. Routes that serve no operation need neither. */
-function requireDeclaration({ method, url, config = {} }: RouteOptions): void {
+/** A route is public or declares a scope of an extension. Routes that serve no operation need neither. */
+function requireDeclaration({ method, url, config = {} }: RouteOptions, scopes: readonly string[]): void {
   const { scope } = config;
   if (config.public || isWithoutOperation(url, config)) return;
   if (scope === undefined) {
@@ -25,9 +25,9 @@ function requireDeclaration({ method, url, config = {} }: RouteOptions): void {
       `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
     );
   }
-  if (!isScope(scope)) {
+  if (!scopes.includes(scope)) {
     throw new UserError(
-      `${String(method)} ${url} requires the scope ${scope}, which does not exist: use one of ${SCOPES.join(', ')}.`,
+      `${String(method)} ${url} requires the scope ${scope}, which no extension declares: use one of ${scopes.join(', ')}.`,
     );
   }
 }

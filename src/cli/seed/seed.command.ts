@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Command } from 'commander';
 import { seedPets } from './seed-pets';
 import { randomSeed, wholeNumber } from '../arguments';
-import { withSchema } from '../context';
+import type { CommandContext } from '../context';
 import { printLine } from '../output';
 import { ProgressBar } from './progress-bar';
 
@@ -13,7 +13,7 @@ interface SeedOptions {
   readonly randomSeed?: string;
 }
 
-export function addSeedCommand(seed: Command): void {
+export function addSeedCommand(seed: Command, context: CommandContext): void {
   seed
     .description('add sample animals; adds none if it fails or is interrupted')
     .requiredOption('--pets <number>', 'number of animals', wholeNumber)
@@ -22,14 +22,14 @@ export function addSeedCommand(seed: Command): void {
       'the same text makes the same animals (default: a random number)',
       randomSeed,
     )
-    .action(addPets);
+    .action((options) => addPets(context, options));
 }
 
-async function addPets({
-  pets,
-  randomSeed: seed = String(randomInt(RANDOM_SEEDS)),
-}: SeedOptions): Promise<void> {
-  await withSchema(async ({ databaseUrl }) => {
+async function addPets(
+  context: CommandContext,
+  { pets, randomSeed: seed = String(randomInt(RANDOM_SEEDS)) }: SeedOptions,
+): Promise<void> {
+  await context.withSchema(async ({ databaseUrl }) => {
     const bar = new ProgressBar(pets);
     const startedAt = performance.now();
     try {

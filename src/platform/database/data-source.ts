@@ -1,7 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { BoundedClient } from './bounded-client';
-import { migrations } from './migrations';
 
 export type DatabaseConfig = Pick<Config, 'databasePoolSize' | 'databasePoolWaitMs'> & {
   readonly databaseUrl: string;
@@ -16,7 +15,6 @@ const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 export function dataSourceOptions(config: DatabaseConfig) {
   return {
     type: 'postgres',
-    migrations: [...migrations],
     migrationsTableName: 'migrations',
     synchronize: false,
     logging: false,

@@ -1,7 +1,11 @@
-import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { type DatabaseConfig, dataSourceOptions, STATEMENT_TIMEOUT_MS } from './data-source';
-import { migrations } from './migrations';
 import { UserError } from '../errors/user-error';
+
+/** A database, and the migrations that give it the schema of this version, in the order in which they run. */
+export interface SchemaConfig extends DatabaseConfig {
+  readonly migrations: readonly (new () => MigrationInterface)[];
+}
 
 /** Identifies our migrations among the advisory locks of a database. */
 const MIGRATION_LOCK = 7_263_504_918;
@@ -41,22 +45,26 @@ export interface MigrationState {
  * @returns the names of the migrations applied by this call
  * @throws UserError if a newer version has migrated the database; OldServerError
  */
-export function migrate(config: DatabaseConfig): Promise<string[]> {
-  return inMigrationTransaction(config, bringUpToDate);
+export function migrate(config: SchemaConfig): Promise<string[]> {
+  return inMigrationTransaction(config, (executor, runner) => bringUpToDate(config, executor, runner));
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */
-export async function bringUpToDate(executor: MigrationExecutor, runner: QueryRunner): Promise<string[]> {
-  await rejectNewerSchema(executor);
+export async function bringUpToDate(
+  { migrations }: Pick<SchemaConfig, 'migrations'>,
+  executor: MigrationExecutor,
+  runner: QueryRunner,
+): Promise<string[]> {
+  await rejectNewerSchema(migrations, executor);
   const applied = await executor.executePendingMigrations();
   await setRoleSettings(runner);
   return applied.map(({ name }) => name);
 }
 
 /** Reverts the last migration. @returns its name, or undefined if none is left */
-export function revertLast(config: DatabaseConfig): Promise<string | undefined> {
+export function revertLast(config: SchemaConfig): Promise<string | undefined> {
   return inMigrationTransaction(config, async (executor) => {
-    await rejectNewerSchema(executor);
+    await rejectNewerSchema(config.migrations, executor);
     const [last] = await executor.getExecutedMigrations();
     if (last) await executor.undoLastMigration();
     return last?.name;
@@ -64,21 +72,25 @@ export function revertLast(config: DatabaseConfig): Promise<string | undefined> 
 }
 
 /** Lists the migrations of this version, in order. */
-export function migrationStates(config: DatabaseConfig): Promise<MigrationState[]> {
+export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
   return inMigrationTransaction(config, async (executor) => {
     const applied = new Set((await executor.getExecutedMigrations()).map(({ name }) => name));
-    return migrations.map(({ name }) => ({ name, isApplied: applied.has(name) }));
+    return config.migrations.map(({ name }) => ({ name, isApplied: applied.has(name) }));
   });
 }
 
 /** Runs `work` in one transaction, on a connection of its own, while no other process migrates the same database. */
 export async function inMigrationTransaction<T>(
-  config: DatabaseConfig,
+  config: SchemaConfig,
   work: (executor: MigrationExecutor, runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const { extra, ...options } = dataSourceOptions({ ...config, databasePoolSize: 1 });
   // A migration, or the wait for one of another instance, may take longer than a request.
-  const source = new DataSource({ ...options, extra: { ...extra, query_timeout: 0 } });
+  const source = new DataSource({
+    ...options,
+    migrations: [...config.migrations],
+    extra: { ...extra, query_timeout: 0 },
+  });
   await source.initialize();
   try {
     return await source.transaction(async ({ queryRunner }) => {
@@ -104,8 +116,11 @@ async function serverVersion(runner: QueryRunner): Promise<number> {
   return Number(row?.server_version_num);
 }
 
-async function rejectNewerSchema(executor: MigrationExecutor): Promise<void> {
-  const known = new Set<string>(migrations.map(({ name }) => name));
+async function rejectNewerSchema(
+  migrations: SchemaConfig['migrations'],
+  executor: MigrationExecutor,
+): Promise<void> {
+  const known = new Set(migrations.map(({ name }) => name));
   const unknown = (await executor.getExecutedMigrations()).find(({ name }) => !known.has(name));
   if (unknown) {
     throw new UserError(

@@ -1,12 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiError } from '../errors/api-error';
+import type { FastifyInstance } from 'fastify';
 import { sendError } from '../errors/error-reply';
-
-/** A request check. It returns the error of a rejected request, and throws only on an internal failure. */
-export type RequestCheck = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => ApiError | undefined | Promise<ApiError | undefined>;
+import type { RequestCheck } from '../http/request-check';
 
 /**
  * Runs the checks in their order for every request, before its body is read and whether or not a route matches.

@@ -32,7 +32,13 @@ export function completeOperations(
     const extra = facts?.deprecation ? DEPRECATION_HEADERS : [];
     completeSuccess(operation, [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra]);
     for (const group of rejectionsOf(operation, facts, codes)) {
-      addRejection(operation.responses, group, extra, shared);
+      const isShared = extra.length === 0 && isSharedByOperations(group, codes);
+      addRejection(
+        operation.responses,
+        errorResponseObject(group, extra),
+        group,
+        isShared ? shared : undefined,
+      );
     }
     moveToEnd(operation, ['security', 'parameters', 'requestBody', 'responses']);
   }
@@ -77,18 +83,14 @@ function rejectionsOf(
   return statuses.map((status) => codes.filter((each) => each.status === status));
 }
 
+/** @param shared the components, if the response is one of them */
 function addRejection(
   responses: ResponsesObject,
-  codes: Codes,
-  extra: readonly OwnHeader[],
-  shared: Record<string, ResponseObject>,
+  response: ResponseObject,
+  [first]: Codes,
+  shared: Record<string, ResponseObject> | undefined,
 ): void {
-  const [{ status } = { status: 0 }] = codes;
-  const response = errorResponseObject(codes, extra);
-  if (extra.length > 0 || !isSharedByOperations(codes)) {
-    responses[status] = response;
-    return;
-  }
-  shared[sharedName(status)] = response;
-  responses[status] = sharedReference(status);
+  const status = first?.status ?? 0;
+  if (shared) shared[sharedName(status)] = response;
+  responses[status] = shared ? sharedReference(status) : response;
 }

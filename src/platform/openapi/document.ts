@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { type ContactObject, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Config } from '../config/config';
 import { ErrorDto } from '../errors/error.dto';
-import { codesOf } from './codes';
+import { type Codes, codesOf } from './codes';
 import { completeOperations } from './complete-operations';
 import { completeSchemas } from './complete-schemas';
 import { description } from './description';
@@ -15,18 +15,33 @@ export const API_VERSION = '1.0.0';
 
 const KEY_DESCRIPTION = `An API key of an account: \`ask_live_…\` in production, \`ask_test_…\` elsewhere. The operator of the deployment creates it with \`npm run -s cli -- keys create --account NAME\`; a development deployment prints one on its first start. It is printed once, has scopes, and expires after 365 days by default.`;
 
+/** The parts of the document that extensions bring besides their operations. */
+interface DocumentedExtensions {
+  /** Descriptions by tag. */
+  readonly tags: ReadonlyMap<string, string>;
+  /** The codes of every operation, in addition to those of the platform. */
+  readonly errors: Codes;
+}
+
 /**
  * Creates the OpenAPI document from the controllers, the DTO classes and the tables of codes and headers. Its paths are
  * relative to the base URL.
  *
  * @param planTable the plans with their limits, as a Markdown table
  */
-export function createDocument(app: INestApplication, config: Config, planTable: string): OpenAPIObject {
-  const { openapi, info, tags, paths, components } = SwaggerModule.createDocument(app, basis(planTable), {
-    extraModels: [ErrorDto],
-  });
+export function createDocument(
+  app: INestApplication,
+  config: Config,
+  extensions: DocumentedExtensions,
+  planTable: string,
+): OpenAPIObject {
+  const { openapi, info, tags, paths, components } = SwaggerModule.createDocument(
+    app,
+    basis(planTable, extensions.tags),
+    { extraModels: [ErrorDto] },
+  );
   const operations = belowBase(paths);
-  const codes = codesOf(operations);
+  const codes = codesOf(operations, extensions.errors);
   const responses = completeOperations(operations, codes);
   const document = {
     openapi,
@@ -47,22 +62,21 @@ export function createDocument(app: INestApplication, config: Config, planTable:
   return document;
 }
 
-function basis(planTable: string): Omit<OpenAPIObject, 'paths'> {
-  return new DocumentBuilder()
+function basis(planTable: string, tags: DocumentedExtensions['tags']): Omit<OpenAPIObject, 'paths'> {
+  const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.0.3')
     .setTitle(API_TITLE)
     .setDescription(description(planTable))
     .setVersion(API_VERSION)
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addTag('pets', 'Animals of the store.')
-    .addTag('store orders', 'Orders of animals. A key sees only the orders of its account.')
     .addBearerAuth({
       type: 'http',
       scheme: 'bearer',
       bearerFormat: 'API key',
       description: KEY_DESCRIPTION,
-    })
-    .build();
+    });
+  for (const [tag, text] of tags) builder.addTag(tag, text);
+  return builder.build();
 }
 
 function contactOf({ contactUrl }: Config): ContactObject {

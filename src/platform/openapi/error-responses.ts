@@ -43,11 +43,17 @@ export function errorResponseObject(codes: Codes, extra: readonly OwnHeader[]): 
   };
 }
 
-/** True if these are the codes of the platform for their status, and no operation adds one of those or lacks it. */
-export function isSharedByOperations(codes: Codes): boolean {
-  const common = platformCodes.filter(({ status }) => status === codes[0]?.status);
+/**
+ * True if the codes of this status are the same for every operation, except those with codes of their own.
+ *
+ * @param all the codes of the document
+ */
+export function isSharedByOperations(codes: Codes, all: Codes): boolean {
+  const common = all.filter((code) => code.on !== undefined || platformCodes.includes(code));
+  const ofStatus = common.filter(({ status }) => status === codes[0]?.status);
   return (
-    codes.length === common.length && common.every((each) => each.on !== undefined && codes.includes(each))
+    codes.length === ofStatus.length &&
+    ofStatus.every((code) => code.on !== undefined && codes.includes(code))
   );
 }
 

@@ -1,4 +1,4 @@
-import { readConfig } from '../../../src/platform/config/config';
+import { schemaConfig } from '../../support/schema-config';
 import { type CopiedTable, copyDatabase } from '../../../src/platform/database/copy/copy-database';
 import { userMessage } from '../../../src/app/user-message';
 import type { TestDatabase } from '../../support/database';
@@ -8,7 +8,7 @@ export function copy(
   target: { readonly url: string },
   onTable: (copied: CopiedTable) => void = () => undefined,
 ): Promise<CopiedTable[]> {
-  return copyDatabase({ ...readConfig({}), databaseUrl: source.url }, target.url, onTable);
+  return copyDatabase(schemaConfig(source.url), target.url, onTable);
 }
 
 /** The sentence that the operator reads if the copy fails; else "copied". */

@@ -1,5 +1,6 @@
 import { startApp, type TestApp } from '../../support/app';
-import { ADMIN_URL_VARIABLE, createDatabase } from '../../support/database';
+import { createDatabase } from '../../support/database';
+import { ADMIN_URL_VARIABLE } from '../../support/database-urls';
 import type { HttpResponse, RequestOptions } from '../../support/http';
 import { until } from '../../support/until';
 import { type CuttingProxy, type Direction, startCuttingProxy } from './cutting-proxy';

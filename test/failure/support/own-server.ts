@@ -5,7 +5,7 @@ import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../../src/embedded-postgres';
 import { processFacts } from '../../../src/embedded-postgres/process-facts';
 import { APP_ROLE } from '../../../src/embedded-postgres/roles';
-import { ADMIN_URL_VARIABLE, createTemplate, SERVICE_ROLE_VARIABLE } from '../../support/database';
+import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../../support/database-urls';
 import { dataFolder } from '../../support/service';
 import { admitAllRoles, superuserUrl } from '../../support/superuser';
 import { until } from '../../support/until';
@@ -81,7 +81,6 @@ export async function useOwnServer(): Promise<OwnServer> {
   const server = await startOwnServer();
   process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
   process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
-  await createTemplate(server.adminUrl());
   return server;
 }
 

@@ -1,4 +1,5 @@
-import { ApiKeysService, SCOPES } from '../../../src/accounts';
+import { ApiKeysService } from '../../../src/accounts';
+import { createStore } from '../../../src/app/store';
 import { createApp } from '../../../src/app/create-app';
 import { readConfig } from '../../../src/platform/config/config';
 import { startEmbedded } from '../../../src/embedded-postgres';
@@ -30,9 +31,14 @@ export async function startServices(
     binDir: undefined,
     durable: false,
   });
-  const config = { ...readConfig({ LOG_LEVEL: 'silent' }), databaseUrl: server.url() };
+  const store = createStore();
+  const config = {
+    ...readConfig({ LOG_LEVEL: 'silent' }),
+    databaseUrl: server.url(),
+    migrations: store.migrations,
+  };
   await migrate(config);
-  const keys = await createApp(config, createLogger(config));
+  const keys = await createApp(config, createLogger(config), store);
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   const started = ports.map((port) =>
     runBuilt('main', [], {
@@ -50,7 +56,7 @@ export async function startServices(
       const { key } = await keys.get(ApiKeysService, { strict: false }).create({
         account: `account ${++accounts}`,
         choice: undefined,
-        scopes: SCOPES,
+        scopes: store.scopes,
         expiresAt: undefined,
         label: '',
       });

@@ -2,8 +2,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { CopySource } from './copy-source';
 import { rejectUnfitTarget } from './copy-target';
-import type { DatabaseConfig } from '../data-source';
-import { bringUpToDate, inMigrationTransaction, WITHOUT_TIMEOUTS } from '../migrate';
+import { bringUpToDate, inMigrationTransaction, type SchemaConfig, WITHOUT_TIMEOUTS } from '../migrate';
 import { UserError } from '../../errors/user-error';
 
 /** An error of the target database, or of its connection, in `cause`. */
@@ -27,19 +26,19 @@ export interface CopiedTable {
  * @throws UserError or TargetError
  */
 export async function copyDatabase(
-  config: DatabaseConfig,
+  config: SchemaConfig,
   targetUrl: string,
   onTable: (copied: CopiedTable) => void,
 ): Promise<CopiedTable[]> {
   const source = await CopySource.open(config.databaseUrl);
   try {
-    await source.rejectOtherSchema();
+    await source.rejectOtherSchema(config.migrations.map(({ name }) => name));
     return await inMigrationTransaction({ ...config, databaseUrl: targetUrl }, async (executor, runner) => {
       // TypeORM types the connection as any; the driver is node-postgres.
       const target: Client = await runner.connect();
       await target.query(WITHOUT_TIMEOUTS);
       await rejectUnfitTarget(target);
-      await bringUpToDate(executor, runner);
+      await bringUpToDate(config, executor, runner);
       return await copyAll(source, target, onTable);
     });
   } catch (error) {

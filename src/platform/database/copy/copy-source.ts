@@ -3,7 +3,6 @@ import { pipeline } from 'node:stream/promises';
 import { Client, type QueryResultRow } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { WITHOUT_TIMEOUTS } from '../migrate';
-import { migrations } from '../migrations';
 import { UserError } from '../../errors/user-error';
 
 /** A table and its columns, as written in SQL. */
@@ -91,15 +90,17 @@ export class CopySource {
     await pipeline(rows, sink);
   }
 
-  /** @throws UserError unless the schema is that of this version, which the target gets */
-  async rejectOtherSchema(): Promise<void> {
+  /**
+   * @param known the migrations of this version, which the target gets
+   * @throws UserError unless the source has them all and no other
+   */
+  async rejectOtherSchema(known: readonly string[]): Promise<void> {
     const applied = await this.appliedMigrations();
     if (applied.length === 0) {
       throw new UserError('There is nothing to copy: the embedded database is empty (is DATA_DIR right?).');
     }
-    const known = migrations.map(({ name }) => name);
-    if (known.join() === applied.join()) return;
-    const isNewer = applied.some((name) => !known.some((each) => each === name));
+    const isNewer = applied.some((name) => !known.includes(name));
+    if (!isNewer && applied.length === known.length) return;
     throw new UserError(
       isNewer
         ? 'The embedded database was migrated by a newer version of Animal Store: copy it with that version.'
@@ -125,7 +126,7 @@ export class CopySource {
   private async appliedMigrations(): Promise<string[]> {
     const [found] = await this.query(`SELECT 1 FROM pg_class WHERE oid = to_regclass('migrations')`);
     if (!found) return [];
-    const rows = await this.query<{ name: string }>('SELECT name FROM migrations ORDER BY timestamp');
+    const rows = await this.query<{ name: string }>('SELECT name FROM migrations');
     return rows.map(({ name }) => name);
   }
 }

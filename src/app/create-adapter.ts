@@ -1,0 +1,31 @@
+import type { Config } from '../platform/config/config';
+import { Adapter } from '../platform/edge/adapter';
+import type { Connections } from '../platform/edge/http1/connections';
+import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
+import type { ProtocolErrors } from '../platform/edge/http1/protocol-errors';
+import { requestId } from '../platform/edge/request-id';
+import { RequestLog } from '../platform/edge/request-log';
+import { rewriteTarget, TARGET_LIMIT_BYTES } from '../platform/http/target';
+import type { Logger } from '../platform/logging/logger';
+
+/** Creates Nest's adapter of Fastify, with our HTTP server, log line and request id. */
+export function createAdapter(
+  config: Config,
+  logger: Logger,
+  connections: Connections,
+  protocolErrors: ProtocolErrors,
+): Adapter {
+  return new Adapter({
+    serverFactory: (handler: Handler) => createHttpServer(handler, config, connections, protocolErrors),
+    // `createHttpServer` has its own handler; Fastify's would run in addition.
+    clientErrorHandler: () => undefined,
+    loggerInstance: logger,
+    logController: new RequestLog(),
+    genReqId: requestId,
+    rewriteUrl: rewriteTarget,
+    routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
+    // During a stop, requests on open connections are served, each with `Connection: close`.
+    return503OnClosing: false,
+  });
+}

@@ -1,0 +1,83 @@
+import { coreMigrations } from '../platform/database/core-migrations';
+import type { DefinedError } from '../platform/errors/define-errors';
+import { platformCodes } from '../platform/errors/platform.errors';
+import { UserError } from '../platform/errors/user-error';
+import type { DefinedScope } from '../platform/extension/define-scopes';
+import type { Extension, MigrationClass } from '../platform/extension/extension';
+import type { RequestCheck } from '../platform/http/request-check';
+import { petsExtension } from '../pets';
+import { storeOrdersExtension } from '../store-orders';
+
+/** The extensions that every store has. */
+const OWN_EXTENSIONS: readonly Extension[] = [petsExtension, storeOrdersExtension];
+
+/** The scopes of an extension begin with its name. */
+const NAME = /^[a-z][a-z0-9-]*$/;
+
+/** All that the extensions of a service bring, in their order. */
+export interface Store {
+  readonly modules: NonNullable<Extension['modules']>;
+  /** In the order in which they run: by the timestamps in their names. */
+  readonly migrations: readonly MigrationClass[];
+  readonly scopes: readonly DefinedScope[];
+  readonly tags: ReadonlyMap<string, string>;
+  /** The codes of every operation, in addition to those of the platform. */
+  readonly errors: readonly DefinedError[];
+  readonly checks: readonly RequestCheck[];
+}
+
+/**
+ * Combines the store's own extensions with those of a team.
+ *
+ * @throws UserError that names every mistake
+ */
+export function createStore(added: readonly Extension[] = []): Store {
+  const extensions = [...OWN_EXTENSIONS, ...added];
+  const migrations = [...coreMigrations, ...extensions.flatMap((each) => each.migrations ?? [])].toSorted(
+    (one, other) => timestampOf(one) - timestampOf(other),
+  );
+  const tags = extensions.flatMap((each) => Object.entries(each.tags ?? {}));
+  const errors = extensions.flatMap((each) => each.errors ?? []);
+  const problems = [
+    ...extensions.flatMap(problemsOf),
+    ...repeated(extensions.map(({ name }) => name)).map((name) => `the extension ${name} is given twice`),
+    ...migrations
+      .filter((migration) => Number.isNaN(timestampOf(migration)))
+      .map(({ name }) => `the name of the migration ${name} must end with a timestamp in milliseconds`),
+    ...repeated(migrations.map(({ name }) => name)).map((name) => `the migration ${name} is given twice`),
+    ...repeated(tags.map(([tag]) => tag)).map((tag) => `the tag ${tag} is given twice`),
+    ...repeated([...platformCodes, ...errors].map(({ code }) => code)).map(
+      (code) => `the error code ${code} is defined twice`,
+    ),
+  ];
+  if (problems.length > 0) {
+    throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
+  }
+  return {
+    modules: extensions.flatMap((each) => each.modules ?? []),
+    migrations,
+    scopes: extensions.flatMap((each) => each.scopes ?? []),
+    tags: new Map(tags),
+    errors,
+    checks: extensions.flatMap((each) => each.checks ?? []),
+  };
+}
+
+function problemsOf({ name, scopes = [] }: Extension): string[] {
+  const foreign = scopes.filter((scope) => !scope.startsWith(`${name}:`));
+  return [
+    ...(NAME.test(name) ? [] : [`the name ${name} must consist of lower-case letters, digits and dashes`]),
+    ...foreign.map((scope) => `the scope ${scope} of ${name} must begin with "${name}:"`),
+    ...repeated(scopes).map((scope) => `the scope ${scope} is given twice`),
+  ];
+}
+
+/** TypeORM, too, reads the timestamp from the name. */
+function timestampOf({ name }: MigrationClass): number {
+  return Number(/\d{13}$/.exec(name)?.[0]);
+}
+
+/** Returns the texts that occur more than once. */
+function repeated(texts: readonly string[]): string[] {
+  return [...new Set(texts.filter((text, at) => texts.indexOf(text) < at))];
+}

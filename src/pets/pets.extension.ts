@@ -1,0 +1,12 @@
+import type { Extension } from '../platform/extension/extension';
+import { Pets1795219200001 } from './migrations/0002-pets';
+import { PetsModule } from './pets.module';
+import { petScopes } from './pets.scopes';
+
+export const petsExtension: Extension = {
+  name: 'pets',
+  modules: [PetsModule],
+  migrations: [Pets1795219200001],
+  scopes: Object.values(petScopes),
+  tags: { pets: 'Animals of the store.' },
+};

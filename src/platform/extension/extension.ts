@@ -1,0 +1,24 @@
+import type { DynamicModule, Type } from '@nestjs/common';
+import type { MigrationInterface } from 'typeorm';
+import type { DefinedError } from '../errors/define-errors';
+import type { RequestCheck } from '../http/request-check';
+import type { DefinedScope } from './define-scopes';
+
+/** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
+export type MigrationClass = new () => MigrationInterface;
+
+/** A part of the store: its modules, and all that the rest of the service must know of them. */
+export interface Extension {
+  /** In lower case. Its scopes begin with `${name}:`. */
+  readonly name: string;
+  readonly modules?: readonly (Type | DynamicModule)[];
+  readonly migrations?: readonly MigrationClass[];
+  /** From `defineScopes(name, …)`. */
+  readonly scopes?: readonly DefinedScope[];
+  /** Groups of operations in the OpenAPI document, with their descriptions. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The codes that every operation can return, such as those of `checks`. An operation names the others in `rejects`. */
+  readonly errors?: readonly DefinedError[];
+  /** Request checks. They run after the check of the scope and before the body is read. */
+  readonly checks?: readonly RequestCheck[];
+}

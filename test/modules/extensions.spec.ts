@@ -1,0 +1,160 @@
+import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { ApiProperty, ApiSchema, ApiTags } from '@nestjs/swagger';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { createStore } from '../../src/app/store';
+import { Operation } from '../../src/platform/api-docs/operation.decorator';
+import { Sql } from '../../src/platform/database/sql';
+import { defineErrors } from '../../src/platform/errors/define-errors';
+import { defineScopes } from '../../src/platform/extension/define-scopes';
+import type { Extension } from '../../src/platform/extension/extension';
+import { startApp, type TestApp } from '../support/app';
+import { createDatabase } from '../support/database';
+import { migrate } from '../../src/platform/database/migrate';
+import { schemaConfig } from '../support/schema-config';
+import { expectError } from '../support/expect-error';
+
+const scopes = defineScopes('kennels', 'read');
+
+const errors = defineErrors({
+  kennel_closed: { status: 409, when: 'the kennel is closed', message: 'The kennel is closed.' },
+  under_embargo: {
+    status: 403,
+    when: 'the account is under embargo',
+    message: 'The account is under embargo.',
+  },
+});
+
+@ApiSchema({ name: 'Kennel', description: 'A kennel.' })
+class Kennel {
+  @ApiProperty({ type: 'string', maxLength: 20, description: 'Name of the kennel.', example: 'North' })
+  readonly name!: string;
+}
+
+@Injectable()
+class KennelsRepository {
+  constructor(private readonly sql: Sql) {}
+
+  async first(): Promise<Kennel> {
+    const [kennel] = await this.sql.rows<Kennel>({ name: 'kennels', text: 'SELECT name FROM kennels' }, []);
+    if (!kennel) throw errors.kennel_closed();
+    return kennel;
+  }
+}
+
+@ApiTags('kennels')
+@Controller({ path: 'kennels', version: '1' })
+class KennelsController {
+  constructor(private readonly kennels: KennelsRepository) {}
+
+  @Get('first')
+  @Operation({
+    id: 'getFirstKennel',
+    summary: 'Get the first kennel',
+    description: 'Returns the first kennel.',
+    scope: scopes.read,
+    returns: [200, Kennel, 'The kennel.'],
+    rejects: [errors.kennel_closed],
+  })
+  first() {
+    return this.kennels.first();
+  }
+}
+
+@Module({ controllers: [KennelsController], providers: [KennelsRepository] })
+class KennelsModule {}
+
+class Kennels1795300000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE kennels (name text NOT NULL)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE kennels');
+  }
+}
+
+const kennels: Extension = {
+  name: 'kennels',
+  modules: [KennelsModule],
+  migrations: [Kennels1795300000000],
+  scopes: Object.values(scopes),
+  tags: { kennels: 'Where animals live.' },
+  errors: [errors.under_embargo],
+  checks: [({ headers }) => ('x-embargo' in headers ? errors.under_embargo() : undefined)],
+};
+
+describe('an extension', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    const database = await createDatabase();
+    await migrate({ ...schemaConfig(database.directUrl), ...createStore([kennels]) });
+    app = await startApp({}, { extensions: [kennels], database });
+  });
+  afterAll(() => app.close());
+
+  it('brings tables, routes, scopes and error codes', async () => {
+    const path = '/v1/kennels/first';
+    const isDocumented = false;
+    expectError(await app.get(path, { isDocumented }), 409, 'kennel_closed');
+    await app.database.query(`INSERT INTO kennels VALUES ('North')`);
+    expect((await app.get(path, { isDocumented })).json).toEqual({ name: 'North' });
+    const { key } = await app.createKey({ scopes: ['pets:read'] });
+    expectError(await app.get(path, { key, isDocumented }), 403, 'insufficient_scope');
+    const other = await app.createKey({ scopes: ['kennels:read'] });
+    expect((await app.get(path, { key: other.key, isDocumented })).status).toBe(200);
+  });
+
+  it('brings request checks, which run after the check of the scope and before the body', async () => {
+    const options = { headers: { 'x-embargo': '1' }, isDocumented: false };
+    expectError(await app.post('/v1/pets', '{', options), 403, 'under_embargo');
+    const { key } = await app.createKey({ scopes: ['pets:read'] });
+    expectError(await app.post('/v1/pets', '{', { ...options, key }), 403, 'insufficient_scope');
+  });
+
+  it('is in the document, with its tag and its codes, and leaves the responses of other operations shared', async () => {
+    const { json: document } = await app.get('/openapi.json', { key: undefined });
+    expect(document.tags).toContainEqual({ name: 'kennels', description: 'Where animals live.' });
+    const { responses } = document.paths['/kennels/first'].get;
+    expect(responses['409'].description).toBe('- `kennel_closed`: the kennel is closed.');
+    expect(document.paths['/pets'].get.responses['403']).toEqual({
+      $ref: '#/components/responses/Forbidden',
+    });
+    expect(document.components.responses.Forbidden.description).toContain('under_embargo');
+  });
+});
+
+describe('mistakes in extensions end the start in one message', () => {
+  it.each<[string, Extension[], string]>([
+    ['a name that is given twice', [kennels, kennels], 'the extension kennels is given twice'],
+    ['the name of a module of the store', [{ name: 'pets' }], 'the extension pets is given twice'],
+    ['a name that cannot begin a scope', [{ name: 'My Kennels' }], 'the name My Kennels must consist of'],
+    [
+      'a scope without its prefix',
+      [{ name: 'kennels', scopes: ['pets:feed'] }],
+      'the scope pets:feed of kennels must begin with "kennels:"',
+    ],
+    [
+      'a migration that is given twice',
+      [{ name: 'one', migrations: [Kennels1795300000000] }, kennels],
+      'the migration Kennels1795300000000 is given twice',
+    ],
+    [
+      'a migration without a timestamp',
+      [{ name: 'one', migrations: [class Kennels extends Kennels1795300000000 {}] }],
+      'the name of the migration Kennels must end with a timestamp in milliseconds',
+    ],
+    ['a tag of another extension', [{ name: 'one', tags: { pets: 'Ours.' } }], 'the tag pets is given twice'],
+    [
+      'a code of the platform',
+      [
+        {
+          name: 'one',
+          errors: Object.values(defineErrors({ internal_error: { status: 500, when: '', message: '' } })),
+        },
+      ],
+      'the error code internal_error is defined twice',
+    ],
+  ])('%s', (_mistake, extensions, problem) => {
+    expect(() => createStore(extensions)).toThrow(`Invalid extensions: ${problem}`);
+  });
+});
