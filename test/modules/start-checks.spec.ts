@@ -17,6 +17,7 @@ import {
   UnknownScope,
   Unvalidated,
   WithNested,
+  WithNestedUnvalidated,
   WithObject,
   WithoutValidators,
   WithReadOnly,
@@ -99,14 +100,19 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       `WithoutValidators, the body of BodyController.create, has no validators: ${FIX}`,
     ],
     [
-      '@ValidateNested',
+      '@ValidateNested() without @Type()',
       moduleWithBody(WithNested),
-      'WithNested.inner, in the body of BodyController.create, is a nested object, which is not supported yet: declare its properties in WithNested itself.',
+      'WithNested.inner, in the body of BodyController.create, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.',
     ],
     [
       'an object whose properties nothing validates',
       moduleWithBody(WithObject),
-      'WithObject.inner, in the body of BodyController.create, is a nested object, which is not supported yet: declare its properties in WithObject itself.',
+      'WithObject.inner, in the body of BodyController.create, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.',
+    ],
+    [
+      'a property without a validator in a nested object',
+      moduleWithBody(WithNestedUnvalidated),
+      `Unvalidated.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
       'a body that is an array',

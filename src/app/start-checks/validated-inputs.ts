@@ -1,16 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import { type RouteHandler, type Input, isArray, isClass } from './handlers';
+import { nestedTypeOf } from '../../platform/http/nest-dto';
 import { isReadOnlyProperty, propertiesOf } from './swagger-metadata';
 import { UserError } from '../../platform/errors/user-error';
 
 const FIX =
   'add a decorator of class-validator to each property, such as @IsString(), or @Allow() if every value is valid.';
 
-/**
- * Rejects inputs that `StrictDtoPipe` would pass on unchecked: a property without a constraint of class-validator, and
- * a property that is a DTO class itself.
- */
+/** Rejects inputs that `StrictDtoPipe` would pass on unchecked: a property that class-validator does not validate. */
 export function requireValidators(handlers: readonly RouteHandler[]): void {
   for (const { place, inputs } of handlers) {
     for (const input of inputs) {
@@ -26,24 +24,52 @@ function problemOf({ type, hasPipe }: Input, place: string): string | undefined 
       ? undefined
       : `Nothing validates the items of ${place}: use Nest's ParseArrayPipe for the array.`;
   }
-  const validators = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  // `@IsOptional()` and `@ValidateIf()` only switch the other constraints on and off.
-  const constraints = validators.filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION);
-  const validated = new Set(constraints.map(({ propertyName }) => propertyName));
-  if (validated.size === 0) return hasPipe ? undefined : `${type.name}, ${place}, has no validators: ${FIX}`;
-  const nested = validators.find((each) => each.type === ValidationTypes.NESTED_VALIDATION);
-  const properties = [...propertiesOf(type), ...validators.map(({ propertyName }) => propertyName)];
-  const object = nested?.propertyName ?? properties.find((name) => hasProperties(type, name));
-  if (object !== undefined) {
-    return `${type.name}.${object}, in ${place}, is a nested object, which is not supported yet: declare its properties in ${type.name} itself.`;
+  if (validatedFields(type).size === 0) {
+    return hasPipe ? undefined : `${type.name}, ${place}, has no validators: ${FIX}`;
   }
-  const unchecked = properties.find((name) => !validated.has(name) && !isReadOnlyProperty(type, name));
-  return unchecked === undefined
-    ? undefined
-    : `${type.name}.${unchecked}, in ${place}, is not validated: ${FIX}`;
+  return problemOfClass(type, place, new Set());
 }
 
-/** True if the type of a property is a class with documented properties, which the pipe does not validate. */
+/** @param visited classes that have been checked, because a class may contain itself */
+function problemOfClass(type: Type<object>, place: string, visited: Set<Type>): string | undefined {
+  if (visited.has(type)) return undefined;
+  visited.add(type);
+  const validated = validatedFields(type);
+  const nested = nestedFields(type);
+  const declared = validatorsOf(type).map(({ propertyName }) => propertyName);
+  for (const name of new Set([...propertiesOf(type), ...declared])) {
+    const inner = nestedTypeOf(type, name);
+    const isObject = nested.has(name) || hasProperties(type, name);
+    if (isObject && !(inner && nested.has(name))) {
+      return `${type.name}.${name}, in ${place}, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.`;
+    }
+    if (!validated.has(name) && !isReadOnlyProperty(type, name)) {
+      return `${type.name}.${name}, in ${place}, is not validated: ${FIX}`;
+    }
+    const problem = inner && nested.has(name) ? problemOfClass(inner, place, visited) : undefined;
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** `@IsOptional()` and `@ValidateIf()` only switch the other validators on and off. */
+function validatedFields(type: Type): Set<string> {
+  const constraints = validatorsOf(type).filter(
+    (each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION,
+  );
+  return new Set(constraints.map(({ propertyName }) => propertyName));
+}
+
+function nestedFields(type: Type): Set<string> {
+  const nested = validatorsOf(type).filter((each) => each.type === ValidationTypes.NESTED_VALIDATION);
+  return new Set(nested.map(({ propertyName }) => propertyName));
+}
+
+function validatorsOf(type: Type) {
+  return getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+}
+
+/** True if the type of a property is a class with documented properties. */
 function hasProperties({ prototype }: Type<object>, property: string): boolean {
   const type: unknown = Reflect.getMetadata('design:type', prototype, property);
   return isClass(type) && propertiesOf(type).length > 0;

@@ -11,6 +11,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
+import { Type as DeclareType } from 'class-transformer';
 import { IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
@@ -69,6 +70,13 @@ export class WithoutValidators {
 export class WithNested {
   @ApiProperty()
   @ValidateNested()
+  readonly inner!: Unvalidated;
+}
+
+export class WithNestedUnvalidated {
+  @ApiProperty()
+  @ValidateNested()
+  @DeclareType(() => Unvalidated)
   readonly inner!: Unvalidated;
 }
 

@@ -1,0 +1,31 @@
+import type { Type } from '@nestjs/common';
+import { plainToInstance, TransformationType } from 'class-transformer';
+// The package has no other access to what its decorators declare.
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
+
+/** True if a decorator of class-transformer, such as `@Type` or `@Transform`, is on one of the fields. */
+export function isTransformed(type: Type, fields: readonly string[]): boolean {
+  return fields.some((field) =>
+    [
+      defaultMetadataStorage.findTypeMetadata(type, field),
+      defaultMetadataStorage.findExposeMetadata(type, field),
+      defaultMetadataStorage.findExcludeMetadata(type, field),
+      ...defaultMetadataStorage.findTransformMetadatas(type, field, TransformationType.PLAIN_TO_CLASS),
+    ].some((metadata) => metadata !== undefined),
+  );
+}
+
+/** Returns the class that `@Type(() => Class)` declares for a field. */
+export function nestedTypeOf(type: Type, field: string): Type | undefined {
+  const declared: unknown = defaultMetadataStorage.findTypeMetadata(type, field)?.typeFunction?.();
+  return isClass(declared) ? declared : undefined;
+}
+
+function isClass(value: unknown): value is Type {
+  return typeof value === 'function' && Reflect.get(globalThis, value.name) !== value;
+}
+
+/** Creates the object of a DTO class as Nest's ValidationPipe does. Fields that `value` lacks keep their default. */
+export function toInstance(type: Type<object>, value: object): object {
+  return plainToInstance(type, value);
+}
