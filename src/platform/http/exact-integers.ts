@@ -7,32 +7,27 @@ export const IS_INT64 = 'isInt64';
 
 const exactFields = new WeakMap<Type, ReadonlySet<string>>();
 
-/** The members of a JSON object. */
-type Members = Readonly<Record<string, unknown>>;
-
 /**
  * Converts integers from bigint, as `parseJson` reads them, to the numbers that class-validator's decorators expect. An
  * int64 field stays a bigint, and so does an integer that no number holds exactly; `@IsInt()` then rejects it.
  *
- * @param type the DTO class of the object, if it has one
+ * @param type the DTO class of the value, if it has one
  */
-export function withNumbers(members: Members, type?: Type): Members {
+export function toNumbers(value: unknown, type?: Type): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((each) => toNumbers(each, type));
   const exact = type && exactFieldsOf(type);
   return Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [
+    Object.entries(value).map(([name, each]) => [
       name,
-      exact?.has(name) ? value : toNumbers(value, type && nestedTypeOf(type, name)),
+      exact?.has(name) ? each : toNumbers(each, type && nestedTypeOf(type, name)),
     ]),
   );
 }
 
-function toNumbers(value: unknown, type: Type | undefined): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  if (Array.isArray(value)) return value.map((each) => toNumbers(each, type));
-  return typeof value === 'object' && value !== null ? withNumbers({ ...value }, type) : value;
-}
-
-function exactFieldsOf(type: Type): ReadonlySet<string> {
+/** Returns the int64 fields of a DTO class. */
+export function exactFieldsOf(type: Type): ReadonlySet<string> {
   const known = exactFields.get(type);
   if (known) return known;
   const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);

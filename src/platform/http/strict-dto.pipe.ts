@@ -1,23 +1,26 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
 import { validationFailed } from '../errors/http.errors';
-import { withNumbers } from './exact-integers';
+import { exactFieldsOf, toNumbers } from './exact-integers';
 import { readersOf } from './from-text.decorator';
-import { isTransformed, toInstance } from './nest-dto';
+import { isTransformed, nestedTypeOf, toInstance } from './nest-dto';
 
-type Fields = Readonly<Record<string, unknown>>;
+type Members = Readonly<Record<string, unknown>>;
+
+/** Prepares the value of one field for its validators. */
+type Convert = (value: unknown) => unknown;
 
 /** The facts about a class that all its values share. */
 interface Shape {
   /** The fields with a validator; empty for a class that is not a DTO. */
-  readonly fields: readonly string[];
+  readonly fields: ReadonlyMap<string, Convert>;
   /** True if class-transformer creates the object, which takes several times as long. */
   readonly isTransformed: boolean;
   /** The problems of a value without any of these fields. Most list requests have none, so it is computed once. */
   readonly problemsOfNothing: readonly string[];
 }
 
-const NO_DTO: Shape = { fields: [], isTransformed: false, problemsOfNothing: [] };
+const NO_DTO: Shape = { fields: new Map(), isTransformed: false, problemsOfNothing: [] };
 
 /**
  * Builds the handler's DTO from a body or a query, or throws 400 `validation_failed`.
@@ -36,7 +39,7 @@ export class StrictDtoPipe implements PipeTransform {
 
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
     const shape = metatype ? this.shapeOf(metatype) : NO_DTO;
-    if (!metatype || shape.fields.length === 0) return value;
+    if (!metatype || shape.fields.size === 0) return value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
     const known = pick(value, shape.fields);
     const dto = create(metatype, known, shape);
@@ -50,34 +53,42 @@ export class StrictDtoPipe implements PipeTransform {
     const known = this.shapes.get(type);
     if (known) return known;
     const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-    const fields = [...new Set(metadata.map(({ propertyName }) => propertyName))];
-    const facts = { fields, isTransformed: isTransformed(type, fields) };
-    const shape = {
-      ...facts,
-      problemsOfNothing: fields.length > 0 ? problemsOf(create(type, {}, facts), facts) : [],
+    const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
+    const facts = {
+      fields: new Map(names.map((name) => [name, converterOf(type, name)])),
+      isTransformed: isTransformed(type, names),
     };
+    const problemsOfNothing = names.length > 0 ? problemsOf(create(type, {}, facts), facts) : [];
+    const shape = { ...facts, problemsOfNothing };
     this.shapes.set(type, shape);
     return shape;
   }
 }
 
-function create(type: Type<object>, known: Fields, shape: Pick<Shape, 'isTransformed'>): object {
+function converterOf(type: Type<object>, name: string): Convert {
   const prototype: object = type.prototype;
-  const values = { ...known };
-  for (const [name, reader] of readersOf(prototype)) if (name in values) values[name] = reader(values[name]);
-  const plain = withNumbers(values, type);
-  return shape.isTransformed ? toInstance(type, plain) : Object.assign(new type(), plain);
+  const reader = readersOf(prototype).get(name);
+  if (reader) return reader;
+  if (exactFieldsOf(type).has(name)) return (value) => value;
+  const nested = nestedTypeOf(type, name);
+  return (value) => toNumbers(value, nested);
 }
 
-function isObject(value: unknown): value is Fields {
+function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Copies own members only: a body may have a member `__proto__`. */
-function pick(value: Fields, names: readonly string[]): Fields {
-  return Object.fromEntries(
-    names.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
-  );
+/** Takes own members only: a body may have a member `__proto__`. */
+function pick(value: Members, fields: Shape['fields']): Members {
+  const picked: Record<string, unknown> = {};
+  for (const [name, convert] of fields) {
+    if (Object.hasOwn(value, name)) picked[name] = convert(value[name]);
+  }
+  return picked;
+}
+
+function create(type: Type<object>, known: Members, shape: Pick<Shape, 'isTransformed'>): object {
+  return shape.isTransformed ? toInstance(type, known) : Object.assign(new type(), known);
 }
 
 /** Lists one problem for each field, because its validators often have the same message. */
