@@ -19,12 +19,18 @@ afterEach(() => {
 describe('a request that the HTTP parser or the framing check rejects', () => {
   let app: TestApp;
   let finishStream: () => void;
+  /** The ids of the requests whose head has arrived. */
+  const requestIds = new Set<string>();
   beforeAll(async () => {
     app = await startApp(
       { metricsPort: 0, headersTimeoutMs: 200, requestTimeoutMs: 250 },
       {
         beforeListen: (nest) => {
           const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
+          fastify.addHook('onRequest', ({ id }, _reply, done) => {
+            requestIds.add(id);
+            done();
+          });
           fastify.get('/stream', { config: { public: true } }, (_request, reply) => {
             reply.hijack();
             reply.raw.writeHead(200, { 'Content-Length': '10' });
@@ -111,16 +117,23 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
   });
 
-  it('400 or 408 for a broken or slow body, with the request id and the windows of the account', async () => {
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\nContent-Type: application/json\r\nAuthorization: Bearer ${app.key}\r\n`;
-    const broken = await sent(`${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-    const slow = await sent(`${head}Content-Length: 10\r\n\r\n{`);
-    for (const [raw, status] of [[broken, 400] as const, [slow, 408] as const]) {
+  it.each([
+    ['broken', 400, 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['slow', 408, 'Content-Length: 10\r\n\r\n{'],
+  ])('%s body: %i with the request id and the windows of the account', async (_kind, status, rest) => {
+    // On a busy machine the head, too, can be late; that request has no id yet.
+    for (let attempt = 1, isSeen = false; !isSeen; attempt += 1) {
+      const id = `mine-${attempt}`;
+      const raw = await sent(
+        `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\nAuthorization: Bearer ${app.key}\r\n${rest}`,
+      );
       const response = (await raw.response())!;
-      expect(response.status).toBe(status);
-      expect(response.headers).toMatchObject({ 'x-request-id': 'mine', connection: 'close' });
-      expect(response.headers['ratelimit-policy']).toContain('"day"');
       raw.destroy();
+      isSeen = requestIds.has(id);
+      if (!isSeen) continue;
+      expect(response.status).toBe(status);
+      expect(response.headers).toMatchObject({ 'x-request-id': id, connection: 'close' });
+      expect(response.headers['ratelimit-policy']).toContain('"day"');
     }
   });
 
