@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** These may import everything: they assemble the service or stand in front of it. */
-const MAY_IMPORT_ALL = ['app', 'cli', 'main'];
+const MAY_IMPORT_ALL = ['app', 'cli', 'index', 'main'];
 
 const MAX_LINES = 150;
 

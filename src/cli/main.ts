@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import '../platform/runtime/node-version';
 import 'reflect-metadata';
-import { createStore } from '../app/store';
-import { runCommand } from './program';
+import { runAnimalStoreCommand } from './program';
 
 const FIRST_ARGUMENT = 2;
 
@@ -10,7 +9,7 @@ const FIRST_ARGUMENT = 2;
 process.stdout.on('error', () => process.exit());
 
 async function main(): Promise<void> {
-  process.exitCode = await runCommand(process.argv.slice(FIRST_ARGUMENT), createStore());
+  process.exitCode = await runAnimalStoreCommand(process.argv.slice(FIRST_ARGUMENT));
 }
 
 void main();

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { loadEnvFile } from '../platform/config/env-file';
-import type { Store } from '../app/store';
+import { startAnimalStore, type StoreOptions } from '../app/start-animal-store';
+import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { addAccountsCommands } from './accounts.commands';
 import { CommandContext } from './context';
@@ -13,15 +14,19 @@ const FAILED = 1;
 const WRONG_USAGE = 2;
 
 /**
- * Runs one command.
+ * Runs one command of the command line.
  *
  * @param args without the names of Node and of the program
  * @returns the exit status: 0 done, 1 failed, 2 wrong usage
  */
-export async function runCommand(args: readonly string[], store: Store): Promise<number> {
+export async function runAnimalStoreCommand(
+  args: readonly string[],
+  { extensions }: StoreOptions = {},
+): Promise<number> {
   try {
+    const store = createStore(extensions);
     loadEnvFile();
-    await createProgram(new CommandContext(store)).parseAsync(args, { from: 'user' });
+    await createProgram(new CommandContext(store), extensions).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     // Commander has printed the error already. It also throws, with exit code 0, after --help.
@@ -31,13 +36,17 @@ export async function runCommand(args: readonly string[], store: Store): Promise
   }
 }
 
-function createProgram(context: CommandContext): Command {
+function createProgram(context: CommandContext, extensions: StoreOptions['extensions'] = []): Command {
   const program = new Command('animal-store')
     .description(
       'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',
     )
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
+  program
+    .command('start')
+    .description('run the service until a signal stops it')
+    .action(() => startAnimalStore({ extensions }));
   addKeysCommands(program.command('keys').description('manage API keys'), context);
   addAccountsCommands(
     program.command('accounts').description('manage accounts, which own keys and have a plan'),

@@ -1,87 +1,12 @@
-import { Controller, Get, Injectable, Module } from '@nestjs/common';
-import { ApiProperty, ApiSchema, ApiTags } from '@nestjs/swagger';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createStore } from '../../src/app/store';
-import { Operation } from '../../src/platform/api-docs/operation.decorator';
-import { Sql } from '../../src/platform/database/sql';
 import { defineErrors } from '../../src/platform/errors/define-errors';
-import { defineScopes } from '../../src/platform/extension/define-scopes';
 import type { Extension } from '../../src/platform/extension/extension';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { migrate } from '../../src/platform/database/migrate';
 import { schemaConfig } from '../support/schema-config';
 import { expectError } from '../support/expect-error';
-
-const scopes = defineScopes('kennels', 'read');
-
-const errors = defineErrors({
-  kennel_closed: { status: 409, when: 'the kennel is closed', message: 'The kennel is closed.' },
-  under_embargo: {
-    status: 403,
-    when: 'the account is under embargo',
-    message: 'The account is under embargo.',
-  },
-});
-
-@ApiSchema({ name: 'Kennel', description: 'A kennel.' })
-class Kennel {
-  @ApiProperty({ type: 'string', maxLength: 20, description: 'Name of the kennel.', example: 'North' })
-  readonly name!: string;
-}
-
-@Injectable()
-class KennelsRepository {
-  constructor(private readonly sql: Sql) {}
-
-  async first(): Promise<Kennel> {
-    const [kennel] = await this.sql.rows<Kennel>({ name: 'kennels', text: 'SELECT name FROM kennels' }, []);
-    if (!kennel) throw errors.kennel_closed();
-    return kennel;
-  }
-}
-
-@ApiTags('kennels')
-@Controller({ path: 'kennels', version: '1' })
-class KennelsController {
-  constructor(private readonly kennels: KennelsRepository) {}
-
-  @Get('first')
-  @Operation({
-    id: 'getFirstKennel',
-    summary: 'Get the first kennel',
-    description: 'Returns the first kennel.',
-    scope: scopes.read,
-    returns: [200, Kennel, 'The kennel.'],
-    rejects: [errors.kennel_closed],
-  })
-  first() {
-    return this.kennels.first();
-  }
-}
-
-@Module({ controllers: [KennelsController], providers: [KennelsRepository] })
-class KennelsModule {}
-
-class Kennels1795300000000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE kennels (name text NOT NULL)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE kennels');
-  }
-}
-
-const kennels: Extension = {
-  name: 'kennels',
-  modules: [KennelsModule],
-  migrations: [Kennels1795300000000],
-  scopes: Object.values(scopes),
-  tags: { kennels: 'Where animals live.' },
-  errors: [errors.under_embargo],
-  checks: [({ headers }) => ('x-embargo' in headers ? errors.under_embargo() : undefined)],
-};
+import { kennels, Kennels1795300000000 } from './support/kennels.extension';
 
 describe('an extension', () => {
   let app: TestApp;

@@ -1,5 +1,4 @@
-import { createStore } from '../../src/app/store';
-import { runCommand } from '../../src/cli/program';
+import { runAnimalStoreCommand } from '../../src/cli/program';
 import { NO_SETTINGS } from './no-settings';
 
 /** The result of a command. */
@@ -34,7 +33,7 @@ export async function runCli(
   ];
   Object.assign(process.env, NO_SETTINGS, environment);
   try {
-    const status = await runCommand(args, createStore());
+    const status = await runAnimalStoreCommand(args);
     return { status, out, all, json: () => JSON.parse(out) };
   } finally {
     for (const name of Object.keys({ ...NO_SETTINGS, ...environment })) delete process.env[name];

@@ -38,12 +38,13 @@ export function dataFolder(): { path: string; remove: () => void } {
 }
 
 /**
- * Runs `main` or `cli` from its source. The child gets only PATH and HOME of this process's environment.
+ * Runs a program of `src` from its source. The child gets only PATH and HOME of this process's environment.
  *
+ * @param program `main`, `cli/main`, or another path relative to src without its ending
  * @param standardOutput a file descriptor to write to; by default the output is collected
  */
 export function run(
-  program: 'main' | 'cli/main',
+  program: string,
   args: readonly string[],
   environment: Record<string, string>,
   directory = ROOT,

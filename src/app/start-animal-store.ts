@@ -1,0 +1,66 @@
+import { printBanner } from './banner';
+import { startService, type StartedService } from './start';
+import { createStore } from './store';
+import { userMessage } from './user-message';
+import { readConfig } from '../platform/config/config';
+import { loadEnvFile } from '../platform/config/env-file';
+import type { Extension } from '../platform/extension/extension';
+import type { LogDestination } from '../platform/logging/log-destination';
+import { openStandardOutput } from '../platform/logging/standard-output';
+
+/** The parts of a team. */
+export interface StoreOptions {
+  readonly extensions?: readonly Extension[];
+}
+
+type StopWith = (status: number, reason?: string) => Promise<void>;
+
+/**
+ * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
+ *
+ * Resolves when the banner is printed. A failed start prints one sentence and ends the process with status 1.
+ */
+export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
+  const output = openStandardOutput();
+  // An error of standard error cannot be reported anywhere; it must not end the process.
+  process.stderr.on('error', () => undefined);
+  const fail = async (error: unknown): Promise<void> => {
+    process.stderr.write(`${userMessage(error)}\n`);
+    await output.flush();
+    process.exit(1);
+  };
+  // The log is written asynchronously: `fail` flushes its last lines before the process exits.
+  process.once('uncaughtException', (error) => void fail(error));
+  try {
+    const store = createStore(extensions);
+    loadEnvFile();
+    const service = await startService(readConfig(), store, output);
+    const stopWith = prepareStop(service, output, fail);
+    await printBanner(service, output).catch((error) => stopWith(1, userMessage(error)));
+  } catch (error) {
+    await fail(error);
+  }
+}
+
+/** Stops the service once: with status 0 on a signal, with status 1 when the embedded database has ended. */
+function prepareStop(
+  { database, stop }: StartedService,
+  output: LogDestination,
+  fail: (error: unknown) => Promise<void>,
+): StopWith {
+  let isStopping = false;
+  const stopWith = async (status: number, reason?: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    if (reason !== undefined) process.stderr.write(`${reason}\n`);
+    await stop();
+    await output.flush();
+    process.exit(status);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => void stopWith(0).catch(fail));
+  }
+  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
+  database.ended.then(() => stopWith(1, reason)).catch(fail);
+  return stopWith;
+}

@@ -1,0 +1,36 @@
+import './platform/runtime/node-version';
+import './platform/runtime/v8-flags';
+import 'reflect-metadata';
+
+/** The public API of the package, for the modules of a team: docs/extending.md. */
+
+export { createAnimalStore } from './app/create-animal-store';
+export { startAnimalStore, type StoreOptions } from './app/start-animal-store';
+export { runAnimalStoreCommand } from './cli/program';
+
+export type { Extension, MigrationClass } from './platform/extension/extension';
+export { type DefinedScope, defineScopes } from './platform/extension/define-scopes';
+export { type CodeFacts, type DefinedError, defineErrors } from './platform/errors/define-errors';
+export { ApiError, type ErrorOptions } from './platform/errors/api-error';
+export { UserError } from './platform/errors/user-error';
+
+export { Operation } from './platform/api-docs/operation.decorator';
+export type { OperationFacts } from './platform/api-docs/operations';
+export { ApiInt64, IsInt64 } from './platform/api-docs/int64.decorator';
+export { IsOmittable } from './platform/http/omittable.decorator';
+export { Public } from './platform/http/protection';
+export { CurrentPrincipal, type Principal, RequireScope } from './auth';
+export type { RequestCheck } from './platform/http/request-check';
+
+export { IdPipe } from './platform/http/id.pipe';
+export { Links, listName } from './platform/http/links';
+export { cutPage, decodeCursor, type Page, PageQuery } from './platform/http/page';
+export { IdempotentWork } from './platform/idempotency';
+
+export { type Statement, Sql } from './platform/database/sql';
+export { CoalescedRead } from './platform/database/coalesced-read';
+export { int64Column } from './platform/database/int64-column';
+export { Clock } from './platform/runtime/clock';
+
+export { AccountsModule, AccountsService } from './accounts';
+export { PetsModule, PetsService } from './pets';

@@ -1,0 +1,75 @@
+import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { ApiProperty, ApiSchema, ApiTags } from '@nestjs/swagger';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { defineErrors, defineScopes, type Extension, Operation, Sql } from '../../../src';
+
+const scopes = defineScopes('kennels', 'read');
+
+const errors = defineErrors({
+  kennel_closed: { status: 409, when: 'the kennel is closed', message: 'The kennel is closed.' },
+  under_embargo: {
+    status: 403,
+    when: 'the account is under embargo',
+    message: 'The account is under embargo.',
+  },
+});
+
+@ApiSchema({ name: 'Kennel', description: 'A kennel.' })
+class Kennel {
+  @ApiProperty({ type: 'string', maxLength: 20, description: 'Name of the kennel.', example: 'North' })
+  readonly name!: string;
+}
+
+@Injectable()
+class KennelsRepository {
+  constructor(private readonly sql: Sql) {}
+
+  async first(): Promise<Kennel> {
+    const [kennel] = await this.sql.rows<Kennel>({ name: 'kennels', text: 'SELECT name FROM kennels' }, []);
+    if (!kennel) throw errors.kennel_closed();
+    return kennel;
+  }
+}
+
+@ApiTags('kennels')
+@Controller({ path: 'kennels', version: '1' })
+class KennelsController {
+  constructor(private readonly kennels: KennelsRepository) {}
+
+  @Get('first')
+  @Operation({
+    id: 'getFirstKennel',
+    summary: 'Get the first kennel',
+    description: 'Returns the first kennel.',
+    scope: scopes.read,
+    returns: [200, Kennel, 'The kennel.'],
+    rejects: [errors.kennel_closed],
+  })
+  first() {
+    return this.kennels.first();
+  }
+}
+
+@Module({ controllers: [KennelsController], providers: [KennelsRepository] })
+class KennelsModule {}
+
+export class Kennels1795300000000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE kennels (name text NOT NULL)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE kennels');
+  }
+}
+
+/** An extension as a team writes it. */
+export const kennels: Extension = {
+  name: 'kennels',
+  modules: [KennelsModule],
+  migrations: [Kennels1795300000000],
+  scopes: Object.values(scopes),
+  tags: { kennels: 'Where animals live.' },
+  errors: [errors.under_embargo],
+  checks: [({ headers }) => ('x-embargo' in headers ? errors.under_embargo() : undefined)],
+};
