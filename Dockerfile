@@ -8,7 +8,7 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run -s build
 
-# Optional are the embedded PostgreSQL, which has no place in here, and what pg needs on Cloudflare.
+# The optional packages are the embedded PostgreSQL and a part of pg for Cloudflare; the image needs neither.
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -19,7 +19,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json openapi.json ./
-# DATA_DIR is never filled: where a start without DATABASE_URL can look, it is told that it needs one.
+# There is no embedded PostgreSQL. With this empty folder a start without DATABASE_URL fails with a sentence that names it.
 ENV NODE_ENV=production \
     DEPLOYMENT=production \
     HOST=0.0.0.0 \

@@ -1,6 +1,5 @@
 import { coreMigrations } from '../platform/database/core-migrations';
 import type { DefinedError } from '../platform/errors/define-errors';
-import { platformCodes } from '../platform/errors/platform.errors';
 import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
@@ -46,9 +45,6 @@ export function createStore(added: readonly Extension[] = []): Store {
       .map(({ name }) => `the name of the migration ${name} must end with a timestamp in milliseconds`),
     ...repeated(migrations.map(({ name }) => name)).map((name) => `the migration ${name} is given twice`),
     ...repeated(tags.map(([tag]) => tag)).map((tag) => `the tag ${tag} is given twice`),
-    ...repeated([...platformCodes, ...errors].map(({ code }) => code)).map(
-      (code) => `the error code ${code} is defined twice`,
-    ),
   ];
   if (problems.length > 0) {
     throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);

@@ -19,7 +19,11 @@ import { RejectionLog } from './rejection-log';
 @Module({
   providers: [
     MemoryRateLimitStore,
-    { provide: RateLimitStore, inject: [CONFIG, MemoryRateLimitStore, Clock], useFactory: createStore },
+    {
+      provide: RateLimitStore,
+      inject: [CONFIG, MemoryRateLimitStore, Clock],
+      useFactory: createRateLimitStore,
+    },
     BansRepository,
     CountersRepository,
     CounterPersistence,
@@ -32,7 +36,7 @@ import { RejectionLog } from './rejection-log';
 export class RateLimitModule {}
 
 /** Creates the store that REDIS_URL asks for. The Redis store uses the memory store if Redis is unavailable. */
-function createStore(config: Config, local: MemoryRateLimitStore, clock: Clock): RateLimitStore {
+function createRateLimitStore(config: Config, local: MemoryRateLimitStore, clock: Clock): RateLimitStore {
   const { redisUrl, redisTimeoutMs } = config;
   if (redisUrl === undefined) return local;
   const policy = banPolicyOf(config);

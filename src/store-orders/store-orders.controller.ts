@@ -88,7 +88,7 @@ export class StoreOrdersController {
     scope: orderScopes.write,
     pathIds: ORDER_ID,
     returns: [200, Order, 'The updated order.'],
-    rejects: [orderErrors.order_not_found, orderErrors.invalid_transition],
+    rejects: [orderErrors.order_not_found, petErrors.pet_not_available, orderErrors.invalid_transition],
   })
   updateOrder(
     @CurrentPrincipal() { accountId }: Principal,

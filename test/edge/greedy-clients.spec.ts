@@ -22,6 +22,8 @@ const STREAMED_BYTES = CHUNK.length * CHUNKS;
 const streams: Readable[] = [];
 /** The number of chunks read from each stream. */
 const taken: number[] = [];
+/** The number of chunks read from each stream before the stream before it was read to its end. */
+const takenEarly: number[] = [];
 
 /** One write that is larger than the buffers of the kernel. */
 const LARGE = Buffer.alloc(32_000_000);
@@ -29,6 +31,7 @@ const LARGE = Buffer.alloc(32_000_000);
 function* chunksOf(stream: number): Generator<Buffer> {
   for (let count = 1; count <= CHUNKS; count += 1) {
     taken[stream] = count;
+    if ((taken[stream - 1] ?? CHUNKS) < CHUNKS) takenEarly[stream] = count;
     yield CHUNK;
   }
 }
@@ -140,8 +143,9 @@ describe('a client that requests more than it reads', () => {
     });
     socket.resume();
     await until(() => socket.isPaused());
+    // The kernel may hold the rest of the first stream already.
     expect(taken[first]).toBeGreaterThan(CHUNKS / 2);
-    expect(taken[first + 1]).toBeLessThan(CHUNKS / 4);
+    expect(takenEarly[first + 1]).toBeLessThan(CHUNKS / 4);
     socket.destroy();
     await until(async () => (await connections()) === 0);
   });

@@ -69,17 +69,17 @@ describe('mistakes in extensions end the start in one message', () => {
       'the name of the migration Kennels must end with a timestamp in milliseconds',
     ],
     ['a tag of another extension', [{ name: 'one', tags: { pets: 'Ours.' } }], 'the tag pets is given twice'],
-    [
-      'a code of the platform',
-      [
-        {
-          name: 'one',
-          errors: Object.values(defineErrors({ internal_error: { status: 500, when: '', message: '' } })),
-        },
-      ],
-      'the error code internal_error is defined twice',
-    ],
   ])('%s', (_mistake, extensions, problem) => {
     expect(() => createStore(extensions)).toThrow(`Invalid extensions: ${problem}`);
+  });
+});
+
+describe('an error code that is defined twice ends the start', () => {
+  it.each(['internal_error', 'pet_not_found'])('%s', async (code) => {
+    const facts = { status: 409, when: 'never', message: 'Never.' };
+    const extension = { name: 'twin', errors: Object.values(defineErrors({ [code]: facts })) };
+    await expect(startApp({}, { extensions: [extension] })).rejects.toThrow(
+      `The error code ${code} is defined twice: rename one of them.`,
+    );
   });
 });

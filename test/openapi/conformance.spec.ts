@@ -65,6 +65,15 @@ describe('a response that openapi.json does not document fails the spec that req
     );
   });
 
+  it('rejects an error code that the operation does not document', async () => {
+    const missing = await app.get('/v1/pets/999');
+    const other = (code: string) => ({ ...missing, text: missing.text.replace('pet_not_found', code) });
+    expect(() => rejectUndocumented('GET', '/v1/pets/999', other('pet_not_found'))).not.toThrow();
+    expect(() => rejectUndocumented('GET', '/v1/pets/999', other('order_not_found'))).toThrow(
+      'body /code: must be one of pet_not_found',
+    );
+  });
+
   it('rejects a body of HEAD and a page of more than 100 items', () => {
     expect(() => rejectUndocumented('HEAD', '/v1/pets', { ...listed, text: '' })).not.toThrow();
     expect(() => rejectUndocumented('HEAD', '/v1/pets', listed)).toThrow('must be empty after HEAD');

@@ -128,7 +128,7 @@ const RESPONSE_HEADERS = {
     on: 'every response',
   },
   'Cache-Control': {
-    description: 'Responses must not be stored. Missing only if the request was not valid HTTP.',
+    description: 'Responses must not be stored. Missing only outside `/v1`.',
     schema: { type: 'string', enum: ['no-store'] },
     example: 'no-store',
     on: 'every response',

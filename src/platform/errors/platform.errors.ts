@@ -4,7 +4,7 @@ import { LIMIT_MESSAGES } from './limit-messages';
 const ANY = 'every operation';
 const BODY = 'every body';
 
-/** The codes that are not of one module. */
+/** The codes that operations of every module can return. The order of a status is that of the document. */
 export const platformErrors = defineErrors({
   malformed_request: {
     status: 400,

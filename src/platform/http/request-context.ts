@@ -47,7 +47,7 @@ declare module 'fastify' {
     /**
      * The decision of the rate limit; undefined if the request is not counted.
      *
-     * Set by rate-limit; read by app (headers of requests that are not counted) and metrics.
+     * Set by rate-limit; read by rate-limit (headers, guard) and metrics.
      */
     rateLimit?: RateLimitDecision;
 

@@ -46,7 +46,7 @@ export function addConnections(registry: Registry, connections: OpenConnections)
   });
   const shed = new Counter({
     name: `${PREFIX}http_connections_shed_total`,
-    help: 'Connections closed because MAX_CONNECTIONS was reached: an idle one (closed), or a new one (refused).',
+    help: 'Connections closed because MAX_CONNECTIONS was reached: an idle or slow one (closed), or a new one (refused).',
     labelNames: ['outcome'],
     registers: [],
     collect() {

@@ -1,7 +1,6 @@
-import { parse } from 'lossless-json';
-import { parseInt64 } from '../http/int64';
 import { type DocumentedResponse, DocumentedResponses, type ResponseDocument } from './documented-responses';
 import { bodyMismatch, emptyBodyMismatches, headerMismatch, type Mismatch, statusMismatch } from './mismatch';
+import { parsed } from './response-json';
 import { SchemaChecker } from './schema-checker';
 
 /** A response as it was received. */
@@ -96,17 +95,25 @@ export class Conformance {
 
   private bodyMismatches({ content = {} }: DocumentedResponse, received: CheckedResponse): Mismatch[] {
     const { status, headers, text } = received;
-    const { schema } = content[mediaTypeOf(headers['content-type'])] ?? Object.values(content)[0] ?? {};
-    if (schema === undefined) return [];
+    const documented = content[mediaTypeOf(headers['content-type'])] ?? Object.values(content)[0];
+    if (documented === undefined) return [];
     const body = parsed(text);
     if (body instanceof Error)
       return [bodyMismatch('', `must be JSON with int64 integers (${body.message})`, text)];
-    const errors = this.schemas.errors(schema, body);
+    const errors = this.schemas.errors(documented.schema, body);
     const isOtherStatus = status >= MIN_ERROR_STATUS && memberOf(body, 'status') !== status;
     return [
       ...errors.map(({ pointer, rule, got }) => bodyMismatch(pointer, rule, got)),
       ...(isOtherStatus ? [bodyMismatch('/status', `must be ${status}`, memberOf(body, 'status'))] : []),
+      ...this.codeMismatches(Object.keys(documented.examples ?? {}), body),
     ];
+  }
+
+  /** A later version may add codes, so only a strict comparison rejects one that is not documented. */
+  private codeMismatches(codes: readonly string[], body: unknown): Mismatch[] {
+    const code = memberOf(body, 'code');
+    if (!this.options.isStrict || codes.length === 0 || codes.includes(String(code))) return [];
+    return [bodyMismatch('/code', `must be one of ${codes.join(', ')}`, code)];
   }
 }
 
@@ -121,24 +128,6 @@ function mediaTypeMismatches(
 
 function mediaTypeOf(contentType: string | string[] | undefined): string {
   return String(contentType).split(';', 1).join().trim().toLowerCase();
-}
-
-/** The JSON value of a text, or the error if it has none. */
-function parsed(text: string): unknown {
-  try {
-    return parse(text, undefined, { parseNumber: exactNumber });
-  } catch (error) {
-    return error;
-  }
-}
-
-/** Reads a JSON number. Ajv cannot see that a double was rounded, so an integer outside int64 is rejected here. */
-function exactNumber(digits: string): number {
-  const number = Number(digits);
-  if (Number.isInteger(number) && parseInt64(digits) === undefined) {
-    throw new Error(`${digits} is not an int64`);
-  }
-  return number;
 }
 
 function memberOf(value: unknown, name: string): unknown {

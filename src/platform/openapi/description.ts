@@ -50,7 +50,7 @@ function codesWithoutOperation(): string {
     .join('\n');
 }
 
-/** Explains the codes that only operations of a deployment return. The README has the same sentence. */
+/** Explains the codes that only operations of a deployment return. `docs/api.md` has the same sentence. */
 export function codesByStatus(): string {
   const examples = [400, 403, 409].map((status) => `${status} \`${codeOfStatus(status).code}\``).join(', ');
   return `An operation that a deployment adds may have no code for an error. The code is then the reason phrase of its status in snake case, such as ${examples}; \`client_error\` if the status has none.`;

@@ -10,9 +10,15 @@ export interface DocumentedHeader {
   readonly schema: object;
 }
 
+interface DocumentedContent {
+  readonly schema: object;
+  /** One for each error code of the response, by the code. */
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
 export interface DocumentedResponse {
   readonly headers?: Readonly<Record<string, DocumentedHeader | Reference>>;
-  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+  readonly content?: Readonly<Record<string, DocumentedContent>>;
 }
 
 /** Responses of one operation by status. */
