@@ -16,8 +16,17 @@ export { UserError } from './platform/errors/user-error';
 
 export { Operation } from './platform/api-docs/operation.decorator';
 export type { OperationFacts } from './platform/api-docs/operations';
-export { ApiInt64, IsInt64 } from './platform/api-docs/int64.decorator';
-export { IsOmittable } from './platform/http/omittable.decorator';
+export {
+  type Choice,
+  Decimal,
+  Flag,
+  Int64,
+  Integer,
+  ListOf,
+  Nested,
+  OneOf,
+  Text,
+} from './platform/http/fields';
 export { Public } from './platform/http/protection';
 export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 export type { RequestCheck } from './platform/http/request-check';

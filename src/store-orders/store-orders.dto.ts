@@ -1,15 +1,13 @@
-import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { IsIn } from 'class-validator';
-import { ApiInt64, IsInt64 } from '../platform/api-docs/int64.decorator';
-import { IsOmittable } from '../platform/http/omittable.decorator';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { type Choice, Int64, OneOf } from '../platform/http/fields';
 import { PageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
-const STATUS_PROPERTY = {
-  enum: ORDER_STATUSES,
-  enumName: 'OrderStatus',
-  enumSchema: { description: 'Status of an order; `delivered` and `cancelled` are final.' },
-} as const;
+const STATUS: Choice = {
+  name: 'OrderStatus',
+  description: 'Status of an order; `delivered` and `cancelled` are final.',
+  values: ORDER_STATUSES,
+};
 
 /** Length of `2026-11-21T12:00:00.000Z`. */
 const TIME_LENGTH = 24;
@@ -17,29 +15,27 @@ const TIME_LENGTH = 24;
 /** Body of placeOrder. */
 @ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
 export class NewOrder {
-  @ApiInt64('Identifier of the animal to order.', 1)
-  @IsInt64()
+  @Int64({ description: 'Identifier of the animal to order.', example: 1 })
   readonly petId!: bigint;
 }
 
 /** Body of updateOrder. */
 @ApiSchema({ description: 'A new status for an order. Members that are not listed are ignored.' })
 export class OrderUpdate {
-  @ApiProperty({ ...STATUS_PROPERTY, description: 'New status of the order.', example: 'approved' })
-  @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
+  @OneOf(STATUS, { description: 'New status of the order.', example: 'approved' })
   readonly status!: OrderStatus;
 }
 
 /** Body of a response with an order. */
 @ApiSchema({ description: 'An order of an animal.' })
 export class Order {
-  @ApiInt64('Unique identifier, assigned by the service.', 1)
+  @Int64({ description: 'Unique identifier, assigned by the service.', example: 1 })
   readonly id!: bigint;
 
-  @ApiInt64('Identifier of the ordered animal.', 1)
+  @Int64({ description: 'Identifier of the ordered animal.', example: 1 })
   readonly petId!: bigint;
 
-  @ApiProperty({ ...STATUS_PROPERTY, description: 'Status of the order.', example: 'placed' })
+  @OneOf(STATUS, { description: 'Status of the order.', example: 'placed' })
   readonly status!: OrderStatus;
 
   @ApiProperty({
@@ -55,13 +51,7 @@ export class Order {
 
 /** Query of listOrders. */
 export class ListOrdersQuery extends PageQuery {
-  @ApiPropertyOptional({
-    ...STATUS_PROPERTY,
-    description: 'Only orders with this status.',
-    example: 'placed',
-  })
-  @IsOmittable()
-  @IsIn(ORDER_STATUSES, { message: `status must be one of ${ORDER_STATUSES.join(', ')}` })
+  @OneOf(STATUS, { optional: true, description: 'Only orders with this status.', example: 'placed' })
   readonly status?: OrderStatus;
 
   override filters(): Readonly<Record<string, string | undefined>> {

@@ -1,10 +1,9 @@
 import { Controller, Get, Module, Query, Res } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsString } from 'class-validator';
+import { IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Operation } from '../../src/platform/api-docs/operation.decorator';
-import { FromText } from '../../src/platform/http/from-text.decorator';
-import { ApiInt64 } from '../../src/platform/api-docs/int64.decorator';
+import { Int64, Integer } from '../../src/platform/http/fields';
 import { Links, listName } from '../../src/platform/http/links';
 import { IsOmittable } from '../../src/platform/http/omittable.decorator';
 import { cutPage, decodeCursor, PageQuery } from '../../src/platform/http/page';
@@ -16,7 +15,7 @@ const HERDS_PATH = '/lab/herds';
 const HERDS = [1n, 2n, 3n].map((id) => ({ id }));
 
 class Herd {
-  @ApiInt64('Identifier of the herd.', 1)
+  @Int64({ description: 'Identifier of the herd.', example: 1 })
   readonly id!: bigint;
 }
 
@@ -26,10 +25,13 @@ class ListHerdsQuery extends PageQuery {
   @IsString()
   readonly place?: string;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Only herds with so many animals.' })
-  @FromText(Number)
-  @IsOmittable()
-  @IsInt({ message: 'size must be a whole number' })
+  @Integer({
+    min: 0,
+    max: 1_000,
+    optional: true,
+    description: 'Only herds with so many animals.',
+    example: 7,
+  })
   readonly size?: number;
 
   override filters() {

@@ -14,7 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { RequireScope } from '../../src/auth';
-import { IsInt64 } from '../../src/platform/api-docs/int64.decorator';
+import { Int64 } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 
@@ -28,8 +28,7 @@ class Address {
   @Min(1)
   readonly number!: number;
 
-  @ApiProperty()
-  @IsInt64()
+  @Int64({ description: 'Cadastre.', example: 1 })
   readonly cadastre!: bigint;
 }
 

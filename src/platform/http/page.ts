@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsString, Max, Min } from 'class-validator';
+import { IsString } from 'class-validator';
 import { invalidCursor } from '../errors/http.errors';
-import { FromText } from './from-text.decorator';
+import { Integer } from './fields/integer';
 import { parseInt64 } from './int64';
 import { IsOmittable } from './omittable.decorator';
 
@@ -10,24 +10,17 @@ export const MAX_ITEMS = 100;
 const DEFAULT_ITEMS = 20;
 /** Longer than any cursor that a list returns. */
 const MAX_CURSOR_LENGTH = 256;
-const PLAIN_NUMBER = /^[1-9][0-9]{0,2}$/;
-const LIMIT = { message: `limit must be a whole number from 1 to ${MAX_ITEMS}` };
 
 /** The query parameters of every list. A list adds its filters in a subclass. */
 export class PageQuery {
-  @ApiPropertyOptional({
-    type: 'integer',
-    format: 'int32',
-    minimum: 1,
-    maximum: MAX_ITEMS,
+  @Integer({
+    min: 1,
+    max: MAX_ITEMS,
     default: DEFAULT_ITEMS,
+    optional: true,
     description: 'Maximum number of items to return.',
     example: DEFAULT_ITEMS,
   })
-  @FromText(plainNumber)
-  @IsInt(LIMIT)
-  @Min(1, LIMIT)
-  @Max(MAX_ITEMS, LIMIT)
   readonly limit: number = DEFAULT_ITEMS;
 
   @ApiPropertyOptional({
@@ -88,9 +81,4 @@ export function decodeCursor(list: string, cursor: string | undefined): bigint |
   const after = parseInt64(digits);
   if (after === undefined || encodeCursor(list, after) !== cursor) throw invalidCursor();
   return after;
-}
-
-/** Converts a plain decimal; the validator rejects anything else. */
-function plainNumber(value: unknown): unknown {
-  return typeof value === 'string' && PLAIN_NUMBER.test(value) ? Number(value) : value;
 }

@@ -35,10 +35,11 @@ const NO_DTO: Shape = { fields: new Map(), isTransformed: false, problemsOfNothi
  */
 @Injectable()
 export class StrictDtoPipe implements PipeTransform {
-  private readonly shapes = new Map<Type, Shape>();
+  /** By class: for bodies, and for texts. */
+  private readonly shapes = { body: new Map<Type, Shape>(), text: new Map<Type, Shape>() };
 
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
-    const shape = metatype ? this.shapeOf(metatype) : NO_DTO;
+    const shape = metatype ? this.shapeOf(metatype, type !== 'body') : NO_DTO;
     if (!metatype || shape.fields.size === 0) return value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
     const known = pick(value, shape.fields);
@@ -49,25 +50,27 @@ export class StrictDtoPipe implements PipeTransform {
     return dto;
   }
 
-  private shapeOf(type: Type): Shape {
-    const known = this.shapes.get(type);
+  /** @param isText true for a query or a path, whose values are texts */
+  private shapeOf(type: Type, isText: boolean): Shape {
+    const shapes = isText ? this.shapes.text : this.shapes.body;
+    const known = shapes.get(type);
     if (known) return known;
     const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
     const facts = {
-      fields: new Map(names.map((name) => [name, converterOf(type, name)])),
+      fields: new Map(names.map((name) => [name, converterOf(type, name, isText)])),
       isTransformed: isTransformed(type, names),
     };
     const problemsOfNothing = names.length > 0 ? problemsOf(create(type, {}, facts), facts) : [];
     const shape = { ...facts, problemsOfNothing };
-    this.shapes.set(type, shape);
+    shapes.set(type, shape);
     return shape;
   }
 }
 
-function converterOf(type: Type<object>, name: string): Convert {
+function converterOf(type: Type<object>, name: string, isText: boolean): Convert {
   const prototype: object = type.prototype;
-  const reader = readersOf(prototype).get(name);
+  const reader = isText ? readersOf(prototype).get(name) : undefined;
   if (reader) return reader;
   if (exactFieldsOf(type).has(name)) return (value) => value;
   const nested = nestedTypeOf(type, name);
