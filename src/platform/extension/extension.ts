@@ -7,7 +7,7 @@ import type { DefinedScope } from './define-scopes';
 /** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
 export type MigrationClass = new () => MigrationInterface;
 
-/** A part of the store: its modules, and all that the rest of the service must know of them. */
+/** A part of the store: its modules, and the facts about them that the rest of the service needs. */
 export interface Extension {
   /** In lower case. Its scopes begin with `${name}:`. */
   readonly name: string;
