@@ -11,6 +11,10 @@ export { runAnimalStoreCommand } from './cli/program';
 export type { Extension, MigrationClass } from './platform/extension/extension';
 export { type DefinedScope, defineScopes } from './platform/extension/define-scopes';
 export { type CodeFacts, type DefinedError, defineErrors } from './platform/errors/define-errors';
+export { CONFIG } from './platform/config/config.token';
+export type { Config, ConfigOf, Settings } from './platform/config/config';
+export type { Setting } from './platform/config/settings';
+export * as parsers from './platform/config/parsers';
 export { ApiError, type ErrorOptions } from './platform/errors/api-error';
 export { UserError } from './platform/errors/user-error';
 

@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/http',
     'platform/logging',
   ],
-  'platform/extension': ['platform/errors', 'platform/http'],
+  'platform/extension': ['platform/config', 'platform/errors', 'platform/http'],
   'platform/idempotency': ['platform/database', 'platform/errors', 'platform/http', 'platform/runtime'],
   'platform/health': ['platform/database', 'platform/errors', 'platform/http'],
   'platform/metrics': ['platform/config', 'platform/errors'],

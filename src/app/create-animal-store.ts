@@ -1,11 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp } from './create-app';
+import { buildService } from './build-service';
 import type { StoreOptions } from './start-animal-store';
 import { createStore } from './store';
 import { type Config, readConfig } from '../platform/config/config';
-import { migrate } from '../platform/database/migrate';
-import { openDatabase } from '../platform/database/open-database';
-import { createLogger } from '../platform/logging/logger';
+
+/** Settings by their names in the `Config`: those of the store, and those of extensions. */
+export type GivenConfig = Partial<Config> & Readonly<Record<string, unknown>>;
 
 /**
  * Opens and migrates the database and builds the application, for a program that listens itself. `close()` of the
@@ -16,26 +16,20 @@ import { createLogger } from '../platform/logging/logger';
  */
 export async function createAnimalStore(
   { extensions }: StoreOptions = {},
-  config: Partial<Config> = {},
+  config: GivenConfig = {},
 ): Promise<NestFastifyApplication> {
   const store = createStore(extensions);
-  const settings = { ...readConfig(), ...config };
-  const database = await openDatabase(settings);
-  try {
-    const serviceConfig = { ...settings, databaseUrl: database.url };
-    await migrate({ ...serviceConfig, migrations: store.migrations });
-    const app = await createApp(serviceConfig, createLogger(settings), store);
-    const close = app.close.bind(app);
-    app.close = async () => {
-      try {
-        await close();
-      } finally {
-        await database.close();
-      }
-    };
-    return app;
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  const { app, database } = await buildService(
+    { ...readConfig(undefined, store.settings), ...config },
+    store,
+  );
+  const close = app.close.bind(app);
+  app.close = async () => {
+    try {
+      await close();
+    } finally {
+      await database.close();
+    }
+  };
+  return app;
 }

@@ -34,7 +34,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   try {
     const store = createStore(extensions);
     loadEnvFile();
-    const service = await startService(readConfig(), store, output);
+    const service = await startService(readConfig(undefined, store.settings), store, output);
     const stopWith = prepareStop(service, output, fail);
     await printBanner(service, output).catch((error) => stopWith(1, userMessage(error)));
   } catch (error) {

@@ -1,3 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { satisfies, validRange } from 'semver';
+import { settings as ownSettings } from '../platform/config/settings';
+import type { Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/core-migrations';
 import type { DefinedError } from '../platform/errors/define-errors';
 import { UserError } from '../platform/errors/user-error';
@@ -9,6 +14,11 @@ import { storeOrdersExtension } from '../store-orders';
 
 /** The extensions that every store has. */
 const OWN_EXTENSIONS: readonly Extension[] = [petsExtension, storeOrdersExtension];
+
+/** The version of this package. */
+const { version }: { readonly version: string } = JSON.parse(
+  readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8'),
+);
 
 /** The scopes of an extension begin with its name. */
 const NAME = /^[a-z][a-z0-9-]*$/;
@@ -23,6 +33,8 @@ export interface Store {
   /** The codes of every operation, in addition to those of the platform. */
   readonly errors: readonly DefinedError[];
   readonly checks: readonly RequestCheck[];
+  /** The settings of extensions. */
+  readonly settings: Settings;
 }
 
 /**
@@ -37,6 +49,8 @@ export function createStore(added: readonly Extension[] = []): Store {
   );
   const tags = extensions.flatMap((each) => Object.entries(each.tags ?? {}));
   const errors = extensions.flatMap((each) => each.errors ?? []);
+  const settings = extensions.flatMap((each) => Object.entries(each.settings ?? {}));
+  const allSettings = [...Object.entries(ownSettings), ...settings];
   const problems = [
     ...extensions.flatMap(problemsOf),
     ...repeated(extensions.map(({ name }) => name)).map((name) => `the extension ${name} is given twice`),
@@ -45,6 +59,10 @@ export function createStore(added: readonly Extension[] = []): Store {
       .map(({ name }) => `the name of the migration ${name} must end with a timestamp in milliseconds`),
     ...repeated(migrations.map(({ name }) => name)).map((name) => `the migration ${name} is given twice`),
     ...repeated(tags.map(([tag]) => tag)).map((tag) => `the tag ${tag} is given twice`),
+    ...repeated(allSettings.map(([name]) => name)).map((name) => `the setting ${name} is given twice`),
+    ...repeated(allSettings.map(([, { variable }]) => variable)).map(
+      (variable) => `the variable ${variable} is given twice`,
+    ),
   ];
   if (problems.length > 0) {
     throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
@@ -56,15 +74,28 @@ export function createStore(added: readonly Extension[] = []): Store {
     tags: new Map(tags),
     errors,
     checks: extensions.flatMap((each) => each.checks ?? []),
+    settings: Object.fromEntries(settings),
   };
 }
 
-function problemsOf({ name, scopes = [] }: Extension): string[] {
+function problemsOf({ name, scopes = [], compatibility }: Extension): string[] {
   const foreign = scopes.filter((scope) => !scope.startsWith(`${name}:`));
   return [
     ...(NAME.test(name) ? [] : [`the name ${name} must consist of lower-case letters, digits and dashes`]),
     ...foreign.map((scope) => `the scope ${scope} of ${name} must begin with "${name}:"`),
     ...repeated(scopes).map((scope) => `the scope ${scope} is given twice`),
+    ...(compatibility === undefined ? [] : versionProblem(name, compatibility)),
+  ];
+}
+
+/** A prerelease of a version in the range is in the range, so that an extension can be tried on it. */
+function versionProblem(name: string, range: string): string[] {
+  if (validRange(range) === null) {
+    return [`the compatibility ${range} of ${name} must be a range of versions such as ^${version}`];
+  }
+  if (satisfies(version, range, { includePrerelease: true })) return [];
+  return [
+    `${name} works with animal-store ${range}, and this is ${version}: install a version of ${name} for it`,
   ];
 }
 

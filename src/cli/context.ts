@@ -22,13 +22,13 @@ export class CommandContext {
 
   /** Runs `work` on the configured database. Joins the embedded server of a running service, or starts one. */
   async withDatabase<T>(work: (config: SchemaConfig) => Promise<T>): Promise<T> {
-    const config = readConfig();
+    const config = this.readConfig();
     return this.using(await joinDatabase(config), config, work);
   }
 
   /** Runs `work` on the embedded database while no service uses it. */
   async withEmbeddedDatabase<T>(work: (config: SchemaConfig) => Promise<T>): Promise<T> {
-    const config = readConfig();
+    const config = this.readConfig();
     return this.using(await openEmbeddedExclusively(config), config, work);
   }
 
@@ -43,7 +43,7 @@ export class CommandContext {
   /** Runs `work` with a service of the accounts module on an up-to-date schema, without HTTP. */
   withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
     return this.withSchema(async (database) => {
-      const config = { ...readConfig(), ...database };
+      const config = { ...this.readConfig(), ...database };
       const imports = [
         RuntimeModule.forRoot(config, new SystemClock()),
         DatabaseModule.forRoot(config),
@@ -59,6 +59,10 @@ export class CommandContext {
         await services.close();
       }
     });
+  }
+
+  private readConfig(): Config {
+    return readConfig(undefined, this.store.settings);
   }
 
   private async using<T>(

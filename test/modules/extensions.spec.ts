@@ -1,4 +1,8 @@
+import { version } from '../../package.json';
+import { parsers } from '../../src';
+import type { GivenConfig } from '../../src/app/create-animal-store';
 import { createStore } from '../../src/app/store';
+import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import type { Extension } from '../../src/platform/extension/extension';
 import { startApp, type TestApp } from '../support/app';
@@ -7,6 +11,8 @@ import { migrate } from '../../src/platform/database/migrate';
 import { schemaConfig } from '../support/schema-config';
 import { expectError } from '../support/expect-error';
 import { kennels, Kennels1795300000000 } from './support/kennels.extension';
+
+const setting = (variable: string) => ({ variable, defaultText: '', parse: parsers.text, meaning: '' });
 
 describe('an extension', () => {
   let app: TestApp;
@@ -48,6 +54,31 @@ describe('an extension', () => {
   });
 });
 
+describe('the settings of an extension', () => {
+  it('are injected with those of the store', async () => {
+    const database = await createDatabase();
+    await migrate({ ...schemaConfig(database.directUrl), ...createStore([kennels]) });
+    const config: GivenConfig = { kennelPrefix: 'Great-' };
+    const app = await startApp(config, { extensions: [kennels], database });
+    await app.database.query(`INSERT INTO kennels VALUES ('North')`);
+    expect((await app.get('/v1/kennels/first', { isDocumented: false })).json).toEqual({
+      name: 'Great-North',
+    });
+    await app.close();
+  });
+
+  it('are read and rejected with those of the store, in one message', () => {
+    const { settings } = createStore([kennels]);
+    expect(readConfig({ KENNEL_PREFIX: 'Great-' }, settings)).toMatchObject({
+      kennelPrefix: 'Great-',
+      port: 3000,
+    });
+    expect(() => readConfig({ PORT: 'x', KENNEL_PREFIX: 'Small' }, settings)).toThrow(
+      /^Invalid settings: PORT must be .*; KENNEL_PREFIX must be one of , Great-, not "Small"\. Fix them/,
+    );
+  });
+});
+
 describe('mistakes in extensions end the start in one message', () => {
   it.each<[string, Extension[], string]>([
     ['a name that is given twice', [kennels, kennels], 'the extension kennels is given twice'],
@@ -67,6 +98,26 @@ describe('mistakes in extensions end the start in one message', () => {
       'a migration without a timestamp',
       [{ name: 'one', migrations: [class Kennels extends Kennels1795300000000 {}] }],
       'the name of the migration Kennels must end with a timestamp in milliseconds',
+    ],
+    [
+      'a setting of the store',
+      [{ name: 'one', settings: { port: setting('MY_PORT') } }],
+      'the setting port is given twice',
+    ],
+    [
+      'the variable of another extension',
+      [{ name: 'one', settings: { prefix: setting('KENNEL_PREFIX') } }, kennels],
+      'the variable KENNEL_PREFIX is given twice',
+    ],
+    [
+      'a version out of range',
+      [{ name: 'one', compatibility: '^99.0.0' }],
+      `one works with animal-store ^99.0.0, and this is ${version}: install a version of one for it`,
+    ],
+    [
+      'a range that is none',
+      [{ name: 'one', compatibility: 'latest' }],
+      'the compatibility latest of one must be a range of versions such as',
     ],
     ['a tag of another extension', [{ name: 'one', tags: { pets: 'Ours.' } }], 'the tag pets is given twice'],
   ])('%s', (_mistake, extensions, problem) => {

@@ -63,7 +63,7 @@ export async function startApp(
   const log: string[] = [];
   const clock = beside?.clock ?? new TestClock();
   const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(!isPooled()) };
-  const config = { ...readConfig(environment), ...settings, databaseUrl: database.url };
+  const config = { ...readConfig(environment, store.settings), ...settings, databaseUrl: database.url };
 
   const start = async () => {
     const logger = createLogger(config, { write: (line) => log.push(line) });

@@ -3,17 +3,24 @@ import { UserError } from '../errors/user-error';
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
-/** The settings of one process, read and validated once. */
-export type Config = { readonly [K in keyof typeof settings]: ValueOf<(typeof settings)[K]> };
+/** Settings by their names in the `Config`. */
+export type Settings = Readonly<Record<string, Setting<unknown>>>;
+
+/** The values of settings, such as those of an extension. */
+export type ConfigOf<S extends Settings> = { readonly [K in keyof S]: ValueOf<S[K]> };
+
+/** The settings of one process, read and validated once. Those of extensions are members, too. */
+export type Config = ConfigOf<typeof settings>;
 
 /**
  * Reads every setting; an unset or empty variable takes its default.
  *
+ * @param added the settings of extensions
  * @throws UserError that names every invalid setting
  */
-export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings = {}): Config {
   const problems: string[] = [];
-  const entries = Object.entries<Setting<unknown>>(settings).map(
+  const entries = Object.entries<Setting<unknown>>({ ...settings, ...added }).map(
     ([key, { variable, defaultText, parse }]) => {
       try {
         return [key, parse(env[variable]?.trim() || defaultText)];

@@ -1,5 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { MigrationInterface } from 'typeorm';
+import type { Settings } from '../config/config';
 import type { DefinedError } from '../errors/define-errors';
 import type { RequestCheck } from '../http/request-check';
 import type { DefinedScope } from './define-scopes';
@@ -21,4 +22,8 @@ export interface Extension {
   readonly errors?: readonly DefinedError[];
   /** Request checks. They run after the check of the scope and before the body is read. */
   readonly checks?: readonly RequestCheck[];
+  /** They are read with those of the store. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
+  readonly settings?: Settings;
+  /** The versions of `animal-store` that it works with, a range of semver such as `^1.2.0`. */
+  readonly compatibility?: string;
 }

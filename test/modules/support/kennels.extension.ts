@@ -1,7 +1,16 @@
-import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { Controller, Get, Inject, Injectable, Module } from '@nestjs/common';
 import { ApiProperty, ApiSchema, ApiTags } from '@nestjs/swagger';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { defineErrors, defineScopes, type Extension, Operation, Sql } from '../../../src';
+import {
+  CONFIG,
+  type ConfigOf,
+  defineErrors,
+  defineScopes,
+  type Extension,
+  Operation,
+  parsers,
+  Sql,
+} from '../../../src';
 
 const scopes = defineScopes('kennels', 'read');
 
@@ -14,6 +23,15 @@ const errors = defineErrors({
   },
 });
 
+const settings = {
+  kennelPrefix: {
+    variable: 'KENNEL_PREFIX',
+    defaultText: '',
+    parse: parsers.oneOf('', 'Great-'),
+    meaning: 'Text before the name of each kennel.',
+  },
+};
+
 @ApiSchema({ name: 'Kennel', description: 'A kennel.' })
 class Kennel {
   @ApiProperty({ type: 'string', maxLength: 20, description: 'Name of the kennel.', example: 'North' })
@@ -22,12 +40,15 @@ class Kennel {
 
 @Injectable()
 class KennelsRepository {
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    @Inject(CONFIG) private readonly config: ConfigOf<typeof settings>,
+  ) {}
 
   async first(): Promise<Kennel> {
     const [kennel] = await this.sql.rows<Kennel>({ name: 'kennels', text: 'SELECT name FROM kennels' }, []);
     if (!kennel) throw errors.kennel_closed();
-    return kennel;
+    return { name: this.config.kennelPrefix + kennel.name };
   }
 }
 
@@ -71,5 +92,7 @@ export const kennels: Extension = {
   scopes: Object.values(scopes),
   tags: { kennels: 'Where animals live.' },
   errors: [errors.under_embargo],
+  settings,
+  compatibility: '>=1.0.0 <2.0.0',
   checks: [({ headers }) => ('x-embargo' in headers ? errors.under_embargo() : undefined)],
 };
