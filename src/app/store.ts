@@ -9,11 +9,19 @@ import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
 import type { RequestCheck } from '../platform/http/request-check';
-import { petsExtension } from '../pets';
-import { storeOrdersExtension } from '../store-orders';
+import { petScopes, petsExtension } from '../pets';
+import { orderScopes, storeOrdersExtension } from '../store-orders';
 
 /** The extensions that every store has. */
 const OWN_EXTENSIONS: readonly Extension[] = [petsExtension, storeOrdersExtension];
+
+/** The scopes of a new key, unless its creator names others. */
+export const DEFAULT_SCOPES: readonly DefinedScope[] = [
+  petScopes.read,
+  petScopes.write,
+  orderScopes.read,
+  orderScopes.write,
+];
 
 /** The version of this package. */
 const { version }: { readonly version: string } = JSON.parse(

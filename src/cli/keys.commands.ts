@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { ApiKeysService, KeyRotationService, type Plan } from '../accounts';
+import { DEFAULT_SCOPES } from '../app/store';
 import { expiry, grace, plan, planChoice, scopesOf, shortText, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
 import { printIssued, printKeys, printRotated } from './keys.output';
@@ -81,7 +82,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .addOption(
       new Option('--scopes <list>', 'comma-separated list of scopes')
         .argParser(scopesOf(all))
-        .default(all, 'all scopes'),
+        .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')),
     )
     .addOption(
       new Option('--expires <when>', 'days until the key expires, such as 90d, or never')

@@ -1,1 +1,2 @@
 export { storeOrdersExtension } from './store-orders.extension';
+export { orderScopes } from './store-orders.scopes';

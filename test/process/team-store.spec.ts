@@ -7,7 +7,7 @@ import { kennels } from '../modules/support/kennels.extension';
 const PROGRAM = '../test/process/support/team-store';
 
 describe("a team's store", () => {
-  it('starts with its extension: tables, a demo key with its scopes; its command line knows them', async () => {
+  it('starts with its extension: tables, a demo key with its scopes; other keys get them on request', async () => {
     const database = await createDatabase('template0');
     const environment = { DATABASE_URL: database.directUrl, LOG_LEVEL: 'silent' };
     const service = await running(run(PROGRAM, [], environment));
@@ -23,6 +23,11 @@ describe("a team's store", () => {
     const { key } = JSON.parse(command.output());
     await database.query(`INSERT INTO kennels VALUES ('North')`);
     expect((await get(key)).json).toEqual({ name: 'North' });
+    const usual = run(PROGRAM, ['keys', 'create', '--account', 'acme', '--json'], environment);
+    expect(await usual.ended).toBe(0);
+    expect(JSON.parse(usual.output())).toMatchObject({
+      scopes: ['pets:read', 'pets:write', 'orders:read', 'orders:write'],
+    });
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
     await database.drop();
