@@ -32,7 +32,21 @@ export {
   Text,
 } from './platform/http/fields';
 export { Public } from './platform/http/protection';
-export { CurrentPrincipal, type Principal, RequireScope } from './auth';
+export {
+  Authenticator,
+  AuthModule,
+  bearerToken,
+  CurrentPrincipal,
+  expiredApiKey,
+  type Identity,
+  invalidApiKey,
+  KeyAuthenticator,
+  missingApiKey,
+  OWN_AUTHENTICATOR,
+  type Principal,
+  RequireScope,
+  revokedApiKey,
+} from './auth';
 export type { RequestCheck } from './platform/http/request-check';
 
 export { IdPipe } from './platform/http/id.pipe';
@@ -45,5 +59,14 @@ export { CoalescedRead } from './platform/database/coalesced-read';
 export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';
 
-export { AccountsModule, AccountsService } from './accounts';
+export {
+  type Charge,
+  type Decision,
+  OWN_RATE_LIMIT_STORE,
+  type OwnerLimits,
+  RateLimitStore,
+  type Usage,
+  type Windows,
+} from './rate-limit';
+export { AccountsModule, AccountsService, limitsOf, type Plan, type PlanChoice } from './accounts';
 export { PetsModule, PetsService } from './pets';

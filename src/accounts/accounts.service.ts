@@ -1,16 +1,32 @@
 import { Injectable } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import type { AccountEntity } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
-import type { PlanChoice } from './plans';
+import { isShortText, SHORT_TEXT_RULE } from './short-text';
+import { FREE, type PlanChoice } from './plans';
 import { UserError } from '../platform/errors/user-error';
 
 @Injectable()
 export class AccountsService {
-  constructor(private readonly accounts: AccountsRepository) {}
+  constructor(
+    @InjectDataSource() private readonly source: DataSource,
+    private readonly accounts: AccountsRepository,
+  ) {}
 
   /** Lists all accounts by name. */
   list(): Promise<AccountEntity[]> {
     return this.accounts.list();
+  }
+
+  /**
+   * Finds an account, or creates it with this plan. Concurrent calls create one account.
+   *
+   * @throws UserError if the name is not a short text
+   */
+  findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
+    if (!isShortText(name)) throw new UserError(`The name of an account must be ${SHORT_TEXT_RULE}.`);
+    return this.source.transaction((manager) => this.accounts.findOrCreate(name, choice, manager));
   }
 
   /**

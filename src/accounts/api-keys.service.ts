@@ -8,7 +8,7 @@ import type { AccountEntity } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
 import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
 import { isKeyId, unknownKey } from './key-id';
-import type { Plan, PlanChoice } from './plans';
+import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { UserError } from '../platform/errors/user-error';
 
@@ -31,8 +31,6 @@ export interface IssuedKey {
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
 }
-
-const FREE: PlanChoice = { plan: 'free', perMinute: null, perDay: null };
 
 @Injectable()
 export class ApiKeysService {

@@ -25,6 +25,9 @@ export interface PlanChoice {
   readonly perDay: number | null;
 }
 
+/** The plan of a new account, unless its creator names another. */
+export const FREE: PlanChoice = { plan: 'free', perMinute: null, perDay: null };
+
 /** Returns the limits of an account. */
 export function limitsOf({ plan, perMinute, perDay }: PlanChoice): Limits {
   const limits = PLANS[plan];

@@ -1,6 +1,10 @@
 export { AuthChecks } from './auth.checks';
+export { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 export { AuthModule } from './auth.module';
+export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';
+export { bearerToken } from './bearer-token';
 export { CurrentPrincipal } from './current-principal.decorator';
 export { FallbackAuthGuard } from './fallback-auth.guard';
+export { KeyAuthenticator } from './key-authenticator';
 export type { Principal } from '../platform/http/request-context';
 export { RequireScope } from './require-scope.decorator';

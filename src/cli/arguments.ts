@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { isPlan, type Plan, type PlanChoice } from '../accounts';
+import { isPlan, isShortText, type Plan, type PlanChoice, SHORT_TEXT_RULE } from '../accounts';
 import { urlOf } from '../platform/config/parsers';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
@@ -9,7 +9,6 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_
 const MAX_GRACE_MS = 7 * DAY_MS;
 const MAX_DAYS = 36_500;
 const MAX_NUMBER = 1_000_000_000;
-const MAX_NAME_LENGTH = 100;
 
 /** Parses days from now, such as `90d`. `never` stays a text, because Commander turns undefined into an empty text. */
 export function expiry(text: string): Date | 'never' {
@@ -78,11 +77,8 @@ export function databaseUrl(text: string, command: Command): string {
 /** Parses the name of an account, or a label. */
 export function shortText(text: string): string {
   // With a leading dash the text is the next option, and the value is missing.
-  const isShort = text.trim() !== '' && !text.startsWith('-') && Array.from(text).length <= MAX_NAME_LENGTH;
-  if (!isShort || !text.isWellFormed() || /\p{Cc}/u.test(text)) {
-    throw new InvalidArgumentError(
-      `Give 1 to ${MAX_NAME_LENGTH} characters, without control characters and without a leading dash.`,
-    );
+  if (!isShortText(text) || text.startsWith('-')) {
+    throw new InvalidArgumentError(`Give ${SHORT_TEXT_RULE} and without a leading dash.`);
   }
   return text;
 }

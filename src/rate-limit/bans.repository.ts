@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isKeyId } from '../accounts';
 import { type Statement, Sql } from '../platform/database/sql';
 
 /** A temporary ban of a key. Times are milliseconds since the epoch. */
@@ -13,13 +14,30 @@ const RECORD_BANS: Statement = {
   text: `
     UPDATE api_keys k SET banned_at = b.banned_at, banned_until = b.banned_until
     FROM unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[]) AS b (id, banned_at, banned_until)
-    WHERE k.id = b.id`,
+    WHERE k.id = b.id
+    RETURNING k.id AS "keyId"`,
+};
+
+/** Also removes the bans that no longer affect a decision when these begin. */
+const RECORD_EXTERNAL_BANS: Statement = {
+  name: 'external_key_bans_record',
+  text: `
+    WITH ended AS (
+      DELETE FROM external_key_bans
+      WHERE key_id <> ALL ($1::text[]) AND greatest(banned_until, banned_at + interval '24 hours') < $4::timestamptz
+    )
+    INSERT INTO external_key_bans (key_id, banned_at, banned_until)
+    SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::timestamptz[])
+    ON CONFLICT (key_id) DO UPDATE SET banned_at = excluded.banned_at, banned_until = excluded.banned_until`,
 };
 
 const RECENT_BANS: Statement = {
   name: 'api_keys_recent_bans',
   text: `
-    SELECT id AS "keyId", banned_at AS "bannedAt", banned_until AS "bannedUntil" FROM api_keys
+    SELECT "keyId", banned_at AS "bannedAt", banned_until AS "bannedUntil" FROM (
+      SELECT id::text AS "keyId", banned_at, banned_until FROM api_keys
+      UNION ALL SELECT key_id, banned_at, banned_until FROM external_key_bans
+    ) AS bans
     WHERE banned_until > $1 OR banned_at > $1::timestamptz - interval '24 hours'`,
 };
 
@@ -28,12 +46,15 @@ const RECENT_BANS: Statement = {
 export class BansRepository {
   constructor(private readonly sql: Sql) {}
 
+  /** Records bans with their key, or by its id if an authenticator of a team names the key. */
   async record(bans: readonly Ban[]): Promise<void> {
-    await this.sql.rows(RECORD_BANS, [
-      bans.map(({ keyId }) => keyId),
-      bans.map(({ bannedAt }) => new Date(bannedAt)),
-      bans.map(({ bannedUntil }) => new Date(bannedUntil)),
-    ]);
+    const ours = columnsOf(bans.filter(({ keyId }) => isKeyId(keyId)));
+    const recorded = await this.sql.rows<Pick<Ban, 'keyId'>>(RECORD_BANS, ours);
+    const known = new Set(recorded.map(({ keyId }) => keyId));
+    const external = bans.filter(({ keyId }) => !known.has(keyId));
+    if (external.length === 0) return;
+    const newest = new Date(Math.max(...external.map(({ bannedAt }) => bannedAt)));
+    await this.sql.rows(RECORD_EXTERNAL_BANS, [...columnsOf(external), newest]);
   }
 
   /** Returns the bans that are active or began in the 24 h before `now` (milliseconds), lifted bans included. */
@@ -46,4 +67,12 @@ export class BansRepository {
       bannedUntil: bannedUntil.getTime(),
     }));
   }
+}
+
+function columnsOf(bans: readonly Ban[]): unknown[] {
+  return [
+    bans.map(({ keyId }) => keyId),
+    bans.map(({ bannedAt }) => new Date(bannedAt)),
+    bans.map(({ bannedUntil }) => new Date(bannedUntil)),
+  ];
 }

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Clock } from '../platform/runtime/clock';
-import type { Config } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
 import { BansRepository } from './bans.repository';
 import { CountersRepository } from './counters.repository';
 import { type Changes, MemoryRateLimitStore } from './memory.store';
+import { RateLimitStore } from './rate-limit.store';
 
 const SAVE_INTERVAL_MS = 1_000;
 /** Number of ticks between two checks for other instances and two removals of expired entries. */
@@ -16,8 +15,8 @@ const FINAL_SAVE_LIMIT_MS = 3_000;
  * Stores the memory store's counters and bans in PostgreSQL.
  *
  * It reads them at start, and writes the changes every second and on shutdown. So a clean stop loses nothing, and a crash
- * at most one second of counts. If Redis holds the counters, it writes only bans, which are then listed and survive a
- * loss of Redis.
+ * at most one second of counts. If another store holds the counters, it writes only bans: those of Redis are then
+ * listed and survive a loss of Redis.
  */
 @Injectable()
 export class CounterPersistence implements OnModuleInit, OnApplicationShutdown {
@@ -33,12 +32,12 @@ export class CounterPersistence implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     private readonly store: MemoryRateLimitStore,
+    used: RateLimitStore,
     private readonly repository: CountersRepository,
     private readonly bans: BansRepository,
     private readonly clock: Clock,
-    @Inject(CONFIG) { redisUrl }: Config,
   ) {
-    this.keepsCounters = redisUrl === undefined;
+    this.keepsCounters = used === store;
   }
 
   async onModuleInit(): Promise<void> {

@@ -2,4 +2,12 @@ export { FallbackRateLimitGuard } from './fallback-rate-limit.guard';
 export { installLimitHeaders } from './install-limit-headers';
 export { RateLimitCheck } from './rate-limit.check';
 export { RateLimitModule } from './rate-limit.module';
-export { RateLimitStore } from './rate-limit.store';
+export {
+  type Charge,
+  type Decision,
+  OWN_RATE_LIMIT_STORE,
+  type OwnerLimits,
+  RateLimitStore,
+  type Usage,
+  type Windows,
+} from './rate-limit.store';

@@ -9,7 +9,7 @@ import { CountersRepository } from './counters.repository';
 import { FallbackRateLimitGuard } from './fallback-rate-limit.guard';
 import { MemoryRateLimitStore } from './memory.store';
 import { RateLimitCheck } from './rate-limit.check';
-import { RateLimitStore } from './rate-limit.store';
+import { OWN_RATE_LIMIT_STORE, RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.connector';
 import { RedisLink } from './redis.link';
 import { rulesOf } from './redis.script';
@@ -21,7 +21,7 @@ import { RejectionLog } from './rejection-log';
     MemoryRateLimitStore,
     {
       provide: RateLimitStore,
-      inject: [CONFIG, MemoryRateLimitStore, Clock],
+      inject: [CONFIG, MemoryRateLimitStore, Clock, { token: OWN_RATE_LIMIT_STORE, optional: true }],
       useFactory: createRateLimitStore,
     },
     BansRepository,
@@ -35,8 +35,17 @@ import { RejectionLog } from './rejection-log';
 })
 export class RateLimitModule {}
 
-/** Creates the store that REDIS_URL asks for. The Redis store uses the memory store if Redis is unavailable. */
-function createRateLimitStore(config: Config, local: MemoryRateLimitStore, clock: Clock): RateLimitStore {
+/**
+ * Returns the store of a team, or creates the store that REDIS_URL asks for. The Redis store uses the memory store if
+ * Redis is unavailable.
+ */
+function createRateLimitStore(
+  config: Config,
+  local: MemoryRateLimitStore,
+  clock: Clock,
+  own?: RateLimitStore,
+): RateLimitStore {
+  if (own) return own;
   const { redisUrl, redisTimeoutMs } = config;
   if (redisUrl === undefined) return local;
   const policy = banPolicyOf(config);
