@@ -69,4 +69,13 @@ export {
   type Windows,
 } from './rate-limit';
 export { AccountsModule, AccountsService, limitsOf, type Plan, type PlanChoice } from './accounts';
-export { PetsModule, PetsService } from './pets';
+export type { ChangeListener } from './platform/database/change-listeners';
+export { type PetChange, petErrors, PetEvents, petScopes, PetsModule, PetsService } from './pets';
+export {
+  OrderEvents,
+  orderErrors,
+  type OrderMove,
+  orderScopes,
+  StoreOrdersModule,
+  StoreOrdersService,
+} from './store-orders';

@@ -1,5 +1,6 @@
 export { petsExtension } from './pets.extension';
 export { PET_STATUSES, type PetStatus } from './pet-status';
+export { type PetChange, PetEvents } from './pet-events';
 export { petErrors } from './pets.errors';
 export { petScopes } from './pets.scopes';
 export { PetsModule } from './pets.module';

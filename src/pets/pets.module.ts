@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Links } from '../platform/http/links';
 import { PetEntity } from './pet.entity';
+import { PetEvents } from './pet-events';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
 import { PetsService } from './pets.service';
@@ -9,7 +10,7 @@ import { PetsService } from './pets.service';
 @Module({
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController],
-  providers: [PetsRepository, PetsService, Links],
-  exports: [PetsService],
+  providers: [PetsRepository, PetsService, PetEvents, Links],
+  exports: [PetsService, PetEvents],
 })
 export class PetsModule {}

@@ -26,6 +26,8 @@ const FIND: Statement = {
   text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
 };
 
+const LOCK: Statement = { name: 'pets_lock', text: `${FIND.text} FOR UPDATE` };
+
 const INSERT: Statement = {
   name: 'pets_insert',
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
@@ -34,7 +36,7 @@ const INSERT: Statement = {
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
 const CHANGE_STATUS: Statement = {
   name: 'pets_change_status',
-  text: 'UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING id',
+  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${COLUMNS}`,
 };
 
 /** The statements about animals. */
@@ -54,19 +56,26 @@ export class PetsRepository {
     return pet;
   }
 
+  /** Locks the row until the transaction ends, and returns it. */
+  async lock(id: bigint, transaction: EntityManager): Promise<Pet | undefined> {
+    const [pet] = await this.sql.rows<Pet>(LOCK, [id], transaction);
+    return pet;
+  }
+
   async insert({ name, categoryId, status }: NewPet, transaction?: EntityManager): Promise<Pet> {
     const [pet] = await this.sql.rows<Pet>(INSERT, [name, categoryId, status], transaction);
     if (!pet) throw new Error('INSERT … RETURNING returned no row');
     return pet;
   }
 
-  /** Changes the status if it is one of `from`. @returns false if it is not, or the animal does not exist */
+  /** Changes the status if it is one of `from`. @returns undefined if it is not, or the animal does not exist */
   async changeStatus(
     id: bigint,
     to: PetStatus,
     from: readonly PetStatus[],
     transaction: EntityManager,
-  ): Promise<boolean> {
-    return (await this.sql.rows(CHANGE_STATUS, [id, to, from], transaction)).length === 1;
+  ): Promise<Pet | undefined> {
+    const [pet] = await this.sql.rows<Pet>(CHANGE_STATUS, [id, to, from], transaction);
+    return pet;
   }
 }

@@ -36,6 +36,8 @@ const FIND: Statement = {
   text: `SELECT ${COLUMNS} FROM store_orders WHERE id = $1 AND account_id = $2`,
 };
 
+const LOCK: Statement = { name: 'store_orders_lock', text: `${FIND.text} FOR UPDATE` };
+
 /** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
 const INSERT: Statement = {
   name: 'store_orders_insert',
@@ -84,6 +86,12 @@ export class StoreOrdersRepository {
 
   async find({ id, accountId }: OrderKey, transaction?: EntityManager): Promise<Order | undefined> {
     const [row] = await this.sql.rows<OrderRow>(FIND, [id, accountId], transaction);
+    return row && toOrder(row);
+  }
+
+  /** Locks the row until the transaction ends, and returns it. */
+  async lock({ id, accountId }: OrderKey, transaction: EntityManager): Promise<Order | undefined> {
+    const [row] = await this.sql.rows<OrderRow>(LOCK, [id, accountId], transaction);
     return row && toOrder(row);
   }
 

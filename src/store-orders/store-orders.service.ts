@@ -5,6 +5,7 @@ import { Sql } from '../platform/database/sql';
 import { listName } from '../platform/http/links';
 import { cutPage, decodeCursor, type Page } from '../platform/http/page';
 import { petErrors, PetsService } from '../pets';
+import { OrderEvents } from './order-events';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
@@ -19,6 +20,7 @@ export class StoreOrdersService {
     private readonly sql: Sql,
     private readonly orders: StoreOrdersRepository,
     private readonly pets: PetsService,
+    private readonly events: OrderEvents,
     private readonly clock: Clock,
   ) {}
 
@@ -51,6 +53,7 @@ export class StoreOrdersService {
       await this.changePetStatus(petId, 'placed', transaction);
       const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), transaction);
       if (!placed) throw petErrors.pet_not_available();
+      await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
     }, outer);
   }
@@ -60,12 +63,15 @@ export class StoreOrdersService {
    *
    * @throws ApiError `order_not_found`, `invalid_transition`
    */
-  update(order: OrderKey, status: OrderStatus): Promise<Order> {
+  update(key: OrderKey, status: OrderStatus): Promise<Order> {
     return this.sql.transaction(async (transaction) => {
-      const updated = await this.orders.changeStatus(order, status, ORDER_TRANSITIONS[status], transaction);
-      if (!updated) throw await this.rejectionOf(order, status, transaction);
-      await this.changePetStatus(updated.petId, status, transaction);
-      return updated;
+      const previous = this.events.isEmpty ? undefined : await this.orders.lock(key, transaction);
+      const order = await this.orders.changeStatus(key, status, ORDER_TRANSITIONS[status], transaction);
+      if (!order) throw await this.rejectionOf(key, status, transaction);
+      await this.changePetStatus(order.petId, status, transaction);
+      const { accountId } = key;
+      if (previous) await this.events.run({ order, accountId, previous: previous.status }, transaction);
+      return order;
     });
   }
 

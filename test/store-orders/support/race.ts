@@ -35,9 +35,9 @@ export async function startNaiveApp(): Promise<TestApp> {
   const pets = app.nest.get(PetsRepository, { strict: false });
   pets.changeStatus = async (id, to, from, transaction) => {
     const pet = await pets.find(id, transaction);
-    if (!pet || !from.includes(pet.status)) return false;
+    if (!pet || !from.includes(pet.status)) return undefined;
     await transaction.query('UPDATE pets SET status = $2 WHERE id = $1', [id, to]);
-    return true;
+    return pets.find(id, transaction);
   };
   const orders = app.nest.get(StoreOrdersRepository, { strict: false });
   orders.insert = async (accountId, petId, placedAt, transaction) => {

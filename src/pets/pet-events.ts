@@ -1,0 +1,19 @@
+import { Injectable } from '@nestjs/common';
+import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
+import type { Pet } from './pets.dto';
+
+/** A change of an animal. */
+export interface PetChange {
+  readonly pet: Pet;
+  /** The animal before the change; undefined if it was created. */
+  readonly previous: Pet | undefined;
+}
+
+/** Tells other modules of every change of an animal, inside its transaction. */
+@Injectable()
+export class PetEvents extends ChangeListeners<PetChange> {
+  /** Adds a listener. Call it in `onModuleInit`. */
+  onChanged(listener: ChangeListener<PetChange>): void {
+    this.add(listener);
+  }
+}

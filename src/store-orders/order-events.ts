@@ -1,0 +1,22 @@
+import { Injectable } from '@nestjs/common';
+import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
+import type { OrderStatus } from './order-status';
+import type { Order } from './store-orders.dto';
+
+/** A new status of an order. */
+export interface OrderMove {
+  readonly order: Order;
+  /** The account that placed the order. */
+  readonly accountId: bigint;
+  /** The status before; undefined if the order was placed. */
+  readonly previous: OrderStatus | undefined;
+}
+
+/** Tells other modules of every order that is placed or changes its status, inside its transaction. */
+@Injectable()
+export class OrderEvents extends ChangeListeners<OrderMove> {
+  /** Adds a listener. Call it in `onModuleInit`. */
+  onMoved(listener: ChangeListener<OrderMove>): void {
+    this.add(listener);
+  }
+}
