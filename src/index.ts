@@ -30,6 +30,7 @@ export {
   Nested,
   OneOf,
   Text,
+  Timestamp,
 } from './platform/http/fields';
 export { Public } from './platform/http/protection';
 export {

@@ -1,5 +1,5 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf } from '../platform/http/fields';
+import { ApiSchema } from '@nestjs/swagger';
+import { type Choice, Int64, OneOf, Timestamp } from '../platform/http/fields';
 import { PageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
@@ -8,9 +8,6 @@ const STATUS: Choice = {
   description: 'Status of an order; `delivered` and `cancelled` are final.',
   values: ORDER_STATUSES,
 };
-
-/** Length of `2026-11-21T12:00:00.000Z`. */
-const TIME_LENGTH = 24;
 
 /** Body of placeOrder. */
 @ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
@@ -38,11 +35,7 @@ export class Order {
   @OneOf(STATUS, { description: 'Status of the order.', example: 'placed' })
   readonly status!: OrderStatus;
 
-  @ApiProperty({
-    type: 'string',
-    format: 'date-time',
-    minLength: TIME_LENGTH,
-    maxLength: TIME_LENGTH,
+  @Timestamp({
     description: 'When the order was placed (RFC 3339, UTC, to the millisecond).',
     example: '2026-11-21T12:00:00.000Z',
   })

@@ -11,6 +11,7 @@ import {
   OneOf,
   Operation,
   Text,
+  Timestamp,
 } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -48,6 +49,12 @@ class Basket {
 
   @Nested(() => Toy, { nullable: true, description: 'The best toy.' })
   readonly best!: Toy | null;
+
+  @Timestamp({ description: 'Opening.', example: '2026-11-21T12:00:00.000Z' })
+  readonly opensAt!: string;
+
+  @Integer({ min: 0, max: 2 ** 40, optional: true, description: 'Stock.', example: 1 })
+  readonly stock?: number;
 
   @ListOf(() => Toy, { max: 2, description: 'All toys.' })
   readonly toys!: Toy[];
@@ -102,6 +109,7 @@ const EMPTY = {
   open: true,
   size: null,
   best: null,
+  opensAt: '0001-01-01T00:00:00.000Z',
   toys: [],
 };
 const FULL = {
@@ -113,6 +121,8 @@ const FULL = {
   open: false,
   size: 'm',
   best: { name: 'ball' },
+  opensAt: '2028-02-29T23:59:59.999Z',
+  stock: 2 ** 40,
   toys: [{ name: 'rope' }],
 };
 
@@ -155,6 +165,12 @@ describe('a field', () => {
     ['size', 'l', 'size must be one of s, m.'],
     ['best', [], 'best must be a JSON object.'],
     ['best', { name: 7 }, 'best.name must be a string of 1 to 5 characters'],
+    ['opensAt', '2027-02-29T00:00:00.000Z', 'opensAt must be a time in UTC to the millisecond, such as 2026'],
+    ['opensAt', '2026-11-21T12:00:00Z', 'opensAt must be a time in UTC'],
+    ['opensAt', '0000-12-31T00:00:00.000Z', 'opensAt must be a time in UTC'],
+    ['opensAt', '+02026-11-21T12:00:00.00', 'opensAt must be a time in UTC'],
+    ['opensAt', 'Sat, 21 Nov 2026 12:00 Z', 'opensAt must be a time in UTC'],
+    ['opensAt', 1_795_262_400_000, 'opensAt must be a time in UTC'],
     ['toys', {}, 'toys must be a list of at most 2 JSON objects'],
     ['toys', [{ name: 'a' }, { name: 'b' }, { name: 'c' }], 'toys must be a list of at most 2 JSON objects.'],
     ['toys', [{ name: 'a' }, { name: '' }], 'toys.1.name must be a string of 1 to 5 characters'],
@@ -194,6 +210,9 @@ describe('a field', () => {
     expect(required).not.toContain('note');
     expect(properties.label).toMatchObject({ type: 'string', minLength: 1, maxLength: 3, nullable: true });
     expect(properties.places).toMatchObject({ type: 'integer', minimum: 0, maximum: 9 });
+    expect(properties.places.format).toBe('int32');
+    expect(properties.stock.format).toBe('int64');
+    expect(properties.opensAt).toMatchObject({ type: 'string', format: 'date-time', maxLength: 24 });
     expect(properties.weight).toMatchObject({ type: 'number', minimum: 0, maximum: 9.5 });
     expect(properties.toys).toMatchObject({ type: 'array', maxItems: 2 });
   });

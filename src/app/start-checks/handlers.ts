@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common/internal';
 import { DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { isClass } from '../../platform/http/nest-dto';
 
 /** A method of a controller that serves a route. */
 export interface RouteHandler {
@@ -47,15 +48,6 @@ export function handlersOf(app: NestFastifyApplication): RouteHandler[] {
     if (!isClass(metatype)) return [];
     return scanner.getAllMethodNames(metatype.prototype).flatMap((name) => handlerOf(metatype, name));
   });
-}
-
-/** True for a class of a module, false for a global class such as String, Date or Buffer. */
-export function isClass(value: unknown): value is Type<object> {
-  return typeof value === 'function' && value.prototype !== undefined && !isGlobal(value);
-}
-
-function isGlobal(type: NonNullable<unknown> & { readonly name: string }): boolean {
-  return Reflect.get(globalThis, type.name) === type;
 }
 
 function handlerOf(controller: Type<object>, name: string): RouteHandler[] {

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { type RouteHandler, isClass } from './handlers';
+import type { RouteHandler } from './handlers';
+import { isClass } from '../../platform/http/nest-dto';
 import { metadataOf, propertiesOf, schemaNameOf } from './swagger-metadata';
 import { UserError } from '../../platform/errors/user-error';
 

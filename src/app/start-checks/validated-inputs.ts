@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
-import { type RouteHandler, type Input, isArray, isClass } from './handlers';
-import { nestedTypeOf } from '../../platform/http/nest-dto';
+import { type RouteHandler, type Input, isArray } from './handlers';
+import { isClass, nestedTypeOf } from '../../platform/http/nest-dto';
 import { isReadOnlyProperty, propertiesOf } from './swagger-metadata';
 import { UserError } from '../../platform/errors/user-error';
 

@@ -85,7 +85,7 @@ export class Sql {
       return rows;
     } catch (error) {
       client.release(true);
-      if (!isError(error)) throw error;
+      if (!(error instanceof Error)) throw error;
       const failure = new QueryFailedError(statement.text, [...parameters], error);
       throw !READS.test(statement.text) && isResultLost(failure) ? new OutcomeUnknownError(failure) : failure;
     }
@@ -100,11 +100,6 @@ export class Sql {
 function poolOf({ dataSource: { driver } }: EntityManager): Pool {
   if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
   return driver.master;
-}
-
-/** Avoids `instanceof`: in jest's sandbox errors of sockets have another class `Error`. */
-function isError(error: unknown): error is Error {
-  return typeof error === 'object' && error !== null && 'message' in error;
 }
 
 function isChanged<Row>(result: Row[] | Changed<Row>): result is Changed<Row> {

@@ -21,8 +21,13 @@ export function nestedTypeOf(type: Type, field: string): Type | undefined {
   return isClass(declared) ? declared : undefined;
 }
 
-function isClass(value: unknown): value is Type {
-  return typeof value === 'function' && Reflect.get(globalThis, value.name) !== value;
+/** True for a class of a module, false for a global class such as String, Date or Buffer. */
+export function isClass(value: unknown): value is Type<object> {
+  return (
+    typeof value === 'function' &&
+    value.prototype !== undefined &&
+    Reflect.get(globalThis, value.name) !== value
+  );
 }
 
 /** Creates the object of a DTO class as Nest's ValidationPipe does. Fields that `value` lacks keep their default. */

@@ -6,3 +6,4 @@ export { ListOf } from './list-of';
 export { Nested } from './nested';
 export { type Choice, OneOf } from './one-of';
 export { Text } from './text';
+export { Timestamp } from './timestamp';

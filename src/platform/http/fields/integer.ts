@@ -10,6 +10,7 @@ interface IntegerFacts extends FieldFacts {
   readonly default?: number;
 }
 
+const MAX_INT32 = 2 ** 31 - 1;
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,15})$/;
 
 /** Declares an integer that a number holds exactly. In a query it is a plain decimal: not `1e1`, not `01`. */
@@ -21,7 +22,7 @@ export function Integer({ min, max, example, default: value, ...facts }: Integer
     declareField(facts, {
       schema: {
         type: 'integer',
-        format: 'int32',
+        format: min >= -MAX_INT32 - 1 && max <= MAX_INT32 ? 'int32' : 'int64',
         minimum: min,
         maximum: max,
         ...preset,
