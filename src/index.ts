@@ -50,6 +50,7 @@ export {
 } from './auth';
 export type { RequestCheck } from './platform/http/request-check';
 
+export { MIN_INT64 } from './platform/http/int64';
 export { IdPipe } from './platform/http/id.pipe';
 export { Links, listName } from './platform/http/links';
 export { cutPage, decodeCursor, type Page, PageQuery } from './platform/http/page';

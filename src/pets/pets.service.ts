@@ -47,8 +47,8 @@ export class PetsService {
   }
 
   /** @throws ApiError `pet_not_found` */
-  async get(id: bigint): Promise<Pet> {
-    const pet = await this.pets.find(id);
+  async get(id: bigint, transaction?: EntityManager): Promise<Pet> {
+    const pet = await this.pets.find(id, transaction);
     if (!pet) throw petErrors.pet_not_found();
     return pet;
   }

@@ -1,0 +1,3 @@
+import { defineScopes } from 'animal-store';
+
+export const groomingScopes = defineScopes('grooming', 'read', 'write');
