@@ -16,7 +16,7 @@ import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/platform/config/config';
 import { loadEnvFile } from '../src/platform/config/env-file';
 import { settings } from '../src/platform/config/settings';
-import { MIN_SERVER_VERSION } from '../src/platform/database/migrate';
+import { MIN_SERVER_VERSION } from '../src/platform/database/migration-transaction';
 import { itWhen } from './support/it-when';
 import { UserError } from '../src/platform/errors/user-error';
 

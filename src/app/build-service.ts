@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './create-app';
 import type { Config } from '../platform/config/config';
-import { migrate } from '../platform/database/migrate';
+import { migrateStore } from './migrate-store';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
 import { createLogger, type LogStream } from '../platform/logging/logger';
 import { fitConnections, readOpenFileLimit } from '../platform/runtime/open-files';
@@ -30,8 +30,10 @@ export async function buildService(
   const database = { ...opened, notices: [...notices, ...opened.notices] };
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
-    await migrate({ ...serviceConfig, migrations: store.migrations });
-    return { app: await createApp(serviceConfig, createLogger(config, output), store), config, database };
+    const logger = createLogger(config, output);
+    const removed = await migrateStore(serviceConfig, store, logger);
+    const app = await createApp(serviceConfig, logger, store);
+    return { app, config, database: { ...database, notices: [...database.notices, ...removed] } };
   } catch (error) {
     await database.close();
     throw error;

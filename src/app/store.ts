@@ -4,6 +4,7 @@ import { satisfies, validRange } from 'semver';
 import { settings as ownSettings } from '../platform/config/settings';
 import type { Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/core-migrations';
+import type { SchemaMigration } from '../platform/database/migration-transaction';
 import type { DefinedError } from '../platform/errors/define-errors';
 import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
@@ -34,8 +35,8 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 /** All that the extensions of a service bring, in their order. */
 export interface Store {
   readonly modules: NonNullable<Extension['modules']>;
-  /** In the order in which they run: by the timestamps in their names. */
-  readonly migrations: readonly MigrationClass[];
+  /** In the order in which they run: those of the store, then those of a team, each by the timestamps in their names. */
+  readonly migrations: readonly SchemaMigration[];
   readonly scopes: readonly DefinedScope[];
   readonly tags: ReadonlyMap<string, string>;
   /** The codes of every operation, in addition to those of the platform. */
@@ -52,9 +53,11 @@ export interface Store {
  */
 export function createStore(added: readonly Extension[] = []): Store {
   const extensions = [...OWN_EXTENSIONS, ...added];
-  const migrations = [...coreMigrations, ...extensions.flatMap((each) => each.migrations ?? [])].toSorted(
-    (one, other) => timestampOf(one) - timestampOf(other),
-  );
+  const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
+  const migrations = [
+    ...toSchema(own, undefined),
+    ...added.flatMap((each) => toSchema(each.migrations ?? [], each.name)).toSorted(byTime),
+  ];
   const tags = extensions.flatMap((each) => Object.entries(each.tags ?? {}));
   const errors = extensions.flatMap((each) => each.errors ?? []);
   const settings = extensions.flatMap((each) => Object.entries(each.settings ?? {}));
@@ -63,7 +66,7 @@ export function createStore(added: readonly Extension[] = []): Store {
     ...extensions.flatMap(problemsOf),
     ...repeated(extensions.map(({ name }) => name)).map((name) => `the extension ${name} is given twice`),
     ...migrations
-      .filter((migration) => Number.isNaN(timestampOf(migration)))
+      .filter(({ timestamp }) => Number.isNaN(timestamp))
       .map(({ name }) => `the name of the migration ${name} must end with a timestamp in milliseconds`),
     ...repeated(migrations.map(({ name }) => name)).map((name) => `the migration ${name} is given twice`),
     ...repeated(tags.map(([tag]) => tag)).map((tag) => `the tag ${tag} is given twice`),
@@ -107,9 +110,20 @@ function versionProblem(name: string, range: string): string[] {
   ];
 }
 
-/** TypeORM, too, reads the timestamp from the name. */
-function timestampOf({ name }: MigrationClass): number {
-  return Number(/\d{13}$/.exec(name)?.[0]);
+/** Describes migrations of one owner, in their order. TypeORM, too, reads the timestamp from the name. */
+function toSchema(classes: readonly MigrationClass[], extension: string | undefined): SchemaMigration[] {
+  return classes
+    .map((create) => ({
+      name: create.name,
+      timestamp: Number(/\d{13}$/.exec(create.name)?.[0]),
+      extension,
+      create,
+    }))
+    .toSorted(byTime);
+}
+
+function byTime(one: SchemaMigration, other: SchemaMigration): number {
+  return one.timestamp - other.timestamp;
 }
 
 /** Returns the texts that occur more than once. */

@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import { EmbeddedServerError } from '../embedded-postgres';
 import { TargetError } from '../platform/database/copy/copy-database';
 import { isDatabaseUnavailable } from '../platform/database/database-errors';
-import { MIN_SERVER_VERSION, OldServerError } from '../platform/database/migrate';
+import { MIN_SERVER_VERSION, OldServerError } from '../platform/database/migration-transaction';
 import { codeOf } from '../platform/errors/code-of';
 import { UserError } from '../platform/errors/user-error';
 

@@ -4,8 +4,10 @@ import { AccountsModule } from '../accounts';
 import { SystemClock } from '../platform/runtime/clock';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
-import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
+import { migrate } from '../platform/database/migrate';
+import type { SchemaConfig } from '../platform/database/migration-transaction';
 import { joinDatabase, type OpenDatabase, openEmbeddedExclusively } from '../platform/database/open-database';
+import { migrationStates } from '../platform/database/schema-state';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
@@ -83,8 +85,8 @@ export class CommandContext {
 /** Migrates an empty database. Rejects an older schema, because a service of that version may be using it. */
 async function prepareSchema(database: SchemaConfig): Promise<void> {
   const states = await migrationStates(database);
-  if (states.every(({ isApplied }) => isApplied)) return;
-  if (states.some(({ isApplied }) => isApplied)) {
+  if (!states.some(({ state }) => state === 'pending')) return;
+  if (states.some(({ state }) => state === 'applied')) {
     throw new UserError(
       'The database has the schema of an earlier version. Start this version of the service once, or run "db migrate".',
     );

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { lockPurpose } from '../../src/embedded-postgres/lock';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
+import { migrations } from '../support/schema-config';
 import { dataFolder, run, running } from '../support/service';
 import { startHere } from '../support/start';
 import { until } from '../support/until';
@@ -50,6 +52,11 @@ describe('db copy', () => {
     expect(copied.all.split('\n')).toEqual(
       expect.arrayContaining(['pets: 1', 'accounts: 1', expect.stringMatching(/^Copied \d+ tables/)]),
     );
+    expect(copied.all).toContain(`migrations: ${migrations.length}\n`);
+    const tablesIn = (text: string) => text.match(/^ *\w+(?=: \d+$)/gm)?.map((name) => name.trim());
+    const documented = readFileSync('docs/operations.md', 'utf8');
+    expect(tablesIn(documented)).toEqual(tablesIn(copied.all));
+    expect(documented).toContain(` migrations: ${migrations.length}\n`);
     const moved = await startHere({ DATABASE_URL: target.url });
     const mimi = await send(moved.url, 'POST', '/v1/pets', { key, body: { name: 'Mimi', categoryId: 3 } });
     expect([rex.json.id, mimi.json.id]).toEqual([1, 2]);

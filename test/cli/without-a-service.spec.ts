@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { migrations } from '../support/schema-config';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
@@ -25,6 +26,7 @@ describe('the command line without a running service', () => {
     const names = migrations.map(({ name }) => name);
     const last = names.at(-1);
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
+    expect(readFileSync('docs/cli.md', 'utf8')).toContain((await cli('db', 'status')).out);
     expect((await cli('db', 'revert')).out).toBe(`Reverted ${last}.\n`);
     expect((await cli('db', 'status')).out).toMatch(new RegExp(`^(applied  .*\n)+pending  ${last}\n$`));
     expect(await cli('keys', 'list')).toMatchObject({ status: 1, out: '' });

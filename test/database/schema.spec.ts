@@ -1,5 +1,7 @@
 import { DataSource } from 'typeorm';
-import { migrate, migrationStates, revertLast } from '../../src/platform/database/migrate';
+import { migrate } from '../../src/platform/database/migrate';
+import { revertLast } from '../../src/platform/database/revert';
+import { migrationStates } from '../../src/platform/database/schema-state';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { UserError } from '../../src/platform/errors/user-error';
 import { LIST_PETS, LIST_PETS_BY_STATUS } from '../../src/pets/pets.repository';
@@ -14,12 +16,12 @@ describe('migrations', () => {
   it('create the schema and revert it completely', async () => {
     const database = await createDatabase('template0');
     const config = schemaConfig(database.url);
-    const applied = await migrate(config);
+    const { applied } = await migrate(config);
     expect(applied).toEqual(migrations.map(({ name }) => name));
-    expect(await migrate(config)).toEqual([]);
+    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
     expect(await revertLast(config)).toBe(applied.at(-1));
     expect(await migrationStates(config)).toEqual(
-      applied.map((name, at) => ({ name, isApplied: at < applied.length - 1 })),
+      applied.map((name, at) => ({ name, state: at < applied.length - 1 ? 'applied' : 'pending' })),
     );
     for (const name of applied.slice(0, -1).toReversed()) expect(await revertLast(config)).toBe(name);
     expect(await revertLast(config)).toBeUndefined();
@@ -33,7 +35,7 @@ describe('migrations', () => {
     const database = await createDatabase('template0');
     const config = schemaConfig(database.url);
     const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(config)));
-    expect(runs.reduce((sum, { length }) => sum + length, 0)).toBe(migrations.length);
+    expect(runs.reduce((sum, { applied }) => sum + applied.length, 0)).toBe(migrations.length);
     await database.drop();
   });
 

@@ -1,3 +1,4 @@
+import type { StoreOptions } from '../../src/app/start-animal-store';
 import { runAnimalStoreCommand } from '../../src/cli/program';
 import { NO_SETTINGS } from './no-settings';
 
@@ -16,6 +17,7 @@ export interface CommandRun {
 export async function runCli(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  options: StoreOptions = {},
 ): Promise<CommandRun> {
   let out = '';
   let all = '';
@@ -33,7 +35,7 @@ export async function runCli(
   ];
   Object.assign(process.env, NO_SETTINGS, environment);
   try {
-    const status = await runAnimalStoreCommand(args);
+    const status = await runAnimalStoreCommand(args, options);
     return { status, out, all, json: () => JSON.parse(out) };
   } finally {
     for (const name of Object.keys({ ...NO_SETTINGS, ...environment })) delete process.env[name];

@@ -1,6 +1,7 @@
 import { printBanner } from '../../src/app/banner';
 import { readConfig } from '../../src/platform/config/config';
 import { userMessage } from '../../src/app/user-message';
+import type { StoreOptions } from '../../src/app/start-animal-store';
 import { createStore } from '../../src/app/store';
 import { startService, type StartedService } from '../../src/app/start';
 
@@ -8,6 +9,8 @@ import { startService, type StartedService } from '../../src/app/start';
 export interface ServiceHere extends StartedService {
   /** Its printed banner. */
   readonly printed: string;
+  /** Every line of its log. */
+  readonly log: readonly string[];
   /** The key that a first start prints. */
   readonly key: string | undefined;
 }
@@ -19,9 +22,13 @@ afterAll(async () => {
 });
 
 /** Starts the service. @throws an error that `userMessage` converts to a sentence */
-export async function startHere(environment: Record<string, string>): Promise<ServiceHere> {
-  const service = await startService(readConfig({ PORT: '0', ...environment }), createStore(), {
-    write: () => undefined,
+export async function startHere(
+  environment: Record<string, string>,
+  { extensions }: StoreOptions = {},
+): Promise<ServiceHere> {
+  const log: string[] = [];
+  const service = await startService(readConfig({ PORT: '0', ...environment }), createStore(extensions), {
+    write: (line) => log.push(line),
   });
   started.add(service);
   let printed = '';
@@ -35,7 +42,7 @@ export async function startHere(environment: Record<string, string>): Promise<Se
     started.delete(service);
     return service.stop();
   };
-  return { ...service, stop, printed, key: /^ {2}(ask_\w+)$/m.exec(printed)?.[1] };
+  return { ...service, stop, printed, log, key: /^ {2}(ask_\w+)$/m.exec(printed)?.[1] };
 }
 
 /** Returns the message of a start that fails in this environment. */

@@ -2,7 +2,8 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { CopySource } from './copy-source';
 import { rejectUnfitTarget } from './copy-target';
-import { bringUpToDate, inMigrationTransaction, type SchemaConfig, WITHOUT_TIMEOUTS } from '../migrate';
+import { bringUpToDate } from '../migrate';
+import { inMigrationTransaction, type SchemaConfig, WITHOUT_TIMEOUTS } from '../migration-transaction';
 import { UserError } from '../../errors/user-error';
 
 /** An error of the target database, or of its connection, in `cause`. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { WITHOUT_TIMEOUTS } from '../migrate';
+import { WITHOUT_TIMEOUTS } from '../migration-transaction';
 
 /** A table, and its columns in the order of the rows' values, as written in SQL. */
 export interface CopyTarget {

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Client, type QueryResultRow } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { WITHOUT_TIMEOUTS } from '../migrate';
+import { WITHOUT_TIMEOUTS } from '../migration-transaction';
 import { UserError } from '../../errors/user-error';
 
 /** A table and its columns, as written in SQL. */

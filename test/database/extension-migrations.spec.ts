@@ -1,0 +1,235 @@
+import { Table } from 'typeorm';
+import { migrate } from '../../src/platform/database/migrate';
+import { forgetExtension, revertLast } from '../../src/platform/database/revert';
+import { migrationStates } from '../../src/platform/database/schema-state';
+import type { Extension, MigrationClass } from '../../src/platform/extension/extension';
+import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { schemaConfig } from '../support/schema-config';
+import { configWith, extensionOf, migrationOf } from './support/extensions';
+import { messageOf } from './support/copying';
+
+const KENNELS = Kennels1795300000000.name;
+
+/** A second migration, which renames the table of the first one. */
+const Shelters = migrationOf(
+  'Shelters1795300000001',
+  'ALTER TABLE kennels RENAME TO shelters; ALTER TABLE shelters ADD COLUMN places integer',
+  'ALTER TABLE shelters DROP COLUMN places; ALTER TABLE shelters RENAME TO kennels',
+);
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(() => database.drop());
+
+const apply = (...extensions: Extension[]) => migrate(configWith(database.url, ...extensions));
+const states = async (...extensions: Extension[]) =>
+  (await migrationStates(configWith(database.url, ...extensions))).slice(-1);
+const tables = async () =>
+  (
+    await database.query<{ relname: string }>(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
+    )
+  ).map(({ relname }) => relname);
+
+describe('the migrations of an extension', () => {
+  const Early = migrationOf(
+    'Early1600000000000',
+    'CREATE TABLE early (pet_id bigint REFERENCES pets)',
+    'DROP TABLE early',
+  );
+  const early = extensionOf('early', Early);
+
+  it('run in an existing database, also if their timestamps are older than those of the store', async () => {
+    expect((await apply(early)).applied).toEqual([Early.name]);
+    expect(await tables()).toContain('early');
+  });
+
+  it('run after those of the store in a new database', async () => {
+    const empty = await createDatabase('template0');
+    const { applied } = await migrate(configWith(empty.url, early));
+    expect(applied.at(-1)).toBe(Early.name);
+    await empty.drop();
+  });
+
+  it('do not prevent later ones of the store with older timestamps', async () => {
+    await apply(kennels);
+    const config = configWith(database.url, kennels);
+    const later = { ...config.migrations[0]!, name: 'Later1795219200099', timestamp: 1795219200099 };
+    const create = migrationOf(later.name, 'CREATE TABLE later ()', 'DROP TABLE later');
+    const { applied } = await migrate({
+      ...config,
+      migrations: [...config.migrations, { ...later, create }],
+    });
+    expect(applied).toEqual([later.name]);
+    expect(await tables()).toContain('later');
+  });
+
+  it('run once and are recorded once, if several instances start concurrently', async () => {
+    const runs = await Promise.all(Array.from({ length: 4 }, () => apply(kennels)));
+    expect(runs.flatMap(({ applied }) => applied)).toEqual([KENNELS]);
+    expect(await database.query('SELECT name, extension FROM extension_migrations')).toEqual([
+      { name: KENNELS, extension: 'kennels' },
+    ]);
+  });
+
+  it('may add rows with deferred constraints', async () => {
+    const Tree = migrationOf(
+      'Tree1795300000004',
+      `CREATE TABLE tree (id int PRIMARY KEY, parent int REFERENCES tree DEFERRABLE INITIALLY DEFERRED);
+       INSERT INTO tree VALUES (1, 2); INSERT INTO tree VALUES (2, 2)`,
+      'DROP TABLE tree',
+    );
+    expect((await apply(extensionOf('tree', Tree))).applied).toEqual([Tree.name]);
+  });
+
+  it('are reverted by the last-migration command, too, and then apply again', async () => {
+    await apply(kennels);
+    expect(await revertLast(configWith(database.url, kennels))).toBe(KENNELS);
+    expect(await database.query('SELECT FROM extension_migrations')).toEqual([]);
+    expect((await apply(kennels)).applied).toEqual([KENNELS]);
+  });
+});
+
+describe('a removed extension', () => {
+  it('keeps its tables, and has them again when it is back', async () => {
+    await apply(kennels);
+    await database.query(`INSERT INTO kennels VALUES ('North')`);
+    expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
+    expect(await states()).toEqual([{ name: KENNELS, extension: 'kennels', state: 'removed' }]);
+    expect(await apply(kennels)).toEqual({ applied: [], removed: [] });
+    expect(await database.query('SELECT name FROM kennels')).toEqual([{ name: 'North' }]);
+  });
+
+  it('is reverted without its code, the last migration first', async () => {
+    const before = await tables();
+    await apply({ ...kennels, migrations: [Kennels1795300000000, Shelters] });
+    const config = schemaConfig(database.url);
+    expect(await messageOf(revertLast(config))).toBe(
+      `The last migration, ${Shelters.name}, belongs to the removed extension kennels. Run "db forget kennels" to revert all its migrations.`,
+    );
+    expect(await forgetExtension(config, 'kennels')).toEqual([Shelters.name, KENNELS]);
+    expect(await tables()).toEqual(before);
+    expect(await apply()).toEqual({ applied: [], removed: [] });
+  });
+
+  it('is reverted once by concurrent commands', async () => {
+    await apply(kennels);
+    const forget = () => messageOf(forgetExtension(schemaConfig(database.url), 'kennels'));
+    const messages = await Promise.all([forget(), forget()]);
+    expect(messages.filter((message) => message.includes('has no migrations of'))).toHaveLength(1);
+    expect(await states()).not.toContainEqual(expect.objectContaining({ extension: 'kennels' }));
+  });
+
+  it('is reverted as a whole or not at all', async () => {
+    await apply({ ...kennels, migrations: [Kennels1795300000000, Shelters] });
+    await database.query('CREATE VIEW names AS SELECT name FROM shelters');
+    expect(await messageOf(forgetExtension(schemaConfig(database.url), 'kennels'))).toMatch(
+      new RegExp(`^The recorded "down" of the migration ${KENNELS} of the extension kennels fails \\(.*`),
+    );
+    expect(await database.query('SELECT name, places FROM shelters')).toEqual([]);
+    expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
+  });
+
+  it('of a newer version that is still part of the program is not treated as removed', async () => {
+    await apply({ ...kennels, migrations: [Kennels1795300000000, Shelters] });
+    expect(await messageOf(apply(kennels))).toBe(
+      `The database was migrated by a newer version of the extension kennels (${Shelters.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+    );
+    expect(await states(kennels)).toEqual([{ name: Shelters.name, extension: 'kennels', state: 'newer' }]);
+  });
+
+  it('is reverted with the statements of code and query builders, and with parameters of any type', async () => {
+    await database.query('CREATE TABLE remains (bytes bytea, time timestamptz, number bigint, texts text[])');
+    const values = [Buffer.from([0, 92, 255]), new Date(1), 2n ** 60n, ['a', 'b']];
+    const Coded = migrationOf(
+      'Coded1795300000002',
+      (runner) => runner.createTable(new Table({ name: 'coded', columns: [{ name: 'id', type: 'int' }] })),
+      async (runner) => {
+        await runner.manager.createQueryBuilder().delete().from('coded').execute();
+        await runner.dropTable('coded');
+        await runner.manager.query('INSERT INTO remains VALUES ($1, $2, $3, $4)', values);
+      },
+    );
+    await apply(extensionOf('coded', Coded));
+    expect(await database.query('SELECT FROM remains')).toEqual([]);
+    await forgetExtension(schemaConfig(database.url), 'coded');
+    expect(await database.query('SELECT bytes, time, number, texts FROM remains')).toEqual([
+      { bytes: values[0], time: values[1], number: String(values[2]), texts: values[3] },
+    ]);
+    expect(await tables()).not.toContain('coded');
+  });
+});
+
+describe('the records of migrations', () => {
+  it('are added at the next start to migrations that have none; the data stays', async () => {
+    const config = configWith(database.url, { ...kennels, migrations: [Kennels1795300000000, Shelters] });
+    await migrate(config);
+    await database.query(`INSERT INTO shelters VALUES ('North')`);
+    const records = 'SELECT * FROM extension_migrations ORDER BY name';
+    const expected = await database.query(records);
+    await database.query('DELETE FROM extension_migrations');
+    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
+    expect(await database.query(records)).toEqual(expected);
+    expect(await database.query('SELECT name FROM shelters')).toEqual([{ name: 'North' }]);
+  });
+
+  it('belong to the extension that has the migrations now', async () => {
+    await apply(kennels);
+    await apply({ ...kennels, name: 'shelters', scopes: [] });
+    await expect(forgetExtension(schemaConfig(database.url), 'kennels')).rejects.toThrow(
+      'The database has no migrations of an extension kennels.',
+    );
+    expect(await forgetExtension(schemaConfig(database.url), 'shelters')).toEqual([KENNELS]);
+  });
+});
+
+describe('a mistake in a migration of an extension', () => {
+  const NAME = 'Wrong1795300000009';
+  const UP = 'CREATE TABLE wrong (id int)';
+  const DOWN = 'DROP TABLE wrong';
+
+  it.each<[string, MigrationClass, string]>([
+    [
+      'an "up" that fails',
+      migrationOf(NAME, 'CREATE TABLE pets ()', DOWN),
+      `The migration ${NAME} of the extension wrong fails (relation "pets" already exists). Fix it and start again.`,
+    ],
+    [
+      'a "down" that fails',
+      migrationOf(NAME, UP, 'DROP TABLE wrnog'),
+      `The "down" of the migration ${NAME} of the extension wrong fails (table "wrnog" does not exist). Fix it and start again.`,
+    ],
+    [
+      'an empty "down"',
+      migrationOf(NAME, UP, () => Promise.resolve()),
+      `The "down" of the migration ${NAME} of the extension wrong is empty. Write one that reverts its "up", and start again.`,
+    ],
+    [
+      'a "down" that leaves something',
+      migrationOf(NAME, `CREATE TYPE size AS ENUM ('s'); ${UP}`, DOWN),
+      `The "down" of the migration ${NAME} of the extension wrong is not complete: after it, "up" fails (type "size" already exists). Fix it and start again.`,
+    ],
+    [
+      'a migration without a transaction',
+      class Wrong1795300000009 extends Kennels1795300000000 {
+        readonly transaction = false;
+      },
+      `The migration ${NAME} of the extension wrong sets transaction to false, and all migrations run in one transaction. Remove that line and start again.`,
+    ],
+  ])(
+    'ends the start with one sentence, and nothing is applied: %s',
+    async (_mistake, migration, sentence) => {
+      const before = await tables();
+      expect(await messageOf(apply(kennels, extensionOf('wrong', migration)))).toBe(sentence);
+      expect(await tables()).toEqual(before);
+    },
+  );
+
+  it('is not reported if the database was unavailable', async () => {
+    const Ended = migrationOf(NAME, 'SELECT pg_terminate_backend(pg_backend_pid())', DOWN);
+    expect(await messageOf(apply(extensionOf('wrong', Ended)))).toMatch(/^The database cannot be reached/);
+  });
+});
