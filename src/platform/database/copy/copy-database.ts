@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { CopySource } from './copy-source';
 import { rejectUnfitTarget } from './copy-target';
+import { runRecorded } from '../extension-migrations';
 import { bringUpToDate } from '../migrate';
 import { inMigrationTransaction, type SchemaConfig, WITHOUT_TIMEOUTS } from '../migration-transaction';
 import { UserError } from '../../errors/user-error';
@@ -33,13 +34,14 @@ export async function copyDatabase(
 ): Promise<CopiedTable[]> {
   const source = await CopySource.open(config.databaseUrl);
   try {
-    await source.rejectOtherSchema(config.migrations.map(({ name }) => name));
+    const removed = await source.removedMigrations(config.migrations);
     return await inMigrationTransaction({ ...config, databaseUrl: targetUrl }, async (executor, runner) => {
       // TypeORM types the connection as any; the driver is node-postgres.
       const target: Client = await runner.connect();
       await target.query(WITHOUT_TIMEOUTS);
       await rejectUnfitTarget(target);
       await bringUpToDate(config, executor, runner);
+      for (const record of removed) await runRecorded(runner, record, 'up');
       return await copyAll(source, target, onTable);
     });
   } catch (error) {

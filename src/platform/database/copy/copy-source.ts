@@ -2,7 +2,9 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Client, type QueryResultRow } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { WITHOUT_TIMEOUTS } from '../migration-transaction';
+import { type ExtensionMigration, readApplied } from '../extension-migrations';
+import { type SchemaConfig, WITHOUT_TIMEOUTS } from '../migration-transaction';
+import { compareSchema, rejectNewerSchema } from '../schema-state';
 import { UserError } from '../../errors/user-error';
 
 /** A table and its columns, as written in SQL. */
@@ -91,21 +93,25 @@ export class CopySource {
   }
 
   /**
-   * @param known the migrations of this version, which the target gets
-   * @throws UserError unless the source has them all and no other
+   * Returns the migrations of removed extensions, which the target gets from their records.
+   *
+   * @param migrations those of this program, which the target gets, too
+   * @throws UserError unless the source has them all and no newer one
    */
-  async rejectOtherSchema(known: readonly string[]): Promise<void> {
-    const applied = await this.appliedMigrations();
+  async removedMigrations(migrations: SchemaConfig['migrations']): Promise<ExtensionMigration[]> {
+    const applied = await readApplied(this);
     if (applied.length === 0) {
       throw new UserError('There is nothing to copy: the embedded database is empty (is DATA_DIR right?).');
     }
-    const isNewer = applied.some((name) => !known.includes(name));
-    if (!isNewer && applied.length === known.length) return;
-    throw new UserError(
-      isNewer
-        ? 'The embedded database was migrated by a newer version of Animal Store: copy it with that version.'
-        : 'The embedded database has the schema of an earlier version: run "db migrate" first.',
-    );
+    const states = compareSchema(applied, migrations);
+    rejectNewerSchema(states);
+    if (states.some(({ state }) => state === 'pending')) {
+      throw new UserError(
+        'The embedded database has the schema of an earlier version: run "db migrate" first.',
+      );
+    }
+    const known = new Set(migrations.map(({ name }) => name));
+    return applied.flatMap(({ name, record }) => (record && !known.has(name) ? [record] : []));
   }
 
   tables(): Promise<TableShape[]> {
@@ -121,12 +127,5 @@ export class CopySource {
       if (position) positions.push({ sequence, ...position });
     }
     return positions;
-  }
-
-  private async appliedMigrations(): Promise<string[]> {
-    const [found] = await this.query(`SELECT 1 FROM pg_class WHERE oid = to_regclass('migrations')`);
-    if (!found) return [];
-    const rows = await this.query<{ name: string }>('SELECT name FROM migrations');
-    return rows.map(({ name }) => name);
   }
 }
