@@ -5,9 +5,14 @@ import { migrationStates } from '../../src/platform/database/schema-state';
 import type { Extension, MigrationClass } from '../../src/platform/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { createDatabase, type TestDatabase } from '../support/database';
+import { lockWaits } from '../support/lock-waits';
 import { schemaConfig } from '../support/schema-config';
+import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
 import { messageOf } from './support/copying';
+
+/** The lock that every migration and reversion takes. */
+const MIGRATION_LOCK = 7_263_504_918;
 
 const KENNELS = Kennels1795300000000.name;
 
@@ -118,7 +123,11 @@ describe('a removed extension', () => {
   it('is reverted once by concurrent commands', async () => {
     await apply(kennels);
     const forget = () => messageOf(forgetExtension(schemaConfig(database.url), 'kennels'));
-    const messages = await Promise.all([forget(), forget()]);
+    await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const commands = [forget(), forget()];
+    await until(async () => (await lockWaits(database)).length === 2);
+    await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    const messages = await Promise.all(commands);
     expect(messages.filter((message) => message.includes('has no migrations of'))).toHaveLength(1);
     expect(await states()).not.toContainEqual(expect.objectContaining({ extension: 'kennels' }));
   });
