@@ -27,9 +27,9 @@ export async function startHere(
   { extensions }: StoreOptions = {},
 ): Promise<ServiceHere> {
   const log: string[] = [];
-  const service = await startService(readConfig({ PORT: '0', ...environment }), createStore(extensions), {
-    write: (line) => log.push(line),
-  });
+  const store = createStore(extensions);
+  const config = readConfig({ PORT: '0', ...environment }, store.settings);
+  const service = await startService(config, store, { write: (line) => log.push(line) });
   started.add(service);
   let printed = '';
   await printBanner(service, {
