@@ -20,9 +20,13 @@ const NO_COUNTER: Counter = { used: 0, own: 0, endsAt: 0 };
 export const NO_COUNTERS: Counters = { minute: NO_COUNTER, day: NO_COUNTER };
 
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */
-export function countersAt(now: number, known: Counters | undefined, { perDay }: OwnerLimits): Counters {
+export function countersAt(
+  now: number,
+  known: Counters | undefined,
+  { perDay, windowMs = MINUTE_MS }: OwnerLimits,
+): Counters {
   return {
-    minute: inForce(now, known?.minute, now + MINUTE_MS),
+    minute: inForce(now, known?.minute, now + windowMs),
     day: perDay === undefined ? NO_COUNTER : inForce(now, known?.day, nextMidnight(now)),
   };
 }

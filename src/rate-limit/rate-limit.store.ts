@@ -1,9 +1,11 @@
 import type { RateLimitDecision } from '../platform/http/request-context';
 
-/** The limits of an owner: an account has those of its plan, an address has a limit per minute only. */
+/** The limits of an owner: an account has those of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
   readonly perMinute: number;
   readonly perDay?: number;
+  /** The length of the first window in milliseconds. Default: a minute. */
+  readonly windowMs?: number;
 }
 
 /** One request to be charged. */

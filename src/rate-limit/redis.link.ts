@@ -16,6 +16,7 @@ const PROBE: ScriptCharge = {
   now: undefined,
   perMinute: Number.MAX_SAFE_INTEGER,
   perDay: undefined,
+  windowMs: undefined,
   minute: { used: 0, own: 0, endsAt: 0 },
   day: { used: 0, own: 0, endsAt: 0 },
   key: undefined,

@@ -26,6 +26,8 @@ export interface ScriptCharge extends Counters {
   readonly now: number | undefined;
   readonly perMinute: number;
   readonly perDay: number | undefined;
+  /** The length of the first window; undefined for a minute. */
+  readonly windowMs: number | undefined;
   readonly key:
     { readonly unbannedAt: number; readonly bannedAt: number; readonly bannedUntil: number } | undefined;
 }

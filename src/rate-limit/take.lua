@@ -153,7 +153,7 @@ local function reject(offender, resetAt)
   return beganBan
 end
 
-local minute = windowOf(KEYS[1], charge.minute, now + rules.minuteMs)
+local minute = windowOf(KEYS[1], charge.minute, now + (charge.windowMs or rules.minuteMs))
 local day = charge.perDay and windowOf(KEYS[2], charge.day, (math.floor(now / rules.dayMs) + 1) * rules.dayMs)
 local offender = charge.key and offenderOf(charge.key)
 local verdict, beganBan = 'admitted', false

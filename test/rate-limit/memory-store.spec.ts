@@ -4,6 +4,7 @@ import { TestClock } from '../support/clock';
 import { bansContract } from './bans.contract';
 import { fleetContract } from './fleet.contract';
 import { storeContract } from './store.contract';
+import { windowLengthContract } from './window-length.contract';
 
 function create(settings: Record<string, string> = {}) {
   const clock = new TestClock();
@@ -11,6 +12,7 @@ function create(settings: Record<string, string> = {}) {
 }
 
 storeContract('the memory store', create);
+windowLengthContract('the memory store', create);
 bansContract('the memory store', create);
 
 describe('the memory store', () => {

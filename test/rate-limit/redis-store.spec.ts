@@ -12,6 +12,7 @@ import { bansContract } from './bans.contract';
 import { fleetContract } from './fleet.contract';
 import { damage, DAMAGES } from './redis-damage';
 import { storeContract } from './store.contract';
+import { windowLengthContract } from './window-length.contract';
 
 const PATIENCE_MS = 5_000;
 /** Each step is a round trip. */
@@ -73,6 +74,7 @@ describeWithRedis('the Redis store', () => {
   describe('(every key expires)', () => {
     afterEach(async () => expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]));
     storeContract('the Redis store', create, RUNS);
+    windowLengthContract('the Redis store', create);
     bansContract('the Redis store', create);
     fleetContract('the Redis store', create, FLEET_SECONDS);
   });
