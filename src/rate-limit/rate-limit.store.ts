@@ -1,4 +1,6 @@
-import type { RateLimitDecision } from '../platform/http/request-context';
+import type { RateLimitDecision, Usage, Windows } from '../platform/http/request-context';
+
+export type { Usage, Windows };
 
 /** The limits of an owner: an account has those of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
@@ -21,26 +23,8 @@ export interface Charge {
   };
 }
 
-/** A window as the headers show it. */
-export interface Usage {
-  readonly limit: number;
-  /** Requests left, after this one. */
-  readonly remaining: number;
-  /** The end in milliseconds since the epoch. A window that has not begun ends as if it began now. */
-  readonly resetAt: number;
-}
-
-export interface Windows {
-  readonly minute: Usage;
-  /** Undefined if the owner has no daily limit. */
-  readonly day: Usage | undefined;
-}
-
 /** The decision on a charge. */
 export interface Decision extends RateLimitDecision {
-  readonly windows: Windows;
-  /** The store's time, in milliseconds since the epoch. */
-  readonly now: number;
   /** The end of the ban, if the verdict is `banned`. */
   readonly bannedUntil?: number;
 }

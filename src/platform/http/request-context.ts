@@ -13,9 +13,28 @@ export interface Principal {
   readonly unbannedAt: number;
 }
 
+/** A window as the headers show it. */
+export interface Usage {
+  readonly limit: number;
+  /** Requests left, after this one. */
+  readonly remaining: number;
+  /** The end in milliseconds since the epoch. A window that has not begun ends as if it began now. */
+  readonly resetAt: number;
+}
+
+export interface Windows {
+  readonly minute: Usage;
+  /** Undefined if the owner has no daily limit. */
+  readonly day: Usage | undefined;
+}
+
 /** The decision of the rate limit on a request. */
 export interface RateLimitDecision {
   readonly verdict: 'admitted' | 'limited' | 'banned';
+  /** The windows of the account or the address. */
+  readonly windows: Windows;
+  /** The time of the decision, in milliseconds since the epoch. */
+  readonly now: number;
   /** True if this request began a ban of its key. */
   readonly beganBan?: true;
 }
