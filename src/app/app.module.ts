@@ -10,7 +10,7 @@ import { HealthModule } from '../platform/health/health.module';
 import { StrictDtoPipe } from '../platform/http/strict-dto.pipe';
 import { IdempotencyModule } from '../platform/idempotency';
 import { MetricsModule } from '../platform/metrics/metrics.module';
-import { FallbackRateLimitGuard, RateLimitModule } from '../rate-limit';
+import { FallbackRateLimitGuard, RateLimitModule, RouteLimitGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from './store';
 
@@ -37,6 +37,7 @@ export class AppModule {
       providers: [
         { provide: APP_GUARD, useExisting: FallbackAuthGuard },
         { provide: APP_GUARD, useExisting: FallbackRateLimitGuard },
+        { provide: APP_GUARD, useExisting: RouteLimitGuard },
         { provide: APP_PIPE, useClass: StrictDtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

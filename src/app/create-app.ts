@@ -26,9 +26,10 @@ import { serveFrontPage } from '../platform/openapi/front-page';
 import { addResponseSchemas } from '../platform/openapi/response-schemas';
 import { serveDocument } from '../platform/openapi/serve-document';
 import { serveSwaggerUi } from '../platform/openapi/swagger-ui';
-import { installLimitHeaders, RateLimitCheck, RateLimitStore } from '../rate-limit';
+import { installLimitHeaders, RateLimitCheck, RateLimitStore, RouteLimits } from '../rate-limit';
 import { checkModules } from './start-checks/check-modules';
 import { collectRoutes } from './start-checks/declared-routes';
+import { handlersOf } from './start-checks/handlers';
 import type { Store } from './store';
 
 /**
@@ -107,7 +108,9 @@ async function assemble(
   }
   methods.rejectOthers();
   requireDeclaredRoutes();
-  checkModules(app);
+  const handlers = handlersOf(app);
+  checkModules(app, handlers);
+  app.get(RouteLimits).read(handlers);
 }
 
 /** Installs the request checks in the order that the API promises. */

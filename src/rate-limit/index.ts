@@ -11,3 +11,5 @@ export {
   type Usage,
   type Windows,
 } from './rate-limit.store';
+export { RouteLimitGuard } from './route-limit.guard';
+export { RouteLimits } from './route-limits';

@@ -1,11 +1,18 @@
 import { isIP } from 'node:net';
 import { normalizeIp } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
 
 /** An address with a port, as some proxies write it: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
-export function ownerOfAccount(accountId: bigint): string {
-  return `account:${accountId}`;
+/** Returns the account of the key, or the address of a request without a valid key. */
+export function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
+  return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
+}
+
+/** Returns the owner of a window of a route: `account:7:route:KennelsController.add:short`. */
+export function ownerOfRoute(client: string, place: string, name: string): string {
+  return `${client}:route:${place}:${name}`;
 }
 
 /**

@@ -6,7 +6,7 @@ import { CONFIG } from '../platform/config/config.token';
 import { isProtected } from '../platform/http/protection';
 import type { ApiError } from '../platform/errors/api-error';
 import { anonymousLimits, limitsOfRequest } from './limits';
-import { ownerOfAccount, ownerOfAddress } from './owners';
+import { ownerOfAddress, ownerOfRequest } from './owners';
 import { tooManyRequests } from './rate-limit.errors';
 import { decisionHeaders, windowsHeaders } from './rate-limit.headers';
 import { RejectionLog } from './rejection-log';
@@ -44,10 +44,10 @@ export class RateLimitCheck {
 
   private chargeOf(request: FastifyRequest): Charge {
     const { principal } = request;
+    const owner = ownerOfRequest(request);
     const limits = limitsOfRequest(request, this.config);
-    if (!principal) return { owner: ownerOfAddress(request.ip, request.socket.remoteAddress), limits };
-    const key = { id: principal.keyId, unbannedAt: principal.unbannedAt };
-    return { owner: ownerOfAccount(principal.accountId), limits, key };
+    if (!principal) return { owner, limits };
+    return { owner, limits, key: { id: principal.keyId, unbannedAt: principal.unbannedAt } };
   }
 
   private apply(

@@ -1,5 +1,5 @@
 import type { ApiError } from '../platform/errors/api-error';
-import { LIMIT_MESSAGES, type LimitCode } from '../platform/errors/limit-messages';
+import { LIMIT_MESSAGES, type LimitCode, routeLimitMessage } from '../platform/errors/limit-messages';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { exhaustedWindow } from './counters';
 import { retryAfterSeconds } from './rate-limit.headers';
@@ -14,10 +14,15 @@ export function tooManyRequests(decision: Decision): ApiError {
   return rejection(code, now, usage.resetAt);
 }
 
-function rejection(code: LimitCode, now: number, until: number): ApiError {
+/** Returns the 429 of a limit of a route. */
+export function tooManyRequestsOfRoute({ now, windows }: Decision): ApiError {
+  return rejection('rate_limit_exceeded', now, windows.minute.resetAt, routeLimitMessage);
+}
+
+function rejection(code: LimitCode, now: number, until: number, messageOf = LIMIT_MESSAGES[code]): ApiError {
   const seconds = retryAfterSeconds(now, until);
   return platformErrors[code]({
-    message: LIMIT_MESSAGES[code](seconds),
+    message: messageOf(seconds),
     headers: { 'Retry-After': String(seconds) },
   });
 }

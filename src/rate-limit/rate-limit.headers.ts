@@ -1,6 +1,7 @@
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { exhaustedWindow } from './counters';
 import type { Decision, Usage, Windows } from './rate-limit.store';
+import type { RouteUsage } from './route-limit';
 
 type Headers = Record<string, string>;
 
@@ -20,6 +21,32 @@ export function windowsHeaders(windows: Windows, now: number): Headers {
 }
 
 /**
+ * Returns the headers of a response of a route with limits of its own.
+ *
+ * @param plan the decision on the account's windows, which was made before the body was read
+ * @param exhausted the window of the route to show on its 429
+ */
+export function routeHeaders(
+  plan: Pick<Decision, 'windows' | 'now'>,
+  routes: readonly RouteUsage[],
+  now: number,
+  exhausted: Usage | undefined,
+): Headers {
+  const shown = exhausted ?? routes.reduce(tighter, tightest(plan.windows));
+  const headers = headersOf(shown, plan.windows, plan.now);
+  const policies = routes.map(({ name, limit, ttl }) => `, "${name}";q=${limit};w=${seconds(ttl)}`);
+  // A window that was not charged has the time of this process, and the store's time may be later.
+  const left = routes.map(
+    ({ name, remaining, resetAt }) => `, "${name}";r=${remaining};t=${Math.max(0, seconds(resetAt - now))}`,
+  );
+  return {
+    ...headers,
+    'RateLimit-Policy': headers['RateLimit-Policy'] + policies.join(''),
+    RateLimit: headers.RateLimit + left.join(''),
+  };
+}
+
+/**
  * Returns the whole seconds to wait, at least 1. It subtracts rounded times: a client that adds the result to its clock's
  * second gets `X-RateLimit-Reset` or later.
  */
@@ -27,11 +54,19 @@ export function retryAfterSeconds(now: number, resetAt: number): number {
   return Math.max(1, seconds(resetAt) - Math.floor(now / SECOND_MS));
 }
 
-/** Returns the window with the fewest requests remaining. If both have as many, it is the one that resets later. */
+/** Returns the tightest window of a route: on its 429 the exhausted one that resets last. */
+export function tightestOf(usages: readonly Usage[]): Usage {
+  return usages.reduce(tighter);
+}
+
 function tightest({ minute, day }: Windows): Usage {
-  if (day === undefined || minute.remaining < day.remaining) return minute;
-  if (day.remaining < minute.remaining) return day;
-  return day.resetAt > minute.resetAt ? day : minute;
+  return day ? tighter(minute, day) : minute;
+}
+
+/** Returns the window with the fewest requests remaining. If both have as many, it is the one that resets later. */
+function tighter(one: Usage, other: Usage): Usage {
+  if (one.remaining !== other.remaining) return one.remaining < other.remaining ? one : other;
+  return other.resetAt > one.resetAt ? other : one;
 }
 
 /**
@@ -39,7 +74,7 @@ function tightest({ minute, day }: Windows): Usage {
  *
  * Every response has these headers, so the function builds no lists.
  */
-function headersOf({ limit, remaining, resetAt }: Usage, { minute, day }: Windows, now: number): Headers {
+function headersOf({ limit, remaining, resetAt }: Usage, { minute, day }: Windows, now: number) {
   const minutePolicy = `"minute";q=${minute.limit};w=${MINUTE_SECONDS}`;
   const minuteLeft = `"minute";r=${minute.remaining};t=${seconds(minute.resetAt - now)}`;
   return {

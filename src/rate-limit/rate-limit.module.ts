@@ -15,6 +15,8 @@ import { RedisLink } from './redis.link';
 import { rulesOf } from './redis.script';
 import { RedisRateLimitStore } from './redis.store';
 import { RejectionLog } from './rejection-log';
+import { RouteLimitGuard } from './route-limit.guard';
+import { RouteLimits } from './route-limits';
 
 @Module({
   providers: [
@@ -30,8 +32,10 @@ import { RejectionLog } from './rejection-log';
     RejectionLog,
     RateLimitCheck,
     FallbackRateLimitGuard,
+    RouteLimits,
+    RouteLimitGuard,
   ],
-  exports: [RateLimitCheck, FallbackRateLimitGuard, RateLimitStore],
+  exports: [RateLimitCheck, FallbackRateLimitGuard, RateLimitStore, RouteLimits, RouteLimitGuard],
 })
 export class RateLimitModule {}
 

@@ -10,13 +10,15 @@ const SWEEP_INTERVAL_MS = 1_000;
 const MAX_OWNERS = 1_000;
 const OTHERS = 'others';
 
+type Facts = Readonly<Record<string, unknown>>;
+
 /** The 429s of one key or address within a minute, without the first. */
 interface Count {
   readonly verdict: Decision['verdict'];
   readonly beganAt: number;
   readonly endsAt: number;
   /** The account and key, or the address, for the log. */
-  readonly facts: Readonly<Record<string, unknown>>;
+  readonly facts: Facts;
   readonly log: FastifyRequest['log'];
   rejected: number;
 }
@@ -45,10 +47,11 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
   /**
    * Counts a 429.
    *
-   * @param owner a key's id or an address
+   * @param owner a key's id or an address, with the route if its own limit rejected the request
+   * @param facts further facts of the line
    * @returns true if the 429 needs no log line
    */
-  count(owner: string, request: FastifyRequest, decision: Decision): boolean {
+  count(owner: string, request: FastifyRequest, decision: Decision, facts: Facts = {}): boolean {
     const isKnown = this.counts.has(owner) || this.counts.size < MAX_OWNERS;
     const name = isKnown ? owner : OTHERS;
     const count = this.counts.get(name);
@@ -58,15 +61,15 @@ export class RejectionLog implements OnModuleInit, OnApplicationShutdown {
       return true;
     }
     this.close(name);
-    this.counts.set(name, this.begin(request, decision, isKnown));
+    this.counts.set(name, this.begin(request, decision, isKnown, facts));
     return false;
   }
 
-  private begin(request: FastifyRequest, decision: Decision, isKnown: boolean): Count {
+  private begin(request: FastifyRequest, decision: Decision, isKnown: boolean, added: Facts): Count {
     const { verdict, windows, bannedUntil, now } = decision;
     const beganAt = this.clock.now();
     const left = (bannedUntil ?? exhaustedWindow(windows).resetAt) - now;
-    const facts = request.logFacts ?? { ip: request.ip };
+    const facts = { ...(request.logFacts ?? { ip: request.ip }), ...added };
     return {
       verdict,
       beganAt,

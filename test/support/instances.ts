@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { Config } from '../../src/platform/config/config';
 import { RateLimitStore } from '../../src/rate-limit';
 import { startApp, type TestApp } from './app';
@@ -14,15 +15,18 @@ export interface Instances {
   close(): Promise<void>;
 }
 
+/** @param modules of a team, in every instance */
 export async function startInstances(
   count: number,
   redis: RedisServer,
   settings: Partial<Config> = {},
+  modules: readonly Type[] = [],
 ): Promise<Instances> {
   const redisUrl = [redis.url()];
   const apps: TestApp[] = [];
   for (let at = 0; at < count; at += 1) {
-    apps.push(await startApp({ redisUrl, ...settings }, apps[0] && { beside: apps[0] }));
+    const [first] = apps;
+    apps.push(await startApp({ redisUrl, ...settings }, { modules, ...(first && { beside: first }) }));
   }
   let turn = 0;
   return {

@@ -1,7 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ErrorDto } from '../../platform/errors/error.dto';
-import { handlersOf } from './handlers';
+import type { RouteHandler } from './handlers';
 import { requireSchemaNames } from './schema-names';
+import { rejectThrottlerModule } from './throttler-module';
 import { requireValidators } from './validated-inputs';
 
 /**
@@ -9,8 +10,8 @@ import { requireValidators } from './validated-inputs';
  *
  * @throws UserError for the first mistake
  */
-export function checkModules(app: NestFastifyApplication): void {
-  const handlers = handlersOf(app);
+export function checkModules(app: NestFastifyApplication, handlers: readonly RouteHandler[]): void {
+  rejectThrottlerModule(app);
   requireValidators(handlers);
   requireSchemaNames(handlers, [ErrorDto]);
 }

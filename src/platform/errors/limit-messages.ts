@@ -8,6 +8,11 @@ export const LIMIT_MESSAGES = {
 
 export type LimitCode = keyof typeof LIMIT_MESSAGES;
 
+/** Returns the message of `rate_limit_exceeded` if the limit is that of a route. */
+export function routeLimitMessage(seconds: number): string {
+  return `The requests of this operation are used up. ${tryAgain(seconds)}`;
+}
+
 function tryAgain(seconds: number): string {
   return `Try again in ${seconds} s, and back off exponentially.`;
 }

@@ -1,0 +1,185 @@
+import type { TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import type { HttpResponse, RequestOptions } from '../support/http';
+import { describeOverStores } from '../support/stores';
+import { reading, ThrottledModule } from './support/throttled.module';
+
+const HOUR_SECONDS = 3_600;
+const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
+
+const shown = ({ headers }: HttpResponse) =>
+  ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
+const statuses = (responses: readonly HttpResponse[]) => responses.map(({ status }) => status);
+
+describeOverStores('@Throttle on a route', (start) => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await start({ rateLimitBanAfter: 1 }, { modules: [ThrottledModule] });
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    ({ key } = await app.createKey());
+  });
+
+  const secondsFromNow = (seconds: number) => Math.ceil(app.clock.now() / 1_000) + seconds;
+  const book = (options: RequestOptions = {}) => app.post('/v1/slots', '{}', { key, ...options });
+  const get = (path: string, options: RequestOptions = {}) => app.get(`/v1/${path}`, { key, ...options });
+  async function times(count: number, request: () => Promise<HttpResponse>): Promise<HttpResponse[]> {
+    const responses: HttpResponse[] = [];
+    for (let at = 0; at < count; at += 1) responses.push(await request());
+    return responses;
+  }
+
+  it('admits exactly the limit of concurrent requests, each with another Remaining', async () => {
+    const responses = await Promise.all(Array.from({ length: 30 }, () => book()));
+    const admitted = responses.filter(({ status }) => status === 201);
+    const remaining = admitted.map((response) => shown(response)[1]);
+    expect(new Set(remaining)).toEqual(new Set([0, 1, 2, 3, 4]));
+    expect(admitted).toHaveLength(5);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(25);
+  });
+
+  it('rejects with rate_limit_exceeded, Retry-After and the window of the route, which ends after its ttl', async () => {
+    const reset = secondsFromNow(HOUR_SECONDS);
+    await times(5, book);
+    app.clock.advance({ seconds: 600 });
+    const rejected = await book();
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    expect(rejected.json.message).toMatch(
+      /^The requests of this operation are used up\. Try again in 3000 s/,
+    );
+    expect(rejected.headers['retry-after']).toBe('3000');
+    expect(shown(rejected)).toEqual([5, 0, reset]);
+    app.clock.advance({ seconds: 3_000 });
+    expect(shown(await book())).toEqual([5, 4, secondsFromNow(HOUR_SECONDS)]);
+  });
+
+  it('lists its windows after those of the plan, and shows whichever window is tightest', async () => {
+    const { headers } = await book();
+    expect(headers['ratelimit-policy']).toBe(
+      '"minute";q=1000;w=60, "day";q=100000;w=86400, "default";q=5;w=3600',
+    );
+    expect(headers['ratelimit']).toMatch(/^"minute";r=999;t=60, "day";r=99999;t=\d+, "default";r=4;t=3600$/);
+    expect(shown(await get('slots/roomy'))).toEqual([1_000, 998, secondsFromNow(60)]);
+    const list = await get('slots');
+    expect(shown(list)).toEqual([1_000, 997, secondsFromNow(60)]);
+    expect(list.headers['ratelimit-policy']).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
+  });
+
+  it('shows the window that resets later if the route and the plan have as many requests remaining', async () => {
+    const choice = { plan: 'enterprise', perMinute: 5, perDay: 100 } as const;
+    const own = await app.createKey({ choice });
+    expect(shown(await book({ key: own.key }))).toEqual([5, 4, secondsFromNow(HOUR_SECONDS)]);
+  });
+
+  it('shows its own window on its 429, also if the plan has no request left', async () => {
+    const choice = { plan: 'enterprise', perMinute: 9, perDay: 6 } as const;
+    const own = await app.createKey({ choice });
+    const responses = await times(6, () => book({ key: own.key }));
+    expect(shown(responses[5]!)).toEqual([5, 0, secondsFromNow(HOUR_SECONDS)]);
+    expectError(await book({ key: own.key }), 429, 'daily_quota_exceeded');
+  });
+
+  it('counts for each account and each route: all keys of an account share it, HEAD and GET share it', async () => {
+    const account = 'shared';
+    const [one, other] = [await app.createKey({ account }), await app.createKey({ account })];
+    const search = (each: { key: string }, method = 'GET') =>
+      app.send(method, '/v1/slots/search', { key: each.key });
+    expect(statuses([await search(one), await search(other, 'HEAD'), await search(one)])).toEqual([
+      200, 200, 429,
+    ]);
+    expect(statuses([await get('slots/search'), await get('slots/own', { key: one.key })])).toEqual([
+      200, 200,
+    ]);
+  });
+
+  it('enforces several windows, the shortest first: a longer one does not count what a shorter one rejects', async () => {
+    const search = () => get('slots/search');
+    expect(statuses(await times(4, search))).toEqual([200, 200, 429, 429]);
+    app.clock.advance({ seconds: 1.5 });
+    const third = await search();
+    expect(third.status).toBe(200);
+    expect(third.headers['ratelimit-policy']).toMatch(/, "short";q=2;w=2, "long";q=3;w=3600$/);
+    const rejected = await search();
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    expect(shown(rejected).slice(0, 2)).toEqual([3, 0]);
+    app.clock.advance({ seconds: 1.5 });
+    expectError(await search(), 429, 'rate_limit_exceeded');
+  });
+
+  it('shows the exhausted window that resets last, and Retry-After is its end', async () => {
+    await times(2, () => get('slots/search'));
+    const reset = secondsFromNow(HOUR_SECONDS);
+    app.clock.advance({ seconds: 2 });
+    // The third request uses up the long window, the fourth one the short window.
+    const [, , rejected] = await times(3, () => get('slots/search'));
+    expect(shown(rejected!)).toEqual([3, 0, reset]);
+    expect(rejected!.headers['retry-after']).toBe(String(HOUR_SECONDS - 2));
+  });
+
+  it('lists every window on a 429, also one that did not count the request', async () => {
+    const [, , rejected] = await times(3, () => get('slots/search'));
+    expect(rejected!.headers['ratelimit']).toMatch(/, "short";r=0;t=2, "long";r=1;t=3600$/);
+  });
+
+  it('calls functions for the limit and the ttl, with the context of the request', async () => {
+    expect(statuses(await times(3, () => get('slots/own')))).toEqual([200, 200, 429]);
+    const headers = { 'x-limit': '4' };
+    expect(statuses(await times(3, () => get('slots/own', { headers })))).toEqual([200, 200, 429]);
+  });
+
+  it('shows the windows of the plan as they were when the plan admitted the request', async () => {
+    reading.limit = () => {
+      app.clock.advance({ seconds: 90 });
+      return 9;
+    };
+    const { headers } = await get('slots/slow');
+    expect(headers['ratelimit']).toMatch(/^"minute";r=999;t=60, "day";r=99999;t=\d+, "default";r=8;t=60$/);
+  });
+
+  it('responds 500 and logs the reason if a function returns an invalid number', async () => {
+    expectError(await get('slots/own', { headers: { 'x-limit': '0' } }), 500, 'internal_error');
+    expect(app.log.join('')).toContain(
+      'The limit of \\"default\\" in @Throttle of SlotsController.own is 0: use an integer from 1 to 1000000000.',
+    );
+  });
+
+  it('of a controller applies to each of its routes separately; a method overrides its options by name', async () => {
+    expect(statuses(await times(4, () => get('cats/first')))).toEqual([200, 200, 200, 429]);
+    const [, second] = await times(2, () => get('cats/second'));
+    expect(second!.status).toBe(429);
+    expect(second!.headers['ratelimit-policy']).toMatch(/, "default";q=1;w=60, "long";q=9;w=3600$/);
+    expect((await get('dogs/first')).status).toBe(200);
+  });
+
+  it('counts a request that it rejects in the windows of the plan, but not one that is rejected before', async () => {
+    const own = await app.createKey({ choice: FREE });
+    await times(8, () => book({ key: own.key }));
+    expect(shown(await get('slots', { key: own.key }))[1]).toBe(60 - 9);
+    for (const options of [{ key: undefined }, { body: '{' }]) await book(options);
+    expect(shown(await book())[1]).toBe(4);
+  });
+
+  it('never bans a key, and does not hide a 429 of the plan', async () => {
+    const choice = { plan: 'enterprise', perMinute: 8, perDay: 100 } as const;
+    const own = await app.createKey({ choice });
+    for (let at = 0; at < 8; at += 1) {
+      await book({ key: own.key });
+      app.clock.advance({ seconds: 2 });
+    }
+    const rejected = await book({ key: own.key });
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    expect(shown(rejected).slice(0, 2)).toEqual([8, 0]);
+  });
+
+  it('counts on a public route by address, with or without a key', async () => {
+    const [first, second, third] = [
+      await get('slots/open'),
+      await get('slots/open', { key: undefined }),
+      await get('slots/open'),
+    ];
+    expect(statuses([first, second, third])).toEqual([200, 200, 429]);
+    expect(first.headers['ratelimit-policy']).toBe('"minute";q=1000;w=60, "default";q=2;w=60');
+  });
+});

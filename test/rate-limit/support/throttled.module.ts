@@ -1,0 +1,91 @@
+import { Controller, type ExecutionContext, Get, Module, Post } from '@nestjs/common';
+import { Throttle } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
+import { Public, RequireScope } from '../../../src';
+
+/** The limit that the client asks for in the header `x-limit`. */
+function limitOf(context: ExecutionContext): Promise<number> {
+  const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
+  return Promise.resolve(Number(headers['x-limit'] ?? 2));
+}
+
+/** The function that the route `slow` reads its limit with. A spec replaces it. */
+export const reading = { limit: () => 9 };
+
+@Controller({ path: 'slots', version: '1' })
+class SlotsController {
+  @Post()
+  @RequireScope('pets:write')
+  @Throttle({ default: { limit: 5, ttl: 3_600_000 } })
+  book() {
+    return {};
+  }
+
+  @Get()
+  @RequireScope('pets:read')
+  list() {
+    return [];
+  }
+
+  @Get('search')
+  @RequireScope('pets:read')
+  // The longer window first: the order of the names has no effect.
+  @Throttle({ long: { limit: 3, ttl: 3_600_000 }, short: { limit: 2, ttl: 1_500 } })
+  search() {
+    return [];
+  }
+
+  @Get('own')
+  @RequireScope('pets:read')
+  @Throttle({ default: { limit: limitOf, ttl: () => 60_000 } })
+  own() {
+    return [];
+  }
+
+  @Get('slow')
+  @RequireScope('pets:read')
+  @Throttle({ default: { limit: () => reading.limit(), ttl: 60_000 } })
+  slow() {
+    return [];
+  }
+
+  @Get('roomy')
+  @RequireScope('pets:read')
+  @Throttle({ default: { limit: 1_000, ttl: 3_600_000 } })
+  roomy() {
+    return [];
+  }
+
+  @Get('open')
+  @Public()
+  @Throttle({ default: { limit: 2, ttl: 60_000 } })
+  open() {
+    return [];
+  }
+}
+
+@Throttle({ default: { limit: 3, ttl: 60_000 } })
+abstract class LimitedController {
+  @Get('first')
+  @RequireScope('pets:read')
+  first() {
+    return [];
+  }
+
+  @Get('second')
+  @RequireScope('pets:read')
+  @Throttle({ default: { limit: 1 }, long: { limit: 9, ttl: 3_600_000 } })
+  second() {
+    return [];
+  }
+}
+
+@Controller({ path: 'cats', version: '1' })
+class CatsController extends LimitedController {}
+
+@Controller({ path: 'dogs', version: '1' })
+class DogsController extends LimitedController {}
+
+/** The routes of a team with limits of their own. */
+@Module({ controllers: [SlotsController, CatsController, DogsController] })
+export class ThrottledModule {}
