@@ -126,10 +126,16 @@ describe('mistakes in extensions end the start in one message', () => {
 });
 
 describe('an error code that is defined twice ends the start', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
   it.each(['internal_error', 'pet_not_found'])('%s', async (code) => {
     const facts = { status: 409, when: 'never', message: 'Never.' };
     const extension = { name: 'twin', errors: Object.values(defineErrors({ [code]: facts })) };
-    await expect(startApp({}, { extensions: [extension] })).rejects.toThrow(
+    await expect(startApp({}, { beside: app, extensions: [extension] })).rejects.toThrow(
       `The error code ${code} is defined twice: rename one of them.`,
     );
   });

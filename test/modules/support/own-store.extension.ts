@@ -32,7 +32,7 @@ export class OwnRateLimitStore extends RateLimitStore {
 
   override take({ owner, limits }: Charge): Decision {
     const now = this.clock.now();
-    const used = this.usedAt(owner, now);
+    const used = this.usedAt(owner, limits, now);
     const isFull = used.minute >= limits.perMinute || used.day >= (limits.perDay ?? Infinity);
     if (isFull) return { verdict: 'limited', now, windows: windowsOf(used, limits) };
     used.minute += 1;
@@ -42,16 +42,16 @@ export class OwnRateLimitStore extends RateLimitStore {
   }
 
   override peek(owner: string, limits: OwnerLimits): Windows {
-    return windowsOf(this.usedAt(owner, this.clock.now()), limits);
+    return windowsOf(this.usedAt(owner, limits, this.clock.now()), limits);
   }
 
-  private usedAt(owner: string, now: number): Used {
+  private usedAt(owner: string, { windowMs = MINUTE_MS }: OwnerLimits, now: number): Used {
     const { minute, minuteEndsAt, day, dayEndsAt } = this.owners.get(owner) ?? NOTHING;
     const isMinute = minuteEndsAt > now;
     const isDay = dayEndsAt > now;
     return {
       minute: isMinute ? minute : 0,
-      minuteEndsAt: isMinute ? minuteEndsAt : now + MINUTE_MS,
+      minuteEndsAt: isMinute ? minuteEndsAt : now + windowMs,
       day: isDay ? day : 0,
       dayEndsAt: isDay ? dayEndsAt : (Math.floor(now / DAY_MS) + 1) * DAY_MS,
     };
