@@ -26,6 +26,8 @@ export interface EmbeddedOptions {
   readonly allowSharedUser?: boolean;
   /** False turns fsync off, in tests only. Default true. */
   readonly durable?: boolean;
+  /** True lets the service's role create databases, in tests only. It counts when the folder is created. Default false. */
+  readonly canCreateDatabases?: boolean;
   /** Tests need more, because their workers share one server. Default 60. */
   readonly maxConnections?: number;
   /** Other processes wait for a command and do not join its server. Default service. */
@@ -74,7 +76,7 @@ async function startLocked(
   release: () => void,
 ): Promise<EmbeddedServer> {
   requireMajor(directory);
-  const { durable = true, maxConnections = MAX_CONNECTIONS } = options;
+  const { durable = true, canCreateDatabases = false, maxConnections = MAX_CONNECTIONS } = options;
   const binaries = await findBinaries({ binDir: options.binDir, directory, user });
   await ensureCluster(directory, binaries, user, durable);
   const socketDirectory = prepareSocketDirectory(directory, user);
@@ -84,6 +86,7 @@ async function startLocked(
     binaries,
     user,
     durable,
+    canCreateDatabases,
     maxConnections,
   });
   let stopped: Promise<void> | undefined;

@@ -75,6 +75,14 @@ BEGIN
   END LOOP;
 END $$;
 
+`;
+
+const ALLOW_DATABASES = `
+ALTER ROLE ${APP_ROLE} CREATEDB;
+
+`;
+
+const ADMIT = `
 DO $$ BEGIN
   EXECUTE format('COPY (SELECT %L) TO %L', '${ADMISSION}', current_setting('hba_file'));
 END $$;
@@ -86,6 +94,8 @@ export interface RolesRequest {
   readonly binaries: Binaries;
   readonly user: ServerUser | undefined;
   readonly environment: Readonly<Record<string, string>>;
+  /** True gives the role the right to create databases. */
+  readonly canCreateDatabases: boolean;
 }
 
 /**
@@ -96,7 +106,7 @@ export interface RolesRequest {
  * @returns what PostgreSQL printed if it failed, else undefined
  */
 export async function separateRoles(request: RolesRequest): Promise<string | undefined> {
-  const { cluster, binaries, user, environment } = request;
+  const { cluster, binaries, user, environment, canCreateDatabases } = request;
   const admissions = join(cluster, 'pg_hba.conf');
   if (areSeparate(admissions)) return undefined;
   keepOld(admissions, request);
@@ -107,7 +117,7 @@ export async function separateRoles(request: RolesRequest): Promise<string | und
     user,
     environment,
     limitSeconds: LIMIT_SECONDS,
-    input: SEPARATE,
+    input: `${SEPARATE}${canCreateDatabases ? ALLOW_DATABASES : ''}${ADMIT}`,
   });
   return ok ? undefined : output;
 }

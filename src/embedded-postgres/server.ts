@@ -22,6 +22,7 @@ export interface ServerPlan {
   readonly binaries: Binaries;
   readonly user: ServerUser | undefined;
   readonly durable: boolean;
+  readonly canCreateDatabases: boolean;
   readonly maxConnections: number;
 }
 
@@ -45,9 +46,9 @@ async function startOnce(
   cluster: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<LaunchResult> {
-  const { binaries, user } = plan;
+  const { binaries, user, canCreateDatabases } = plan;
   const logFile = logOf(plan.directory);
-  const failure = await separateRoles({ cluster, binaries, user, environment });
+  const failure = await separateRoles({ cluster, binaries, user, environment, canCreateDatabases });
   if (failure !== undefined) {
     appendToLog(logFile, failure);
     return { failure };

@@ -1,0 +1,11 @@
+import '../platform/runtime/node-version';
+import '../platform/runtime/v8-flags';
+import 'reflect-metadata';
+
+/** The public API of `animal-store/testing`: docs/extending.md. */
+
+export type { TestRequest, TestResponse } from './http-client';
+export { TestClock } from './test-clock';
+export type { TestKeyOptions } from './test-keys';
+export { startTestServer, type TestDatabase, type TestServer } from './test-server';
+export { startTestStore, type TestStore, type TestStoreOptions } from './test-store';

@@ -1,0 +1,92 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createApp } from '../app/create-app';
+import { createStore } from '../app/store';
+import { type Config, readConfig } from '../platform/config/config';
+import { migrate } from '../platform/database/migrate';
+import type { Extension } from '../platform/extension/extension';
+import { createLogger } from '../platform/logging/logger';
+import { HttpClient, type TestRequest, type TestResponse } from './http-client';
+import { TestClock } from './test-clock';
+import { type TestKeyOptions, TestKeys } from './test-keys';
+import { startTestServer, type TestDatabase, type TestServer } from './test-server';
+
+export interface TestStoreOptions {
+  /** The extensions under test. */
+  readonly extensions?: readonly Extension[];
+  /** Settings that differ from the defaults. Those of the environment are not read. */
+  readonly settings?: Partial<Config>;
+  readonly clock?: TestClock;
+  /** A server that several stores share; its owner closes it. Default: a server of this store. */
+  readonly server?: TestServer;
+}
+
+/** A running store with a database of its own. */
+export interface TestStore {
+  /** The address without a path, such as `http://127.0.0.1:41234`. */
+  readonly url: string;
+  readonly app: NestFastifyApplication;
+  readonly clock: TestClock;
+  readonly extensions: readonly Extension[];
+  /** The lines of the log, from the level `warn`. */
+  readonly log: readonly string[];
+  /** Creates an API key. @returns the secret */
+  key(options?: TestKeyOptions): Promise<string>;
+  /** Sends a request. @param path from the root, such as `/v1/pets` */
+  fetch(path: string, request?: TestRequest): Promise<TestResponse>;
+  /** Creates a database on the server of this store. */
+  createDatabase(): Promise<TestDatabase>;
+  /** Stops the store, removes its database, and stops the server unless it was given. */
+  close(): Promise<void>;
+}
+
+type Close = () => Promise<void>;
+
+/**
+ * Starts a store with extensions on an embedded PostgreSQL, migrated, on a free port of 127.0.0.1.
+ *
+ * @throws UserError for a mistake of an extension
+ */
+export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+  const closing: Close[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const close of closing.splice(0).toReversed()) await close();
+  };
+  try {
+    return await start(options, closing, closeAll);
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** @param closing gets what must be closed, in the order in which it was opened */
+async function start(options: TestStoreOptions, closing: Close[], close: Close): Promise<TestStore> {
+  const { extensions = [], settings = {}, clock = new TestClock() } = options;
+  const store = createStore(extensions);
+  const server = options.server ?? (await startTestServer());
+  if (server !== options.server) closing.push(() => server.close());
+  const database = await server.createDatabase();
+  closing.push(() => database.drop());
+  const config = { ...readConfig({ LOG_LEVEL: 'warn' }), ...settings, databaseUrl: database.url };
+  await migrate({ ...config, migrations: store.migrations });
+  const log: string[] = [];
+  const logger = createLogger(config, { write: (line) => void log.push(line) });
+  const app = await createApp(config, logger, store, clock);
+  closing.push(() => app.close());
+  await app.listen(0, '127.0.0.1');
+  const url = await app.getUrl();
+  const client = new HttpClient(url);
+  closing.push(() => Promise.resolve(client.close()));
+  const keys = new TestKeys(app, store.scopes);
+  return {
+    url,
+    app,
+    clock,
+    extensions,
+    log,
+    key: (request) => keys.create(request),
+    fetch: (path, request) => client.send(path, request),
+    createDatabase: () => server.createDatabase(),
+    close,
+  };
+}
