@@ -26,7 +26,7 @@ export class SchemaChecker {
    */
   constructor(schemas: Readonly<Record<string, object>>, isClosed: (name: string) => boolean) {
     addFormats(this.ajv);
-    const known = Object.entries(schemas).map(([name, schema]) => [
+    const known = Object.entries(withNull(schemas)).map(([name, schema]) => [
       name,
       'properties' in schema && isClosed(name) ? { ...schema, additionalProperties: false } : schema,
     ]);
@@ -42,8 +42,22 @@ export class SchemaChecker {
   private compile(schema: object): ValidateFunction {
     const text = JSON.stringify(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
     const local: object = JSON.parse(text);
-    return this.ajv.compile(local);
+    return this.ajv.compile(withNull(local));
   }
+}
+
+/** Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
+function withNull<T extends object>(schemas: T): T {
+  const text = JSON.stringify(schemas, (_key, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !('nullable' in value) || 'type' in value)
+      return value;
+    const { nullable, ...schema } = value;
+    // A member may have this name.
+    if (typeof nullable !== 'boolean') return value;
+    return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
+  });
+  const result: T = JSON.parse(text);
+  return result;
 }
 
 function toSchemaError({ instancePath, message = 'must be valid', params, data }: ErrorObject): SchemaError {
