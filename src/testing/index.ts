@@ -5,6 +5,7 @@ import 'reflect-metadata';
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
 export type { TestRequest, TestResponse } from './http-client';
+export { brokenPromises } from './promises/broken-promises';
 export { TestClock } from './test-clock';
 export type { TestKeyOptions } from './test-keys';
 export { startTestServer, type TestDatabase, type TestServer } from './test-server';

@@ -27,6 +27,8 @@ export interface TestStore {
   readonly app: NestFastifyApplication;
   readonly clock: TestClock;
   readonly extensions: readonly Extension[];
+  /** Every scope that an operation can require. */
+  readonly scopes: readonly string[];
   /** The lines of the log, from the level `warn`. */
   readonly log: readonly string[];
   /** Creates an API key. @returns the secret */
@@ -83,6 +85,7 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
     app,
     clock,
     extensions,
+    scopes: store.scopes,
     log,
     key: (request) => keys.create(request),
     fetch: (path, request) => client.send(path, request),

@@ -1,0 +1,88 @@
+import { ApiSchema } from '@nestjs/swagger';
+import { Decimal, type Extension, Flag, ListOf, Nested, OneOf, Text } from '../../src';
+import { brokenPromises, startTestStore } from '../../src/testing';
+import { kennels } from '../modules/support/kennels.extension';
+import { itemsExtension } from './support/items.extension';
+import { BODY_MISTAKES } from './support/body-mistakes';
+import type { Mistake } from './support/mistake';
+import { DOCUMENT_MISTAKES, LIST_MISTAKES, MIGRATION_MISTAKES, RESPONSE_MISTAKES } from './support/mistakes';
+import { sharedServer } from './support/shared-server';
+
+const SIZES = { name: 'RichSize', description: 'Size of an item.', values: ['s', 'm'] };
+
+@ApiSchema({ description: 'A place.' })
+class Place {
+  @Text({ max: 9, description: 'The row.', example: 'A' })
+  readonly row!: string;
+}
+
+class Newtwin {
+  @Text({ max: 9, description: 'The name.', example: 'A' })
+  readonly name!: string;
+}
+
+/** Fields of every other kind. */
+const RICH_FIELDS = {
+  size: [OneOf(SIZES, { optional: true, nullable: true, description: 'Size.', example: 's' })],
+  price: [Decimal({ min: 0, max: 9.5, optional: true, description: 'Price.', example: 2.5 })],
+  isQuiet: [Flag({ optional: true, nullable: true, description: 'True if it is quiet.', example: true })],
+  place: [Nested(() => Place, { description: 'Its place.' })],
+  others: [ListOf(() => Place, { max: 3, optional: true, description: 'Other places.' })],
+};
+
+describe('brokenPromises', () => {
+  it('is empty for the store and correct extensions', async () => {
+    const extensions = [
+      kennels,
+      itemsExtension('items'),
+      itemsExtension('rich-items', { body: RICH_FIELDS }),
+    ];
+    const store = await startTestStore({ extensions, server: sharedServer });
+    try {
+      expect(await brokenPromises(store)).toEqual([]);
+    } finally {
+      await store.close();
+    }
+  });
+
+  it.each<[string, Extension[], string]>([
+    [
+      'two DTO classes of one name',
+      [itemsExtension('twin'), itemsExtension('other', { bodyType: Newtwin })],
+      'Two DTO classes have the schema name Newtwin',
+    ],
+    [
+      'a scope without its prefix',
+      [{ ...itemsExtension('items'), name: 'other' }],
+      'the scope items:read of other must begin with "other:"',
+    ],
+  ])('is not needed for %s: the start names it', async (_mistake, extensions, sentence) => {
+    await expect(startTestStore({ extensions, server: sharedServer })).rejects.toThrow(sentence);
+  });
+
+  describe('names one mistake of an extension:', () => {
+    const groups = [BODY_MISTAKES, RESPONSE_MISTAKES, DOCUMENT_MISTAKES, LIST_MISTAKES, MIGRATION_MISTAKES];
+    const mistakes: readonly Mistake[] = groups.flat();
+    let sentences: readonly string[];
+    // One store has all extensions: a start takes longer than the checks of an extension.
+    beforeAll(async () => {
+      const extensions = mistakes.map(([name, , changes]) => itemsExtension(name, changes));
+      const store = await startTestStore({ extensions, server: sharedServer });
+      try {
+        sentences = await brokenPromises(store);
+      } finally {
+        await store.close();
+      }
+    });
+
+    it.each(mistakes)('%s', (name, sentence) => {
+      const own = sentences.filter((each) => each.includes(name) || each.includes(name.replaceAll('-', '_')));
+      expect(own).toContainEqual(expect.stringMatching(sentence));
+    });
+
+    it('and says nothing of the extensions of the store', () => {
+      const names = mistakes.flatMap(([name]) => [name, name.replaceAll('-', '_')]);
+      expect(sentences.filter((each) => !names.some((name) => each.includes(name)))).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,210 @@
+import { Body, Controller, Get, Module, Param, Post, Query, Res, type Type } from '@nestjs/common';
+import { ApiSchema, ApiTags } from '@nestjs/swagger';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import {
+  defineErrors,
+  defineScopes,
+  type Extension,
+  IdempotentWork,
+  IdPipe,
+  Int64,
+  Integer,
+  Links,
+  Operation,
+  type OperationFacts,
+  PageQuery,
+  Sql,
+  Text,
+} from '../../../src';
+import { Items } from './items';
+
+type Fields = Readonly<Record<string, readonly PropertyDecorator[]>>;
+type Handler = (this: Items, ...args: any[]) => unknown;
+
+/** One planted mistake: the parts of a correct extension that it replaces. */
+export interface Changes {
+  /** Fields of the body, and of the resource. */
+  readonly body?: Fields;
+  readonly item?: Fields;
+  readonly list?: Handler;
+  readonly create?: Handler;
+  readonly get?: Handler;
+  /** The handlers of the extension. Default: all. */
+  readonly handlers?: readonly ('list' | 'create' | 'get')[];
+  /** Replaces facts of `@Operation`; false leaves the decorator out. */
+  readonly facts?: Readonly<Record<string, Partial<OperationFacts> | false>>;
+  /** Decorators that are added to a handler, above the others. */
+  readonly decorators?: Readonly<Record<string, readonly MethodDecorator[]>>;
+  /** Replaces the type of the body. */
+  readonly bodyType?: Type;
+  readonly queryType?: Type;
+  readonly idPipe?: Type;
+  readonly tags?: readonly string[];
+  readonly declaredTags?: Extension['tags'];
+  readonly version?: false;
+  readonly up?: (table: string) => string;
+  readonly down?: (table: string) => string;
+}
+
+const NAME = { description: 'Name of the item.', example: 'North' } as const;
+const BODY: Fields = {
+  name: [Text({ ...NAME, max: 50 })],
+  weight: [Int64({ description: 'Weight in grams.', example: 5 })],
+  places: [Integer({ min: 1, max: 500, optional: true, description: 'Number of places.', example: 12 })],
+  note: [Text({ max: 100, optional: true, nullable: true, description: 'A note.', example: 'Quiet' })],
+};
+const ITEM: Fields = {
+  id: [Int64({ description: 'Identifier of the item.', example: 1 })],
+  ...BODY,
+  places: [Integer({ min: 1, max: 500, description: 'Number of places.', example: 12 })],
+  note: [Text({ max: 100, nullable: true, description: 'A note.', example: 'Quiet' })],
+};
+
+let timestamp = 1_795_400_000_000;
+
+/** Creates an extension with a list, a creation and a resource, and one planted mistake. */
+export function itemsExtension(name: string, changes: Changes = {}): Extension {
+  const scopes = defineScopes(name, 'read', 'write');
+  const code = name.replaceAll('-', '_');
+  const errors = defineErrors({
+    [`${code}_taken`]: { status: 409, when: 'the name is taken', message: 'The name is taken.' },
+    [`${code}_unknown`]: {
+      status: 404,
+      when: 'no item has this id',
+      message: 'There is no item with this id.',
+    },
+  });
+  const taken = errors[`${code}_taken`]!;
+  const unknown = errors[`${code}_unknown`]!;
+  const NewItem = changes.bodyType ?? dtoOf(`New${code}`, { ...BODY, ...changes.body });
+  const Item = dtoOf(code, { ...ITEM, ...changes.item });
+  const path = `/${name}`;
+
+  class ItemsController extends Items {
+    override readonly facts = { path, table: code, taken, unknown };
+  }
+  Reflect.defineMetadata('design:paramtypes', [Sql, Links, IdempotentWork], ItemsController);
+
+  const route = (
+    handler: 'list' | 'create' | 'get',
+    method: MethodDecorator,
+    facts: OperationFacts,
+    parameters: readonly [ParameterDecorator, unknown][],
+  ): void => {
+    if (changes.handlers?.includes(handler) === false) return;
+    const run: Handler = changes[handler] ?? Items.prototype[handler];
+    // Nest keeps its metadata on the function, so each extension needs its own.
+    const own = function (this: Items, ...args: unknown[]) {
+      return run.apply(this, args);
+    };
+    Object.defineProperty(own, 'name', { value: handler });
+    Object.defineProperty(ItemsController.prototype, handler, { value: own, configurable: true });
+    const target = ItemsController.prototype;
+    for (const [at, [decorate]] of parameters.entries()) decorate(target, handler, at);
+    Reflect.defineMetadata(
+      'design:paramtypes',
+      parameters.map(([, type]) => type),
+      target,
+      handler,
+    );
+    const changed = changes.facts?.[handler];
+    const descriptor = Object.getOwnPropertyDescriptor(target, handler)!;
+    const decorators = [...(changed === false ? [] : [Operation({ ...facts, ...changed })]), method];
+    for (const each of [...decorators, ...(changes.decorators?.[handler] ?? [])])
+      each(target, handler, descriptor);
+  };
+  const reply = Res({ passthrough: true });
+  route(
+    'list',
+    Get(),
+    {
+      id: `${code}_list`,
+      summary: 'List items',
+      description: 'Lists the items.',
+      scope: scopes.read,
+      returns: [200, [Item], 'A page of items.'],
+    },
+    [
+      [Query(), changes.queryType ?? PageQuery],
+      [reply, Object],
+    ],
+  );
+  route(
+    'create',
+    Post(),
+    {
+      id: `${code}_create`,
+      summary: 'Add an item',
+      description: 'Adds an item.',
+      scope: scopes.write,
+      idempotent: true,
+      returns: [201, Item, 'The created item.'],
+      rejects: [taken],
+    },
+    [
+      [Body(), NewItem],
+      [reply, Object],
+    ],
+  );
+  route(
+    'get',
+    Get(':itemId'),
+    {
+      id: `${code}_get`,
+      summary: 'Get an item',
+      description: 'Returns an item.',
+      scope: scopes.read,
+      pathIds: { itemId: 'Identifier of the item.' },
+      returns: [200, Item, 'The item.'],
+      rejects: [unknown],
+    },
+    [[Param('itemId', changes.idPipe ?? new IdPipe(unknown)), BigInt]],
+  );
+  if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
+  Controller({ path: name, ...(changes.version === false ? {} : { version: '1' }) })(ItemsController);
+
+  @Module({ controllers: [ItemsController], providers: [Links] })
+  class ItemsModule {}
+
+  return {
+    name,
+    modules: [ItemsModule],
+    migrations: [migrationOf(code, changes)],
+    scopes: Object.values(scopes),
+    tags: changes.declaredTags ?? { [name]: 'Items.' },
+  };
+}
+
+function dtoOf(name: string, fields: Fields): Type {
+  class Dto {
+    readonly [field: string]: unknown;
+  }
+  Object.defineProperty(Dto, 'name', { value: name });
+  ApiSchema({ description: 'An item.' })(Dto);
+  for (const [field, decorators] of Object.entries(fields)) {
+    for (const decorate of decorators) decorate(Dto.prototype, field);
+  }
+  return Dto;
+}
+
+function migrationOf(table: string, changes: Changes): new () => MigrationInterface {
+  class Migration implements MigrationInterface {
+    async up(runner: QueryRunner): Promise<void> {
+      await runner.query(changes.up?.(table) ?? createTable(table));
+    }
+
+    async down(runner: QueryRunner): Promise<void> {
+      await runner.query(changes.down?.(table) ?? `DROP TABLE ${table}`);
+    }
+  }
+  timestamp += 1;
+  Object.defineProperty(Migration, 'name', { value: `${table}_${timestamp}` });
+  return Migration;
+}
+
+/** @param type of the column of the name */
+export function createTable(table: string, type = 'text'): string {
+  return `CREATE TABLE ${table} (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name ${type} NOT NULL UNIQUE, weight bigint NOT NULL,
+    places integer NOT NULL, note text)`;
+}

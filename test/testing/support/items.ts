@@ -1,0 +1,88 @@
+import type { FastifyReply } from 'fastify';
+import type { EntityManager } from 'typeorm';
+import {
+  type ApiError,
+  cutPage,
+  decodeCursor,
+  type IdempotentWork,
+  type Links,
+  listName,
+  type PageQuery,
+  type Sql,
+} from '../../../src';
+
+export interface NewRow {
+  readonly name: string;
+  readonly weight: bigint | number;
+  readonly places?: number;
+  readonly note?: string | null;
+}
+
+export interface Row extends NewRow {
+  readonly id: bigint;
+}
+
+/** The handlers of a correct extension. A planted mistake replaces one of them. */
+export abstract class Items {
+  abstract readonly facts: {
+    readonly path: string;
+    readonly table: string;
+    readonly taken: () => ApiError;
+    readonly unknown: () => ApiError;
+  };
+
+  constructor(
+    private readonly sql: Sql,
+    readonly links: Links,
+    readonly idempotent: IdempotentWork,
+  ) {}
+
+  async list(query: PageQuery, reply: FastifyReply): Promise<unknown> {
+    const { path } = this.facts;
+    const after = decodeCursor(listName(path, query), query.cursor) ?? 0n;
+    const page = cutPage(await this.rows(after, query.limit + 1), query.limit);
+    return this.links.page(reply, path, query, page);
+  }
+
+  create(body: NewRow, reply: FastifyReply): Promise<unknown> {
+    return this.idempotent.run(reply, async (transaction) =>
+      this.links.created(reply, this.facts.path, await this.insert(body, transaction)),
+    );
+  }
+
+  async get(id: bigint): Promise<unknown> {
+    const row = await this.find(id);
+    if (!row) throw this.facts.unknown();
+    return row;
+  }
+
+  rows(after: bigint, count: number, order = 'ASC'): Promise<Row[]> {
+    const { table } = this.facts;
+    const text = `SELECT * FROM ${table} WHERE id > $1 ORDER BY id ${order} LIMIT $2`;
+    return this.sql.rows<Row>({ name: `${table}_list_${order}`, text }, [after, count]);
+  }
+
+  async find(id: bigint): Promise<Row | undefined> {
+    const { table } = this.facts;
+    const statement = { name: `${table}_find`, text: `SELECT * FROM ${table} WHERE id = $1` };
+    return (await this.sql.rows<Row>(statement, [id]))[0];
+  }
+
+  async insert(body: NewRow, transaction?: EntityManager): Promise<Row> {
+    const row = await this.tryInsert(body, transaction);
+    if (!row) throw this.facts.taken();
+    return row;
+  }
+
+  /** @returns undefined if the name is taken */
+  async tryInsert(
+    { name, weight, places = 1, note = null }: NewRow,
+    transaction?: EntityManager,
+  ): Promise<Row | undefined> {
+    const { table } = this.facts;
+    const text = `INSERT INTO ${table} (name, weight, places, note) VALUES ($1, $2, $3, $4)
+      ON CONFLICT DO NOTHING RETURNING *`;
+    const statement = { name: `${table}_insert`, text };
+    return (await this.sql.rows<Row>(statement, [name, weight, places, note], transaction))[0];
+  }
+}

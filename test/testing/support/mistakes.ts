@@ -1,0 +1,233 @@
+import { BadRequestException, HttpCode, ParseIntPipe } from '@nestjs/common';
+import { ApiError, Public, RequireScope } from '../../../src';
+import type { Items } from './items';
+import { type Changes, createTable } from './items.extension';
+import { type Mistake, on } from './mistake';
+
+/** Responds to a creation with a changed row. */
+const creating = (change: (row: any) => unknown): NonNullable<Changes['create']> =>
+  async function (this: Items, body, reply) {
+    return change(this.links.created(reply, this.facts.path, await this.insert(body)));
+  };
+
+/** Without the checks of Idempotency-Key, for a creation that the mistake replaces. */
+const PLAIN: NonNullable<Changes['facts']> = { create: { idempotent: undefined } as never };
+
+export const RESPONSE_MISTAKES: readonly Mistake[] = on(
+  ['create'],
+  [
+    [
+      'code-not-declared',
+      /responds 409.*status must be one of/,
+      { facts: { create: { rejects: [], idempotent: undefined } as never }, create: creating((row) => row) },
+    ],
+    [
+      'conflict-as-bad-request',
+      /responds 400.*body \/code must be one of/,
+      {
+        async create(body, reply) {
+          const row = await this.tryInsert(body);
+          if (!row) throw new BadRequestException('The name is taken.');
+          return this.links.created(reply, this.facts.path, row);
+        },
+        facts: PLAIN,
+      },
+    ],
+    [
+      'code-of-another-status',
+      /responds 404.*status must be one of/,
+      {
+        async create(body, reply) {
+          const row = await this.tryInsert(body);
+          if (!row)
+            throw new ApiError({ code: this.facts.taken().code, status: 404, message: 'The name is taken.' });
+          return this.links.created(reply, this.facts.path, row);
+        },
+        facts: PLAIN,
+      },
+    ],
+    [
+      'created-as-ok',
+      /responds 200.*status must be one of 201/,
+      {
+        decorators: { create: [HttpCode(200)] },
+        async create(body, reply) {
+          const row = await this.insert(body);
+          void reply.type('application/json');
+          return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
+        },
+        facts: PLAIN,
+      },
+    ],
+    [
+      'member-missing',
+      /responds 500.*"weight" is required/,
+      { create: creating((row) => ({ ...row, weight: undefined })), facts: PLAIN },
+    ],
+    [
+      'member-of-another-type',
+      /responds 500/,
+      { create: creating((row) => ({ ...row, weight: 'heavy' })), facts: PLAIN },
+    ],
+    [
+      'member-not-declared',
+      /must NOT have additional properties \(colour\)/,
+      {
+        handlers: ['create', 'get'],
+        async get(id) {
+          const row = await this.find(id);
+          if (!row) throw this.facts.unknown();
+          return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight), colour: 'red' });
+        },
+      },
+    ],
+    [
+      'location-missing',
+      /header location must be there/,
+      {
+        create(body) {
+          return this.insert(body);
+        },
+        facts: PLAIN,
+      },
+    ],
+    [
+      'header-not-declared',
+      /header x-colour must not be there/,
+      {
+        handlers: ['list'],
+        list(query, reply) {
+          void reply.header('x-colour', 'red');
+          return this.rows(0n, query.limit).then((rows) => rows);
+        },
+      },
+    ],
+    [
+      'unknown-as-ok',
+      /responds 200 if itemId is unknown, and documents 404/,
+      {
+        handlers: ['get'],
+        async get(id) {
+          return (await this.find(id)) ?? { id, name: 'none', weight: 0n, places: 1, note: null };
+        },
+      },
+    ],
+    ['id-parsed-as-number', /responds (400|500) to itemId/, { handlers: ['get'], idPipe: ParseIntPipe }],
+  ],
+);
+
+export const DOCUMENT_MISTAKES: readonly Mistake[] = on(
+  ['list'],
+  [
+    ['tag-missing', /has the tag .*, which no extension declares/, { tags: [], declaredTags: {} }],
+    ['tag-not-declared', /has the tag .*, which no extension declares/, { declaredTags: {} }],
+    [
+      'operation-not-declared',
+      /has no summary. Declare it with @Operation/,
+      { handlers: ['get'], facts: { get: false }, decorators: { get: [RequireScope('pets:read')] } },
+    ],
+    ['version-missing', /does not exist. Add version: '1' to its controller/, { version: false }],
+    [
+      'public-by-mistake',
+      /responds 200 to a request without a key, and must respond 401/,
+      { decorators: { list: [Public()] } },
+    ],
+    [
+      'scope-of-another',
+      /requires the scope pets:read, and its description names another/,
+      { decorators: { list: [RequireScope('pets:read')] } },
+    ],
+  ],
+);
+
+export const LIST_MISTAKES: readonly Mistake[] = on(
+  ['list', 'create'],
+  [
+    [
+      'page-without-link',
+      /has other items on its pages, followed by Link/,
+      {
+        async list(query, reply) {
+          void reply;
+          return this.rows(0n, query.limit);
+        },
+      },
+    ],
+    [
+      'page-descending',
+      /is not in ascending order of id/,
+      {
+        list(query) {
+          return this.rows(0n, query.limit, 'DESC');
+        },
+      },
+    ],
+    [
+      'page-too-large',
+      /has 3 items on a page with limit=2/,
+      {
+        list() {
+          return this.rows(0n, 3);
+        },
+      },
+    ],
+    [
+      'cursor-throws',
+      /responds 500 to cursor = abc/,
+      {
+        list({ limit, cursor = '0' }) {
+          return this.rows(BigInt(cursor), limit);
+        },
+      },
+    ],
+    [
+      'list-without-cursor',
+      /is a list without the parameter cursor. Its query must extend PageQuery/,
+      {
+        queryType: Object,
+        list() {
+          return this.rows(0n, 100);
+        },
+      },
+    ],
+    [
+      'replay-missing',
+      /does not replay the response of an Idempotency-Key/,
+      { handlers: ['create'], create: creating((row) => row) },
+    ],
+    [
+      'replay-creates-twice',
+      /creates more than one resource for one Idempotency-Key/,
+      {
+        async create(body, reply) {
+          await this.insert({ ...body, name: `${body.name} ${Math.random()}`.slice(0, 50) });
+          return this.idempotent.run(reply, async (transaction) =>
+            this.links.created(reply, this.facts.path, await this.insert(body, transaction)),
+          );
+        },
+      },
+    ],
+  ],
+);
+
+export const MIGRATION_MISTAKES: readonly Mistake[] = on(
+  ['list'],
+  [
+    ['down-forgets-table', /down leaves .*table down_forgets_table/, { down: () => 'SELECT 1' }],
+    ['down-fails', /fails in down: table "nothing" does not exist/, { down: () => 'DROP TABLE nothing' }],
+    [
+      'down-removes-more',
+      /down removes .*index pets_status_id/,
+      {
+        down: (table) => `DROP TABLE ${table}; DROP INDEX pets_status_id`,
+      },
+    ],
+    [
+      'up-fails-again',
+      /fails in up a second time: type "colour" already exists/,
+      {
+        up: (table) => `CREATE TYPE colour AS ENUM ('red'); ${createTable(table)}`,
+      },
+    ],
+  ],
+);
