@@ -4,6 +4,12 @@ import 'reflect-metadata';
 
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
+export type { Contract, ContractCase } from './contracts/contract';
+export {
+  rateLimitStoreContract,
+  type RateLimitStoreContractOptions,
+} from './contracts/rate-limit-store.contract';
+export type { BanSettings, CreateStore, StoreUnderTest } from './contracts/store-under-test';
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './promises/broken-promises';
 export { TestClock } from './test-clock';

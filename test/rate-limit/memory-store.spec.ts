@@ -1,19 +1,23 @@
 import { readConfig } from '../../src/platform/config/config';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { TestClock } from '../support/clock';
-import { bansContract } from './bans.contract';
-import { fleetContract } from './fleet.contract';
-import { storeContract } from './store.contract';
-import { windowLengthContract } from './window-length.contract';
+import { itKeeps } from '../support/it-keeps';
+import { rateLimitStoreContract } from '../../src/testing';
 
 function create(settings: Record<string, string> = {}) {
   const clock = new TestClock();
   return { clock, store: new MemoryRateLimitStore(clock, readConfig(settings)) };
 }
 
-storeContract('the memory store', create);
-windowLengthContract('the memory store', create);
-bansContract('the memory store', create);
+describe('the memory store meets the contract of a RateLimitStore:', () => {
+  const contract = rateLimitStoreContract(({ rateLimitBanAfter, rateLimitBanSeconds }) =>
+    create({
+      RATE_LIMIT_BAN_AFTER: String(rateLimitBanAfter),
+      RATE_LIMIT_BAN_SECONDS: String(rateLimitBanSeconds),
+    }),
+  );
+  itKeeps(contract);
+});
 
 describe('the memory store', () => {
   it('removes owners without a current window and keys without a recent rejection', () => {
@@ -55,4 +59,3 @@ describe('the memory store', () => {
     expect(bannedUntil! - now).toBe(6 * 300_000);
   });
 });
-fleetContract('the memory store', create);

@@ -6,13 +6,11 @@ import { RedisConnector } from '../../src/rate-limit/redis.connector';
 import { RedisLink } from '../../src/rate-limit/redis.link';
 import { keysOf, rulesOf } from '../../src/rate-limit/redis.script';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
+import { rateLimitStoreContract } from '../../src/testing';
 import { TestClock } from '../support/clock';
+import { itKeeps } from '../support/it-keeps';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
-import { bansContract } from './bans.contract';
-import { fleetContract } from './fleet.contract';
 import { damage, DAMAGES } from './redis-damage';
-import { storeContract } from './store.contract';
-import { windowLengthContract } from './window-length.contract';
 
 const PATIENCE_MS = 5_000;
 /** Each step is a round trip. */
@@ -71,12 +69,17 @@ describeWithRedis('the Redis store', () => {
     return { clock, store };
   }
 
-  describe('(every key expires)', () => {
+  describe('meets the contract of a RateLimitStore, and every key expires:', () => {
     afterEach(async () => expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]));
-    storeContract('the Redis store', create, RUNS);
-    windowLengthContract('the Redis store', create);
-    bansContract('the Redis store', create);
-    fleetContract('the Redis store', create, FLEET_SECONDS);
+    const contract = rateLimitStoreContract(
+      ({ rateLimitBanAfter, rateLimitBanSeconds }) =>
+        create({
+          RATE_LIMIT_BAN_AFTER: String(rateLimitBanAfter),
+          RATE_LIMIT_BAN_SECONDS: String(rateLimitBanSeconds),
+        }),
+      { sequences: RUNS, fleetSeconds: FLEET_SECONDS },
+    );
+    itKeeps(contract);
   });
 
   it('decides like the memory store for any sequence of charges, clock changes, plans and unbans', async () => {

@@ -1,8 +1,12 @@
-import { PLANS } from '../../src/accounts/plans';
-import { type Fleet, firstBan } from '../support/fleet';
-import type { CreateStore } from './store.contract';
+import assert from 'node:assert/strict';
+import { PLANS } from '../../accounts';
+import type { Contract } from './contract';
+import { type Fleet, firstBan } from './fleet';
+import type { BanSettings, CreateStore } from './store-under-test';
 
-const HOUR = 3_600;
+/** The defaults of the settings. */
+const SETTINGS: BanSettings = { rateLimitBanAfter: 100, rateLimitBanSeconds: 300 };
+const MAX_SECONDS_BEFORE_BAN = 240;
 const { free, pro } = PLANS;
 const spent = { perMinute: free.perMinute, perDay: 1 };
 
@@ -44,18 +48,22 @@ const IGNORING: readonly [name: string, fleet: Fleet][] = [
 ];
 
 /**
- * The contract of bans for fleets of workers that share a key. The spec of each RateLimitStore runs it.
+ * Lists the promises of bans for fleets of workers that share a key.
  *
- * @param seconds time that a fleet must run without a ban
+ * @param seconds the time of the clock that a fleet must run without a ban
  */
-export function fleetContract(name: string, create: CreateStore, seconds = HOUR): void {
-  describe(`${name} with the default settings`, () => {
-    it.each(WAITING)('does not ban a key if %s', async (_name, fleet) => {
-      expect(await firstBan(await create(), fleet, seconds)).toBeUndefined();
-    });
-
-    it.each(IGNORING)('bans the key of %s within four minutes', async (_name, fleet) => {
-      expect(await firstBan(await create(), fleet, seconds)).toBeLessThan(240);
-    });
-  });
+export function fleetContract(create: CreateStore, seconds: number): Contract {
+  return [
+    ...WAITING.map(([name, fleet]) => ({
+      title: `does not ban a key if ${name}`,
+      check: async () => assert.equal(await firstBan(await create(SETTINGS), fleet, seconds), undefined),
+    })),
+    ...IGNORING.map(([name, fleet]) => ({
+      title: `bans the key of ${name} within four minutes`,
+      check: async () => {
+        const bannedAfter = await firstBan(await create(SETTINGS), fleet, seconds);
+        assert.ok(bannedAfter !== undefined && bannedAfter < MAX_SECONDS_BEFORE_BAN, `${bannedAfter} s`);
+      },
+    })),
+  ];
 }

@@ -1,5 +1,5 @@
-import type { Charge, Decision } from '../../src/rate-limit/rate-limit.store';
-import type { StoreUnderTest } from '../rate-limit/store.contract';
+import type { Charge, Decision } from '../../rate-limit';
+import { seededRandom, type StoreUnderTest } from './store-under-test';
 
 /** Workers that share one key. All times are in seconds. */
 export interface Fleet {
@@ -13,7 +13,7 @@ export interface Fleet {
 
 interface Worker {
   nextAt: number;
-  refusals: number;
+  rejections: number;
 }
 
 const KEY = { id: 'fleet', unbannedAt: 0 };
@@ -26,7 +26,7 @@ export async function firstBan(
 ): Promise<number | undefined> {
   const random = seededRandom();
   const pause = () => shortest + random() * (longest - shortest);
-  const fleet = Array.from({ length: workers }, (): Worker => ({ nextAt: pause(), refusals: 0 }));
+  const fleet = Array.from({ length: workers }, (): Worker => ({ nextAt: pause(), rejections: 0 }));
   let now = 0;
   for (;;) {
     const worker = fleet.reduce((first, each) => (each.nextAt < first.nextAt ? each : first));
@@ -35,9 +35,9 @@ export async function firstBan(
     now = worker.nextAt;
     const decision = await store.take({ owner: 'account:1', limits, key: KEY });
     if (decision.verdict === 'banned') return now;
-    worker.refusals = decision.verdict === 'limited' ? worker.refusals + 1 : 0;
-    const isRetry = worker.refusals > 0;
-    worker.nextAt += isRetry ? wait(retryAfterOf(decision), worker.refusals, random) : pause();
+    worker.rejections = decision.verdict === 'limited' ? worker.rejections + 1 : 0;
+    const isRetry = worker.rejections > 0;
+    worker.nextAt += isRetry ? wait(retryAfterOf(decision), worker.rejections, random) : pause();
   }
 }
 
@@ -45,11 +45,4 @@ export async function firstBan(
 function retryAfterOf({ windows: { minute, day }, now }: Decision): number {
   const exhausted = [minute, day].filter((usage) => usage?.remaining === 0);
   return Math.ceil((Math.max(...exhausted.map((usage) => usage?.resetAt ?? 0)) - now) / 1_000);
-}
-
-/** Generates numbers from 0 to 1, the same in every run (Park and Miller's generator). */
-function seededRandom(): () => number {
-  const modulus = 2_147_483_647;
-  let state = 20_261_121;
-  return () => (state = (state * 48_271) % modulus) / modulus;
 }

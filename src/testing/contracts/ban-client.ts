@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import type { Decision } from '../../rate-limit';
+import type { BanSettings, StoreUnderTest } from './store-under-test';
+
+const LIMITS = { perMinute: 2, perDay: 1_000_000 };
+
+/** A promise of strikes and bans; without settings, three strikes ban a key for 300 s. */
+export type BanCheck = readonly [
+  title: string,
+  check: (client: BanClient) => Promise<void>,
+  settings?: BanSettings,
+];
+
+/** Sends the requests of one account, most of them with one key. */
+export class BanClient {
+  unbannedAt = 0;
+
+  constructor(private readonly under: StoreUnderTest) {}
+
+  get now(): number {
+    return this.under.clock.now();
+  }
+
+  async take(id = 'key', limits = LIMITS): Promise<Decision> {
+    return this.under.store.take({ owner: 'account:1', limits, key: { id, unbannedAt: this.unbannedAt } });
+  }
+
+  wait(seconds: number): void {
+    this.under.clock.advance({ seconds });
+  }
+
+  async takeAfter(seconds: number): Promise<Decision> {
+    this.wait(seconds);
+    return this.take();
+  }
+
+  /** Uses up the minute, gets one 429 and then a strike a second. @returns the last decision */
+  async hammer(strikes: number): Promise<Decision> {
+    for (let at = 0; at < 3; at += 1) await this.take();
+    this.wait(1);
+    for (let at = 1; at < strikes; at += 1) await this.takeAfter(1);
+    return this.takeAfter(1);
+  }
+
+  async expect(verdict: Decision['verdict'], taken: Promise<Decision> = this.take()): Promise<Decision> {
+    const decision = await taken;
+    assert.equal(decision.verdict, verdict);
+    return decision;
+  }
+}
