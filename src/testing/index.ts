@@ -4,6 +4,8 @@ import 'reflect-metadata';
 
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
+export { authenticatorContract } from './contracts/authenticator.contract';
+export type { AuthenticatorUnderTest } from './contracts/credentials-client';
 export type { Contract, ContractCase } from './contracts/contract';
 export {
   rateLimitStoreContract,
