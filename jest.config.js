@@ -28,6 +28,7 @@ const SLOW = [
   '/test/pets/list-under-load[.]',
   '/test/rate-limit/(anonymous|bans|persistence|redis-.*)[.]',
   '/test/store-orders/(order-pages|walks)[.]',
+  '/test/testing/(broken-promises|test-store)[.]',
 ];
 
 const withServer = {
