@@ -3,7 +3,7 @@ import { createStore } from '../../app/store';
 import { readConfig } from '../../platform/config/config';
 import { dataSourceOptions } from '../../platform/database/data-source';
 import { migrate } from '../../platform/database/migrate';
-import type { MigrationClass } from '../../platform/extension/extension';
+import type { SchemaMigration } from '../../platform/database/migration-transaction';
 import type { Probe } from './probe';
 import { describeSchema } from './schema.repository';
 
@@ -12,13 +12,13 @@ type Schema = readonly string[];
 /** Runs the migrations of the extensions up, down and up again, in a database of their own. */
 export async function checkMigrations(probe: Probe): Promise<void> {
   const { store } = probe;
-  const own = createStore().migrations;
-  const added = createStore(store.extensions).migrations.filter((each) => !own.includes(each));
+  const { migrations } = createStore(store.extensions);
+  const added = migrations.filter(({ extension }) => extension !== undefined);
   if (added.length === 0) return;
   const database = await store.createDatabase();
   try {
     const config = { ...readConfig({}), databaseUrl: database.url };
-    await migrate({ ...config, migrations: own });
+    await migrate({ ...config, migrations: migrations.filter((each) => !added.includes(each)) });
     const source = await new DataSource(dataSourceOptions(config)).initialize();
     try {
       await checkEach(probe, source.createQueryRunner(), added);
@@ -34,7 +34,7 @@ export async function checkMigrations(probe: Probe): Promise<void> {
 async function checkEach(
   probe: Probe,
   runner: QueryRunner,
-  migrations: readonly MigrationClass[],
+  migrations: readonly SchemaMigration[],
 ): Promise<void> {
   for (const migration of migrations) {
     const subject = `The migration ${migration.name}`;
@@ -54,13 +54,13 @@ async function run(
   probe: Probe,
   subject: string,
   runner: QueryRunner,
-  Migration: MigrationClass,
+  { create }: SchemaMigration,
   direction: 'up' | 'down',
   time = '',
 ): Promise<boolean> {
   await runner.startTransaction();
   try {
-    await new Migration()[direction](runner);
+    await new create()[direction](runner);
     await runner.commitTransaction();
     return true;
   } catch (error) {
