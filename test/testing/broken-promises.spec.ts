@@ -5,7 +5,13 @@ import { kennels } from '../modules/support/kennels.extension';
 import { itemsExtension } from './support/items.extension';
 import { BODY_MISTAKES } from './support/body-mistakes';
 import type { Mistake } from './support/mistake';
-import { DOCUMENT_MISTAKES, LIST_MISTAKES, MIGRATION_MISTAKES, RESPONSE_MISTAKES } from './support/mistakes';
+import {
+  DOCUMENT_MISTAKES,
+  LIST_MISTAKES,
+  MIGRATION_MISTAKES,
+  RESPONSE_MISTAKES,
+  START_MISTAKES,
+} from './support/mistakes';
 import { sharedServer } from './support/shared-server';
 
 const SIZES = { name: 'RichSize', description: 'Size of an item.', values: ['s', 'm'] };
@@ -45,7 +51,12 @@ describe('brokenPromises', () => {
     }
   });
 
-  it.each<[string, Extension[], string]>([
+  it.each<[string, Extension[], string | RegExp]>([
+    ...START_MISTAKES.map(([name, sentence, changes]): [string, Extension[], RegExp] => [
+      name,
+      [itemsExtension(name, changes)],
+      sentence,
+    ]),
     [
       'two DTO classes of one name',
       [itemsExtension('twin'), itemsExtension('other', { bodyType: Newtwin })],

@@ -213,8 +213,6 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
 export const MIGRATION_MISTAKES: readonly Mistake[] = on(
   ['list'],
   [
-    ['down-forgets-table', /down leaves .*table down_forgets_table/, { down: () => 'SELECT 1' }],
-    ['down-fails', /fails in down: table "nothing" does not exist/, { down: () => 'DROP TABLE nothing' }],
     [
       'down-removes-more',
       /down removes .*index pets_status_id/,
@@ -223,11 +221,24 @@ export const MIGRATION_MISTAKES: readonly Mistake[] = on(
       },
     ],
     [
-      'up-fails-again',
-      /fails in up a second time: type "colour" already exists/,
+      'down-forgets-sequence',
+      /down leaves .*sequence numbers/,
       {
-        up: (table) => `CREATE TYPE colour AS ENUM ('red'); ${createTable(table)}`,
+        up: (table) => `CREATE SEQUENCE IF NOT EXISTS numbers; ${createTable(table)}`,
       },
     ],
   ],
 );
+
+/** Mistakes that end the start, with a part of its sentence. */
+export const START_MISTAKES: readonly Mistake[] = [
+  ['down-forgets-table', /"down" .* is not complete: after it, "up" fails/, { down: () => 'SELECT 1' }],
+  ['down-fails', /"down" .* fails \(table "nothing" does not exist\)/, { down: () => 'DROP TABLE nothing' }],
+  [
+    'up-fails-again',
+    /"up" fails \(type "colour" already exists\)/,
+    {
+      up: (table) => `CREATE TYPE colour AS ENUM ('red'); ${createTable(table)}`,
+    },
+  ],
+];
