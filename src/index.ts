@@ -62,8 +62,11 @@ export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';
 
 export {
+  type BanPolicy,
+  banPolicyOf,
   type Charge,
   type Decision,
+  KeyHistories,
   OWN_RATE_LIMIT_STORE,
   type OwnerLimits,
   RateLimitStore,

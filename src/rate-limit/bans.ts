@@ -76,7 +76,11 @@ export function isForgettable(
   );
 }
 
-export function banPolicyOf({ rateLimitBanAfter, rateLimitBanSeconds }: Config): BanPolicy {
+/** Returns the rules of RATE_LIMIT_BAN_AFTER and RATE_LIMIT_BAN_SECONDS. */
+export function banPolicyOf({
+  rateLimitBanAfter,
+  rateLimitBanSeconds,
+}: Pick<Config, 'rateLimitBanAfter' | 'rateLimitBanSeconds'>): BanPolicy {
   return { strikes: rateLimitBanAfter, seconds: rateLimitBanSeconds };
 }
 

@@ -1,5 +1,7 @@
+export { type BanPolicy, banPolicyOf } from './bans';
 export { FallbackRateLimitGuard } from './fallback-rate-limit.guard';
 export { installLimitHeaders } from './install-limit-headers';
+export { KeyHistories } from './key-histories';
 export { RateLimitCheck } from './rate-limit.check';
 export { RateLimitModule } from './rate-limit.module';
 export {

@@ -1,8 +1,32 @@
+import { authenticatorContract, startTestStore, type TestStore } from '../../src/testing';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
+import { itKeeps } from '../support/it-keeps';
+import { sharedServer } from '../testing/support/shared-server';
 import { tokens, tokenOf } from './support/tokens.extension';
 
 const ALL = 'pets:read pets:write orders:read orders:write';
+
+describe("an authenticator of a team's own meets the contract:", () => {
+  let store: TestStore;
+  let accounts = 0;
+  const bearer = (sub: string, scope = ALL) => `Bearer ${tokenOf({ sub, scope })}`;
+  beforeAll(async () => {
+    store = await startTestStore({ extensions: [tokens], server: sharedServer });
+  });
+  afterAll(() => store.close());
+
+  itKeeps(
+    authenticatorContract(() => ({
+      store,
+      first: bearer('first'),
+      second: bearer('second'),
+      readOnly: bearer('reader', 'pets:read'),
+      newAccount: () => bearer(`account ${(accounts += 1)}`),
+      invalid: `${bearer('first')}x`,
+    })),
+  );
+});
 
 describe("an authenticator of a team's own", () => {
   let app: TestApp;

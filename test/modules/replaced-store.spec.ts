@@ -1,9 +1,21 @@
 import { OWN_RATE_LIMIT_STORE } from '../../src';
+import { rateLimitStoreContract } from '../../src/testing';
 import { startApp, type TestApp } from '../support/app';
+import { TestClock } from '../support/clock';
 import { expectError } from '../support/expect-error';
+import { itKeeps } from '../support/it-keeps';
 import { ownStore, OwnRateLimitStore } from './support/own-store.extension';
 
 describe("a rate-limit store of a team's own", () => {
+  itKeeps(
+    rateLimitStoreContract((settings) => {
+      const clock = new TestClock();
+      return { clock, store: new OwnRateLimitStore(clock, settings) };
+    }),
+  );
+});
+
+describe("a service with a rate-limit store of a team's own", () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({}, { extensions: [ownStore] });
