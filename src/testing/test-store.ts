@@ -1,7 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../app/create-app';
 import { createStore } from '../app/store';
-import { type Config, readConfig } from '../platform/config/config';
+import type { GivenConfig } from '../app/create-animal-store';
+import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
 import { createLogger } from '../platform/logging/logger';
@@ -14,7 +15,7 @@ export interface TestStoreOptions {
   /** The extensions under test. */
   readonly extensions?: readonly Extension[];
   /** Settings that differ from the defaults. Those of the environment are not read. */
-  readonly settings?: Partial<Config>;
+  readonly settings?: GivenConfig;
   readonly clock?: TestClock;
   /** A server that several stores share; its owner closes it. Default: a server of this store. */
   readonly server?: TestServer;
@@ -69,7 +70,11 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
   if (server !== options.server) closing.push(() => server.close());
   const database = await server.createDatabase();
   closing.push(() => database.drop());
-  const config = { ...readConfig({ LOG_LEVEL: 'warn' }), ...settings, databaseUrl: database.url };
+  const config = {
+    ...readConfig({ LOG_LEVEL: 'warn' }, store.settings),
+    ...settings,
+    databaseUrl: database.url,
+  };
   await migrate({ ...config, migrations: store.migrations });
   const log: string[] = [];
   const logger = createLogger(config, { write: (line) => void log.push(line) });

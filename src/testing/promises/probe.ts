@@ -42,7 +42,7 @@ export class Probe {
   /** Sends a request with a valid key, and compares the response with the document. */
   async send(operation: Operation, request: ProbeRequest): Promise<TestResponse> {
     const { path, what = '', method = operation.method, ...rest } = request;
-    const response = await this.store.fetch(`/v1${path}`, { key: this.key, ...rest, method });
+    const response = await this.fetch(`/v1${path}`, { ...rest, method });
     const cause = what === '' ? '' : ` to ${what}`;
     if (response.status >= MIN_SERVER_ERROR) {
       const error = this.lastError();
@@ -58,6 +58,14 @@ export class Probe {
       }
     }
     return response;
+  }
+
+  /** Waits for the end of a limit of the route: the key of the probe has no other. */
+  private async fetch(path: string, request: TestRequest): Promise<TestResponse> {
+    const response = await this.store.fetch(path, { key: this.key, ...request });
+    if (response.status !== 429 || request.key !== undefined) return response;
+    this.store.clock.advance({ seconds: Number(response.headers['retry-after']) });
+    return this.store.fetch(path, { key: this.key, ...request });
   }
 
   private noteMismatch({ title }: Operation, { status }: TestResponse, cause: string, mismatch: Mismatch) {

@@ -23,6 +23,14 @@ export const BODY_MISTAKES: readonly Mistake[] = on(
       { body: { name: [ApiProperty({ type: 'string', ...NAME }), IsString(), Length(1, 50)] } },
     ],
     [
+      'behind-throttle',
+      /responds 500 to name = "a\\u0000b"/,
+      {
+        body: { name: [ApiProperty({ type: 'string', ...NAME }), IsString(), Length(1, 50)] },
+        throttle: 2,
+      },
+    ],
+    [
       'text-too-long',
       /responds 500 to name = "xxx.*too long/,
       { body: { name: [Text({ max: 60_000, ...NAME })] }, up: (table) => createTable(table, 'varchar(20)') },

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Module, Param, Post, Query, Res, type Type } from '@nestjs/common';
 import { ApiSchema, ApiTags } from '@nestjs/swagger';
+import { Throttle } from '@nestjs/throttler';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
   defineErrors,
@@ -44,6 +45,8 @@ export interface Changes {
   readonly version?: false;
   readonly up?: (table: string) => string;
   readonly down?: (table: string) => string;
+  /** The limit of each route in a minute. */
+  readonly throttle?: number;
 }
 
 const NAME = { description: 'Name of the item.', example: 'North' } as const;
@@ -162,6 +165,10 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
   );
   if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
   Controller({ path: name, ...(changes.version === false ? {} : { version: '1' }) })(ItemsController);
+
+  if (changes.throttle !== undefined) {
+    Throttle({ default: { limit: changes.throttle, ttl: 60_000 } })(ItemsController);
+  }
 
   @Module({ controllers: [ItemsController], providers: [Links] })
   class ItemsModule {}
