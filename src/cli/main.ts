@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import '../platform/runtime/node-version';
+import '../platform/runtime/v8-flags';
 import 'reflect-metadata';
 import { runAnimalStoreCommand } from './program';
 
