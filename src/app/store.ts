@@ -10,6 +10,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
 import type { RequestCheck } from '../platform/http/request-check';
+import { requireSingleCopies } from './single-copies';
 import { petScopes, petsExtension } from '../pets';
 import { orderScopes, storeOrdersExtension } from '../store-orders';
 
@@ -52,6 +53,7 @@ export interface Store {
  * @throws UserError that names every mistake
  */
 export function createStore(added: readonly Extension[] = []): Store {
+  requireSingleCopies();
   const extensions = [...OWN_EXTENSIONS, ...added];
   const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
   const migrations = [
