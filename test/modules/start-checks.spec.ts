@@ -1,3 +1,4 @@
+import { createStore } from '../../src/app/store';
 import type { Type } from '@nestjs/common';
 import { ErrorDto } from '../../src/platform/errors/error.dto';
 import { userMessage } from '../../src/app/user-message';
@@ -52,7 +53,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     [
       'a route with an unknown scope',
       UnknownScope,
-      'GET /v1/lab requires the scope pets:reed, which no extension declares: use one of pets:read, pets:write, orders:read, orders:write.',
+      `GET /v1/lab requires the scope pets:reed, which no extension declares: use one of ${createStore().scopes.join(', ')}.`,
     ],
     [
       'an operation with the id of an operation of the store',

@@ -1,0 +1,41 @@
+import { BODY, KEYED, LIST, type ModuleOperations, ONE, type Rejection } from '../support/module-operations';
+import { aNewPet } from '../support/factories';
+import type { TestApp } from '../support/app';
+
+export const operations: ModuleOperations = {
+  listOrders: { route: 'get /store/orders', codes: LIST },
+  placeOrder: {
+    route: 'post /store/orders',
+    codes: { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', ...KEYED[409]] },
+    isExtension: true,
+  },
+  getOrder: {
+    route: 'get /store/orders/{orderId}',
+    codes: { ...ONE, 404: ['order_not_found'] },
+    isExtension: true,
+  },
+  updateOrder: {
+    route: 'patch /store/orders/{orderId}',
+    codes: { ...BODY, 200: [], 404: ['order_not_found'], 409: ['pet_not_available', 'invalid_transition'] },
+    isExtension: true,
+  },
+};
+
+export const rejections: readonly Rejection[] = [
+  [404, 'order_not_found', (app) => app.get('/v1/store/orders/9999')],
+  [409, 'pet_not_available', (app) => order(app, 'sold')],
+  [
+    409,
+    'invalid_transition',
+    async (app) => {
+      const { id } = (await order(app, 'available')).json;
+      return app.send('PATCH', `/v1/store/orders/${id}`, { body: { status: 'placed' } });
+    },
+  ],
+];
+
+/** Orders a new animal of this status. */
+async function order(app: TestApp, status: string) {
+  const { id: petId } = (await app.post('/v1/pets', aNewPet({ status }))).json;
+  return app.post('/v1/store/orders', { petId });
+}
