@@ -5,6 +5,13 @@ export interface Operation {
   readonly method: string;
   /** With its parameters in braces, and with /v1 if the operation has it. */
   readonly path: string;
+  /** The schemas of the members of its body, by name; none if the operation has no body. */
+  readonly members: Readonly<Record<string, MemberSchema>>;
+}
+
+interface MemberSchema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
 }
 
 export interface FuzzRequest {
@@ -17,10 +24,25 @@ export interface FuzzRequest {
 /** Returns every operation of an OpenAPI document, and addresses outside it. */
 export function operationsOf(document: any): Operation[] {
   const documented = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path: `/v1${path}` })),
+    Object.entries(methods).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path: `/v1${path}`,
+      members: membersOf(operation, document.components.schemas),
+    })),
   );
   const others = ['/', '/livez', '/readyz', '/openapi.json', '/openapi.yaml', '/docs', '/v1', '/nothing'];
-  return [...documented, ...others.map((path) => ({ method: 'GET', path }))];
+  return [...documented, ...others.map((path) => ({ method: 'GET', path, members: {} }))];
+}
+
+/** Returns the schemas of the members of a body by their names. */
+function membersOf({ requestBody }: any, schemas: any): Operation['members'] {
+  if (requestBody === undefined) return {};
+  const resolve = ({ allOf: [schema] = [{}], ...given }: any): any => {
+    const { $ref, ...own } = { ...schema, ...given };
+    return $ref === undefined ? own : resolve(schemas[$ref.split('/').at(-1)]);
+  };
+  const { properties } = resolve(requestBody.content['application/json'].schema);
+  return Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, resolve(schema)]));
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY'];
@@ -37,7 +59,7 @@ const number = fc.oneof(
   fc.constantFrom('1e3', '-0', '1e400', '1e-400', '00', '0.10', '9'.repeat(400)),
 );
 
-const name = fc.oneof(
+const anyText = fc.oneof(
   { weight: 6, arbitrary: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 50 }) },
   fc.string({ unit: 'grapheme', minLength: 240, maxLength: 270 }),
   fc.string({ unit: 'binary', maxLength: 20 }),
@@ -48,52 +70,53 @@ const name = fc.oneof(
     .map((units) => String.fromCharCode(...units)),
 );
 
-/** One member of a JSON object. */
-const member = (key: string, value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
-  value.map((text) => `${JSON.stringify(key)}:${text}`);
-const status = fc.constantFrom(
-  '"available"',
-  '"sold"',
-  ...['available', 'pending', 'sold', 'placed', 'approved', 'delivered', 'cancelled', 'other'].map((text) =>
-    JSON.stringify(text),
-  ),
-  'null',
-);
+/** Values of one member as JSON: most of its type, some of the values and types of other members. */
+function valueOf(schema: MemberSchema): fc.Arbitrary<string> {
+  const wrong = fc.constantFrom('null', '1', '"available"', '"other"', 'true', '[]', '{}');
+  return fc.oneof({ weight: 20, arbitrary: validOf(schema) }, wrong);
+}
+
+function validOf({ type, enum: values }: MemberSchema): fc.Arbitrary<string> {
+  if (values !== undefined) return fc.constantFrom(...values).map((value) => JSON.stringify(value));
+  if (type === 'string') return anyText.map((value) => JSON.stringify(value));
+  // The ids of the first resources, so that a body can refer to one.
+  return type === 'integer' ? fc.oneof(number, fc.constantFrom('1', '2')) : fc.json();
+}
+
 const anyMember = fc
   .tuple(fc.string({ unit: 'grapheme' }), fc.json())
-  .map(([key, text]) => `${JSON.stringify(key)}:${text}`);
+  .map(([key, value]) => `${JSON.stringify(key)}:${value}`);
 
-/** Members of an animal, an order, or a change, in any order; some are missing, some repeated. */
-const resource = fc
-  .tuple(
+/** The members of a body, in any order; some are missing, some repeated, some unknown. */
+function resourceOf(members: Operation['members']): fc.Arbitrary<Buffer> {
+  const known = Object.entries(members).map(([key, schema]) =>
     fc.option(
-      member(
-        'name',
-        name.map((text) => JSON.stringify(text)),
-      ),
+      valueOf(schema).map((value) => `${JSON.stringify(key)}:${value}`),
       { freq: 20 },
     ),
-    fc.option(member('categoryId', number), { freq: 20 }),
-    fc.option(member('status', status), { freq: 2 }),
-    fc.option(member('petId', fc.oneof(number, fc.constant('1'))), { freq: 2 }),
-    fc.array(anyMember, { maxLength: 3 }),
-  )
-  .map(([first, second, third, fourth, more]) => [first, second, third, fourth, ...more])
-  .chain((members) => fc.shuffledSubarray(members, { minLength: members.length - 1 }))
-  .map((members) => Buffer.from(`{${members.filter((text) => text !== null).join()}}`));
+  );
+  return fc
+    .tuple(fc.tuple(...known), fc.array(anyMember, { maxLength: 3 }))
+    .map(([first, more]) => [...first, ...more])
+    .chain((all) => fc.shuffledSubarray(all, { minLength: Math.max(all.length - 1, 0) }))
+    .map((all) => Buffer.from(`{${all.filter((each) => each !== null).join()}}`));
+}
 
-const body = fc.oneof(
-  { weight: 12, arbitrary: resource },
-  { weight: 2, arbitrary: fc.json({ maxDepth: 8 }).map((text) => Buffer.from(text)) },
-  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
-  // JSON with a few bytes changed.
-  {
-    weight: 1,
-    arbitrary: fc
-      .tuple(resource, fc.array(fc.tuple(fc.nat(300), fc.integer({ min: 0, max: 255 })), { maxLength: 3 }))
-      .map(([bytes, changes]) => changed(bytes, changes)),
-  },
-);
+function bodyOf(members: Operation['members']): fc.Arbitrary<Buffer> {
+  const resource = resourceOf(members);
+  return fc.oneof(
+    { weight: 12, arbitrary: resource },
+    { weight: 2, arbitrary: fc.json({ maxDepth: 8 }).map((value) => Buffer.from(value)) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
+    // JSON with a few bytes changed.
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(resource, fc.array(fc.tuple(fc.nat(300), fc.integer({ min: 0, max: 255 })), { maxLength: 3 }))
+        .map(([bytes, changes]) => changed(bytes, changes)),
+    },
+  );
+}
 
 const parameter = fc.oneof(
   int64.map(String),
@@ -117,21 +140,22 @@ const contentType = fc.oneof(
 export function requestTo(operations: readonly Operation[]): fc.Arbitrary<FuzzRequest> {
   // Half of them to operations that can store something.
   const writes = operations.filter(({ method }) => method === 'POST' || method === 'PATCH');
-  return fc
-    .tuple(
-      fc.oneof(fc.constantFrom(...writes), fc.constantFrom(...operations)),
-      fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, fc.constantFrom(...METHODS)),
-      parameter,
-      query,
-      contentType,
-      body,
-    )
-    .map(([{ method, path }, otherMethod, value, search, type, bytes]) => ({
-      method: otherMethod ?? method,
-      path: path.replaceAll(/\{\w+\}/g, () => value) + search,
-      headers: { 'content-type': type },
-      body: bytes,
-    }));
+  return fc.oneof(fc.constantFrom(...writes), fc.constantFrom(...operations)).chain((operation) =>
+    fc
+      .tuple(
+        fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, fc.constantFrom(...METHODS)),
+        parameter,
+        query,
+        contentType,
+        bodyOf(operation.members),
+      )
+      .map(([otherMethod, value, search, type, body]) => ({
+        method: otherMethod ?? operation.method,
+        path: operation.path.replaceAll(/\{\w+\}/g, () => value) + search,
+        headers: { 'content-type': type },
+        body,
+      })),
+  );
 }
 
 /** The bytes of a request with some changes, insertions and deletions. */
