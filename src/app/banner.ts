@@ -1,6 +1,9 @@
+import { planTable } from '../accounts';
 import type { Config } from '../platform/config/config';
 import type { OpenDatabase } from '../platform/database/open-database';
+import { createDocument } from '../platform/openapi/document';
 import { createDemoKey } from './create-demo-key';
+import { curlLines } from './curl-lines';
 import type { StartedService } from './start';
 
 /** Prints text for a person, outside the log. */
@@ -13,7 +16,9 @@ export interface Printer {
 export async function printBanner(service: StartedService, output: Printer): Promise<void> {
   const { app, url, database, config, store } = service;
   const isRead = await output.print(addressLines(url, database, config));
-  if (isRead) await output.print(keyLines(url, await createDemoKey(app, config, store)));
+  if (!isRead) return;
+  const key = await createDemoKey(app, config, store);
+  await output.print(text([...(key === undefined ? newKeyLines() : demoKeyLines(service, key)), '']));
 }
 
 /** Lists the addresses and the location of the database. */
@@ -31,11 +36,6 @@ function addressLines(url: string, database: OpenDatabase, config: Config): stri
   ]);
 }
 
-/** Explains how to use the API. Never log this text: it may contain a key. */
-function keyLines(url: string, key: string | undefined): string {
-  return text([...(key === undefined ? newKeyLines() : demoKeyLines(url, key)), '']);
-}
-
 function text(lines: readonly string[]): string {
   return `${lines.join('\n')}\n`;
 }
@@ -44,20 +44,14 @@ function newKeyLines(): string[] {
   return ['Create an API key:', '  npm run -s cli -- keys create --account NAME'];
 }
 
-function demoKeyLines(url: string, key: string): string[] {
-  const curl = `curl -H 'Authorization: Bearer ${key}'`;
-  const json = `-H 'Content-Type: application/json'`;
+/** Explains how to use the API. Never log these lines: they contain a key. */
+function demoKeyLines({ app, url, config, store }: StartedService, key: string): string[] {
+  const document = createDocument(app, config, store, planTable());
   return [
     'API key of the account demo (plan business), shown only once:',
     `  ${key}`,
     '',
-    'Add an animal, list the animals, fetch one (deprecated); order it, list your orders, fetch one, approve it:',
-    `  ${curl} ${json} -d '{"name":"Rex","categoryId":3}' ${url}/v1/pets`,
-    `  ${curl} '${url}/v1/pets?limit=20&status=available'`,
-    `  ${curl} ${url}/v1/pets/1`,
-    `  ${curl} ${json} -d '{"petId":1}' ${url}/v1/store/orders`,
-    `  ${curl} ${url}/v1/store/orders`,
-    `  ${curl} ${url}/v1/store/orders/1`,
-    `  ${curl} ${json} -X PATCH -d '{"status":"approved"}' ${url}/v1/store/orders/1`,
+    'A request for each operation:',
+    ...curlLines(document, `${url}/v1`, key).map((line) => `  ${line}`),
   ];
 }

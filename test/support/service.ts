@@ -73,7 +73,7 @@ export async function running(service: ServiceProcess): Promise<RunningService> 
     if (hasEnded || Date.now() > deadline) throw new Error(`the service did not start: ${service.output()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
     // The last line of the banner shows that the banner is complete.
-    url = /keys create|-X PATCH .*\n/.test(service.output())
+    url = /^ {2}(npm run .* keys create|curl) .*\n\n/m.test(service.output())
       ? /listens on (\S+)/.exec(service.output())?.[1]
       : undefined;
   }
