@@ -14,6 +14,21 @@ suite('swagger-client', () => {
   const call = (operationId, parameters = {}, requestBody) =>
     client.execute({ operationId, parameters, requestBody });
 
+  /** Calls operations with the examples of the document. Those that create come first: the others of their tag need ids. */
+  async function callWithExamples(operations) {
+    const creates = ({ responses }) => '201' in responses;
+    const ids = {};
+    for (const operation of operations.toSorted((one, other) => creates(other) - creates(one))) {
+      const { operationId, tags, parameters = [], requestBody } = operation;
+      const names = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
+      const path = Object.fromEntries(names.map((name) => [name, ids[tags[0]]]));
+      const example = requestBody?.content['application/json'].schema.example;
+      const { status, body } = await call(operationId, path, example);
+      assert.deepEqual([operationId, status], [operationId, creates(operation) ? 201 : 200]);
+      ids[tags[0]] ??= body.id;
+    }
+  }
+
   test('calls every operation of the document by its operationId', async () => {
     const created = await call('createPet', {}, { name: 'Rex', categoryId: 3 });
     const petId = created.body.id;
@@ -28,12 +43,12 @@ suite('swagger-client', () => {
       getOrder: await call('getOrder', { orderId }),
       updateOrder: await call('updateOrder', { orderId }, { status: 'cancelled' }),
     };
-    const documented = Object.values(client.spec.paths).flatMap((methods) =>
-      Object.values(methods)
-        .map((operation) => operation.operationId)
-        .filter(Boolean),
-    );
-    assert.deepEqual(new Set(documented), new Set(Object.keys(answers)));
+    const documented = Object.values(client.spec.paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter(({ operationId }) => operationId);
+    const others = documented.filter(({ operationId }) => !(operationId in answers));
+    assert.equal(documented.length - others.length, Object.keys(answers).length);
+    await callWithExamples(others);
     assert.deepEqual(
       Object.values(answers).map(({ status }) => status),
       [201, 200, 200, 201, 200, 200, 200],

@@ -20,8 +20,8 @@ suite('openapi-typescript and openapi-fetch', () => {
     client = await import('./generated/js/typed-client/client.js');
   });
 
-  test('a client generated from the document compiles with --strict and calls every operation', async () => {
-    assert.deepEqual(await client.callEveryOperation(baseUrl, await createKey('typed')), {
+  test('a client generated from the document compiles with --strict and calls every operation of animals and orders', async () => {
+    assert.deepEqual(await client.callOwnOperations(baseUrl, await createKey('typed')), {
       listPets: 200,
       createPet: 201,
       getPet: 200,

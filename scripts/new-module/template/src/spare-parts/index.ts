@@ -1,0 +1,1 @@
+export { sparePartsExtension } from './spare-parts.extension';
