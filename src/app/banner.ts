@@ -1,3 +1,4 @@
+import { sep } from 'node:path';
 import { planTable } from '../accounts';
 import type { Config } from '../platform/config/config';
 import type { OpenDatabase } from '../platform/database/open-database';
@@ -5,6 +6,9 @@ import { createDocument } from '../platform/openapi/document';
 import { createDemoKey } from './create-demo-key';
 import { curlLines } from './curl-lines';
 import type { StartedService } from './start';
+
+/** The command line of an installed package, and that of the project. */
+const COMMAND = __dirname.split(sep).includes('node_modules') ? 'npx animal-store' : 'npm run -s cli --';
 
 /** Prints text for a person, outside the log. */
 export interface Printer {
@@ -41,7 +45,7 @@ function text(lines: readonly string[]): string {
 }
 
 function newKeyLines(): string[] {
-  return ['Create an API key:', '  npm run -s cli -- keys create --account NAME'];
+  return ['Create an API key:', `  ${COMMAND} keys create --account NAME`];
 }
 
 /** Explains how to use the API. Never log these lines: they contain a key. */
