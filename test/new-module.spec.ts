@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createStore } from '../src/app/store';
-import { addExtension, moduleFiles, requireFree } from '../scripts/new-module/module-files';
+import { extensionLine, moduleFiles, requireFree } from '../scripts/new-module/module-files';
 import { parseName } from '../scripts/new-module/names';
 
 const SCRIPTS = join(__dirname, '..', 'scripts', 'new-module');
@@ -50,14 +50,13 @@ describe('npm run new:module', () => {
     ]);
   });
 
-  it('adds the module to the list of the store', () => {
-    const store = readFileSync(join(__dirname, '..', 'src', 'app', 'store.ts'), 'utf8');
-    const long = store.replace(/ = \[(petsExtension), ([^\]]*)\];/, ' = [\n  $1,\n  $2,\n];');
-    for (const source of [store, long]) {
-      const added = addExtension(source, parseName(['gadgets']));
-      expect(added).toContain(`\nimport { gadgetsExtension } from '../gadgets';\n`);
-      expect(added).toMatch(/OWN_EXTENSIONS: [^=]*= \[\s*petsExtension[^\]]*[^,\s], gadgetsExtension\];/);
-    }
+  it('adds one line to the list of modules, in the form of the others', () => {
+    const list = readFileSync(join(__dirname, '..', 'src', 'app', 'own-extensions.ts'), 'utf8');
+    const line = extensionLine(parseName(['opening-hours']));
+    expect(line).toBe("export { openingHoursExtension } from '../opening-hours';\n");
+    const form = (text: string) => text.replaceAll(/[\w-]+Extension|'[^']*'/g, '…');
+    expect(list.split('\n').map(form)).toContain(form(line).trim());
+    expect(list.endsWith(';\n')).toBe(true);
   });
 
   it.each(['accounts', 'orders', 'support'])(

@@ -1,12 +1,12 @@
 /** Creates a module with its specs (`npm run new:module -- NAME [SINGULAR]`). */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { createStore } from '../../src/app/store';
-import { addExtension, moduleFiles, requireFree, ROOT } from './module-files';
+import { extensionLine, moduleFiles, requireFree, ROOT } from './module-files';
 import { NameError, parseName } from './names';
 
-const STORE = 'src/app/store.ts';
+const LIST = 'src/app/own-extensions.ts';
 const FIRST_ARGUMENT = 2;
 const WRONG_USAGE = 2;
 
@@ -16,8 +16,8 @@ async function main(): Promise<void> {
   requireFree(name, scopes);
   const files = moduleFiles(name, { number: migrations.length + 1, timestamp: Date.now() });
   for (const [path, text] of files) await write(path, text);
-  await write(STORE, addExtension(readFileSync(join(ROOT, STORE), 'utf8'), name));
-  process.stdout.write(`Created src/${name.plural} and test/${name.plural}, and added the module to ${STORE}.
+  appendFileSync(join(ROOT, LIST), extensionLine(name));
+  process.stdout.write(`Created src/${name.plural} and test/${name.plural}, and added the module to ${LIST}.
 Now run: npm run -s openapi && npx jest --selectProjects test --testPathPatterns test/${name.plural}
 `);
 }

@@ -42,17 +42,9 @@ export function moduleFiles(name: ModuleName, migration: { number: number; times
   return new Map([...template].map(([path, text]) => [render(path), render(text)]));
 }
 
-/**
- * Adds the extension of a module to `OWN_EXTENSIONS`.
- *
- * @param source the text of src/app/store.ts
- */
-export function addExtension(source: string, name: ModuleName): string {
-  const added = renaming(name)("import { sparePartsExtension } from '../spare-parts';\n");
-  const [identifier = ''] = /\w+Extension/.exec(added) ?? [];
-  return source
-    .replace(/(?:^import \{ \w+Extension \} from .*\n)+/m, (imports) => imports + added)
-    .replace(/(OWN_EXTENSIONS: .* = \[[^\]]*?),?\s*\];/, (_, list: string) => `${list}, ${identifier}];`);
+/** Returns the line that adds a module to the list of `src/app/own-extensions.ts`. */
+export function extensionLine(name: ModuleName): string {
+  return renaming(name)("export { sparePartsExtension } from '../spare-parts';\n");
 }
 
 function templateFiles(): Files {

@@ -10,12 +10,12 @@ import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
 import type { RequestCheck } from '../platform/http/request-check';
+import * as ownExtensions from './own-extensions';
 import { requireSingleCopies } from './single-copies';
-import { petScopes, petsExtension } from '../pets';
-import { orderScopes, storeOrdersExtension } from '../store-orders';
+import { petScopes } from '../pets';
+import { orderScopes } from '../store-orders';
 
-/** The extensions that every store has. */
-const OWN_EXTENSIONS: readonly Extension[] = [petsExtension, storeOrdersExtension];
+const OWN_EXTENSIONS: readonly Extension[] = Object.values(ownExtensions);
 
 /** The scopes of a new key, unless its creator names others. */
 export const DEFAULT_SCOPES: readonly DefinedScope[] = [
