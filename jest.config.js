@@ -53,6 +53,7 @@ module.exports = {
       testPathIgnorePatterns: SLOW,
     },
     { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
+    { ...shared, displayName: 'example', testMatch: ['<rootDir>/test/**/*.example.ts'] },
     { ...shared, displayName: 'demo', testMatch: ['<rootDir>/test/**/*.demo.ts'] },
     { ...shared, ...withServer, displayName: 'corpora', testMatch: ['<rootDir>/test/**/*.corpora.ts'] },
   ],

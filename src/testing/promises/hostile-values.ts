@@ -92,3 +92,6 @@ export function hostileValues(schema: Schema, item: unknown): readonly JsonText[
 function asJson(value: unknown): JsonText {
   return { text: JSON.stringify(value), value };
 }
+
+/** Ids that no resource has. */
+export const UNKNOWN_IDS: readonly string[] = ['9223372036854775807', '-9223372036854775808'];

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../platform/runtime/time';
 import type { TestRequest, TestResponse } from '../http-client';
 import { type Operation, parametersIn } from './api-document';
 import { replaceAt } from './json-body';
@@ -8,6 +9,9 @@ import { encoded, exampleOf, type Schema } from './schema';
 const COUNT = 3;
 /** Some resources need others, which a later operation creates. */
 const ROUNDS = 2;
+
+/** Without resources neither pages nor retries can be checked. */
+const NEVER_SUCCEEDS = 'never succeeds. Give examples that a new store accepts';
 
 /** A request that has created a resource. */
 export interface Creation {
@@ -31,6 +35,9 @@ export class Resources {
       for (const [operation, count] of missing) {
         missing.set(operation, count - (await this.createSome(operation, count)));
       }
+    }
+    for (const [operation, count] of missing) {
+      if (count === COUNT) this.probe.note(operation.title, NEVER_SUCCEEDS);
     }
   }
 
@@ -96,9 +103,9 @@ export class Resources {
     const { api } = this.probe;
     let body = exampleOf(schema, api.schemas);
     if (variant === 0) return body;
-    for (const [place, { type = '', enum: choices, format, example }] of api.placesOf(schema)) {
-      const isVaried = types.includes(type) && choices === undefined && format !== 'date-time';
-      const value = type === 'integer' ? Number(example) + variant : `${String(example)} ${variant}`;
+    for (const [place, field] of api.placesOf(schema)) {
+      const isVaried = types.includes(field.type ?? '') && field.enum === undefined;
+      const value = variantOfExample(field, variant);
       const varied = isVaried
         ? replaceAt(body, place, { text: JSON.stringify(value), value })?.value
         : undefined;
@@ -128,4 +135,13 @@ export class Resources {
       parameter?.example ?? (parameter && exampleOf(parameter.schema, this.probe.api.schemas)) ?? 1;
     return encoded(example);
   }
+}
+
+/** A later day is also a time of the same form. */
+function variantOfExample({ type, format, example }: Schema, variant: number): string | number {
+  if (type === 'integer') return Number(example) + variant;
+  const text = String(example);
+  const time = Date.parse(text);
+  if (format !== 'date-time' || Number.isNaN(time)) return `${text} ${variant}`;
+  return new Date(time + variant * DAY_MS).toISOString();
 }
