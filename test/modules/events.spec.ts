@@ -58,6 +58,16 @@ describe('a listener to animals and orders', () => {
     expect(await app.database.query('SELECT count(*) FROM pets')).toEqual([{ count }]);
   });
 
+  it.each(['Ignored', 'Unawaited'])(
+    'that ignores the error of a statement makes the response 500, because nothing is committed: %s',
+    async (name) => {
+      expect(await addPet(name)).toMatchObject({ code: 'internal_error' });
+      expect(await addPet(name, { 'idempotency-key': name })).toMatchObject({ code: 'internal_error' });
+      expect(await app.database.query(`SELECT id FROM pets WHERE name = '${name}'`)).toEqual([]);
+      expect(app.log.join('')).toContain('a statement in it has failed and its error was ignored');
+    },
+  );
+
   it('runs once for a request with an Idempotency-Key, however often it is retried', async () => {
     const headers = { 'idempotency-key': 'once' };
     await Promise.all([1, 2, 3].map(() => addPet('Milo', headers)));

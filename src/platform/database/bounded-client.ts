@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { Client, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, type QueryResult } from 'pg';
 
 /** The length of a CancelRequest message, and the code in the place of a protocol version. */
 const CANCEL_REQUEST_BYTES = 16;
@@ -12,8 +12,14 @@ const QUERY_TIMEOUT_MESSAGE = 'Query read timeout';
 /** SQLSTATE of a write in a read-only session: the server is a standby, or configured as read-only. */
 const READ_ONLY_STATE = '25006';
 
+/** The text that TypeORM sends. */
+export const COMMIT = 'COMMIT';
+
+/** SQLSTATE of a transaction in which a statement has failed. */
+const FAILED_TRANSACTION_STATE = '25P02';
+
 /**
- * A connection that closes itself, so that the pool removes it, in two cases:
+ * A connection that reports a commit that was a rollback. It closes itself, so that the pool removes it, in two cases:
  *
  * - A query times out. node-postgres leaves the query running, and the next query on the connection waits for it. If
  *   the server has disappeared, that lasts until TCP gives up.
@@ -28,17 +34,17 @@ export class BoundedClient extends Client {
     super(config);
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
     this.on('error', () => undefined);
-    const bounded = (...input: unknown[]): unknown => {
+    const query = (...input: unknown[]): unknown => {
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
-      return result instanceof Promise
-        ? result.catch((error: unknown) => this.closeIfUnusable(error))
-        : result;
+      if (!(result instanceof Promise)) return result;
+      const bounded = result.catch((error: unknown) => this.closeIfUnusable(error));
+      return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.query = bounded as Client['query'];
+    this.query = query as Client['query'];
   }
 
   /** Runs before the caller receives the error, so before the pool receives the connection. */
@@ -68,6 +74,14 @@ export class BoundedClient extends Client {
     socket.on('error', () => undefined);
     socket.end(request);
   }
+}
+
+/** The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. */
+function requireCommit<Result extends QueryResult>(result: Result): Result {
+  if (result.command === COMMIT) return result;
+  const message =
+    'The transaction was rolled back, because a statement in it has failed and its error was ignored.';
+  throw Object.assign(new Error(message), { code: FAILED_TRANSACTION_STATE });
 }
 
 function isReadOnly(error: unknown): boolean {

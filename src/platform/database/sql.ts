@@ -5,6 +5,7 @@ import { type EntityManager, QueryFailedError } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
+import { COMMIT } from './bounded-client';
 import { isResultLost, OutcomeUnknownError } from './database-errors';
 
 /** An SQL statement, prepared once per connection under its name; each text needs its own name. */
@@ -23,9 +24,6 @@ const READS = /^\s*SELECT\b/;
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)),
 };
-
-/** The text that TypeORM sends. */
-const COMMIT = 'COMMIT';
 
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()

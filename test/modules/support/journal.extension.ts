@@ -19,9 +19,10 @@ const errors = defineErrors({
   },
 });
 
+const FAIL: Statement = { name: 'journal_fail', text: 'SELECT 1 / 0' };
 const INSERT: Statement = { name: 'journal_insert', text: 'INSERT INTO journal (entry) VALUES ($1)' };
 
-/** Writes one entry for each change, and rejects a cancelled order of an animal named Veto. */
+/** Writes one entry for each change, rejects cancelled orders and animals named Veto, and ignores errors for others. */
 @Injectable()
 class Journal implements OnModuleInit {
   constructor(
@@ -42,6 +43,11 @@ class Journal implements OnModuleInit {
     );
     this.pets.onChanged(({ pet }) => {
       if (pet.name === 'Veto') throw errors.order_vetoed();
+    });
+    this.pets.onChanged(async ({ pet: { name } }, transaction) => {
+      if (name !== 'Ignored' && name !== 'Unawaited') return;
+      const failed = this.sql.rows(FAIL, [], transaction).catch(() => undefined);
+      if (name === 'Ignored') await failed;
     });
   }
 
