@@ -15,8 +15,8 @@ const exactFields = new WeakMap<Type, ReadonlySet<string>>();
  */
 export function toNumbers(value: unknown, type?: Type): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => toNumbers(each, type));
+  if (!isJsonObject(value)) return value;
   const exact = type && exactFieldsOf(type);
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
@@ -24,6 +24,11 @@ export function toNumbers(value: unknown, type?: Type): unknown {
       exact?.has(name) ? each : toNumbers(each, type && nestedTypeOf(type, name)),
     ]),
   );
+}
+
+/** False for an object of a class, such as a Buffer that a content type parser of a module returns. */
+function isJsonObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** Returns the int64 fields of a DTO class. */

@@ -15,6 +15,11 @@ export function isTransformed(type: Type, fields: readonly string[]): boolean {
   );
 }
 
+/** Returns the name of a field in the input: that of `@Expose({ name })`, or its own. */
+export function givenNameOf(type: Type, field: string): string {
+  return defaultMetadataStorage.findExposeMetadata(type, field)?.options.name ?? field;
+}
+
 /** Returns the class that `@Type(() => Class)` declares for a field. */
 export function nestedTypeOf(type: Type, field: string): Type | undefined {
   const declared: unknown = defaultMetadataStorage.findTypeMetadata(type, field)?.typeFunction?.();

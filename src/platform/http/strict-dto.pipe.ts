@@ -1,9 +1,17 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  HttpException,
+  Injectable,
+  Logger,
+  type PipeTransform,
+  type Type,
+} from '@nestjs/common';
 import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
+import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/http.errors';
 import { exactFieldsOf, toNumbers } from './exact-integers';
 import { readersOf } from './from-text.decorator';
-import { isTransformed, nestedTypeOf, toInstance } from './nest-dto';
+import { givenNameOf, isTransformed, nestedTypeOf, toInstance } from './nest-dto';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -12,15 +20,15 @@ type Convert = (value: unknown) => unknown;
 
 /** The facts about a class that all its values share. */
 interface Shape {
-  /** The fields with a validator; empty for a class that is not a DTO. */
+  /** The fields with a validator, by their names in the input; empty for a class that is not a DTO. */
   readonly fields: ReadonlyMap<string, Convert>;
   /** True if class-transformer creates the object, which takes several times as long. */
   readonly isTransformed: boolean;
   /** The problems of a value without any of these fields. Most list requests have none, so it is computed once. */
-  readonly problemsOfNothing: readonly string[];
+  problemsOfNothing?: readonly string[];
 }
 
-const NO_DTO: Shape = { fields: new Map(), isTransformed: false, problemsOfNothing: [] };
+const NO_DTO: Shape = { fields: new Map(), isTransformed: false };
 
 /**
  * Builds the handler's DTO from a body or a query, or throws 400 `validation_failed`.
@@ -29,25 +37,36 @@ const NO_DTO: Shape = { fields: new Map(), isTransformed: false, problemsOfNothi
  * differences:
  * - An int64 field gets an exact bigint.
  * - It copies only own members with a validator, and drops all others.
+ * - If a function of a decorator fails on a value, such as that of `@Transform`, the value is rejected.
  * - Without a decorator of class-transformer it converts no text: `limit=1e1` is not 10.
  * - It reports one problem for each field.
  * - It is synchronous.
  */
 @Injectable()
 export class StrictDtoPipe implements PipeTransform {
+  private readonly logger = new Logger(StrictDtoPipe.name);
   /** By class: for bodies, and for texts. */
   private readonly shapes = { body: new Map<Type, Shape>(), text: new Map<Type, Shape>() };
 
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
+    // The value of a module's own parameter decorator is not input of a client.
+    if (type === 'custom') return value;
     const shape = metatype ? this.shapeOf(metatype, type !== 'body') : NO_DTO;
-    if (!metatype || shape.fields.size === 0) return value;
+    if (!metatype || shape.fields.size === 0) return type === 'body' ? toNumbers(value) : value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
-    const known = pick(value, shape.fields);
-    const dto = create(metatype, known, shape);
-    const isEmpty = Object.keys(known).length === 0;
-    const problems = isEmpty ? shape.problemsOfNothing : problemsOf(dto, shape);
-    if (problems.length > 0) throw validationFailed(problems);
-    return dto;
+    try {
+      return validate(metatype, pick(value, shape), shape);
+    } catch (error) {
+      throw isRejection(error) ? error : this.rejectionOf(error, `the ${type}`, metatype);
+    }
+  }
+
+  /** Converts the error of a function that a decorator names. */
+  private rejectionOf(error: unknown, input: string, { name }: Type): ApiError {
+    this.logger.warn(
+      `A function of a decorator of ${name} fails, and ${input} is rejected: ${String(error)}`,
+    );
+    return validationFailed([`A value in ${input} has an unexpected type or form`]);
   }
 
   /** @param isText true for a query or a path, whose values are texts */
@@ -57,12 +76,10 @@ export class StrictDtoPipe implements PipeTransform {
     if (known) return known;
     const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
-    const facts = {
-      fields: new Map(names.map((name) => [name, converterOf(type, name, isText)])),
+    const shape = {
+      fields: new Map(names.map((name) => [givenNameOf(type, name), converterOf(type, name, isText)])),
       isTransformed: isTransformed(type, names),
     };
-    const problemsOfNothing = names.length > 0 ? problemsOf(create(type, {}, facts), facts) : [];
-    const shape = { ...facts, problemsOfNothing };
     shapes.set(type, shape);
     return shape;
   }
@@ -82,21 +99,35 @@ function isObject(value: unknown): value is Members {
 }
 
 /** Takes own members only: a body may have a member `__proto__`. */
-function pick(value: Members, fields: Shape['fields']): Members {
-  const picked: Record<string, unknown> = {};
+function pick(value: Members, { fields, isTransformed: isWhole }: Shape): Members {
+  // A function of class-transformer may read a member without a validator, which `validate` then removes.
+  const picked = isWhole ? membersOf(value) : {};
   for (const [name, convert] of fields) {
     if (Object.hasOwn(value, name)) picked[name] = convert(value[name]);
   }
   return picked;
 }
 
-function create(type: Type<object>, known: Members, shape: Pick<Shape, 'isTransformed'>): object {
-  return shape.isTransformed ? toInstance(type, known) : Object.assign(new type(), known);
+function membersOf(value: Members): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toNumbers(each)]));
+}
+
+/** Creates the DTO. @throws ApiError `validation_failed` */
+function validate(type: Type<object>, known: Members, shape: Shape): object {
+  const dto = shape.isTransformed ? toInstance(type, known) : Object.assign(new type(), known);
+  const isEmpty = Object.keys(known).length === 0;
+  const problems = isEmpty ? (shape.problemsOfNothing ??= problemsOf(dto, shape)) : problemsOf(dto, shape);
+  if (problems.length > 0) throw validationFailed(problems);
+  return dto;
+}
+
+function isRejection(error: unknown): boolean {
+  return error instanceof ApiError || error instanceof HttpException;
 }
 
 /** Lists one problem for each field, because its validators often have the same message. */
-function problemsOf(dto: object, shape: Pick<Shape, 'isTransformed'>): string[] {
-  // Only an object within another one can still have undeclared members.
+function problemsOf(dto: object, shape: Shape): string[] {
+  // Only a transformed object, or an object within it, can still have undeclared members.
   return sentencesOf(validateSync(dto, { whitelist: shape.isTransformed }), '');
 }
 
