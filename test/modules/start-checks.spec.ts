@@ -23,6 +23,13 @@ import {
   WithoutValidators,
   WithReadOnly,
 } from './support/mistaken.modules';
+import {
+  WithAsyncFunction,
+  WithAsyncValidator,
+  WithChoiceNamedPet,
+  WithChosenType,
+  WithOtherStatus,
+} from './support/mistaken.dto';
 import { NewOrder, Pet } from './support/same-names.dto';
 import { UserError } from '../../src/platform/errors/user-error';
 
@@ -116,6 +123,31 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       `Unvalidated.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
+      'an asynchronous validator',
+      moduleWithBody(WithAsyncValidator),
+      'WithAsyncValidator.name, in the body of BodyController.create, has an asynchronous validator, which would not run: do that check in the service.',
+    ],
+    [
+      'a validator that is an async function',
+      moduleWithBody(WithAsyncFunction),
+      'WithAsyncFunction.name, in the body of BodyController.create, has an asynchronous validator, which would not run: do that check in the service.',
+    ],
+    [
+      'an object whose class depends on the object',
+      moduleWithBody(WithChosenType),
+      'WithChosenType.animal, in the body of BodyController.create, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.',
+    ],
+    [
+      'a choice with the name of a class of the store',
+      moduleWithBody(WithChoiceNamedPet),
+      'Two schemas have the name Pet, one in PetsController.listPets and one in BodyController.create: rename one of them.',
+    ],
+    [
+      'a choice with the name of a choice of the store and other values',
+      moduleWithBody(WithOtherStatus),
+      'Two schemas have the name PetStatus, one in PetsController.listPets and one in BodyController.create: rename one of them.',
+    ],
+    [
       'a body that is an array',
       moduleWithBody(Array),
       "Nothing validates the items of the body of BodyController.create: use Nest's ParseArrayPipe for the array.",
@@ -147,9 +179,9 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     }
   });
 
-  it('knows the class of every object schema in the document', async () => {
+  it('knows the definition of every schema in the document', async () => {
     const { schemas } = (await app.get('/openapi.json', { key: undefined })).json.components;
-    const objects = Object.keys(schemas).filter((name) => schemas[name].type === 'object');
-    expect([...requireSchemaNames(handlersOf(app.nest), [ErrorDto]).keys()].sort()).toEqual(objects.sort());
+    const known = requireSchemaNames(handlersOf(app.nest), [ErrorDto]);
+    expect([...known.keys()].sort()).toEqual(Object.keys(schemas).sort());
   });
 });

@@ -4,14 +4,21 @@ import { isClass } from '../../platform/http/nest-dto';
 import { metadataOf, propertiesOf, schemaNameOf } from './swagger-metadata';
 import { UserError } from '../../platform/errors/user-error';
 
-/** A class with a schema in the document, and the handler that uses it first. */
+/** A schema of the document, and the handler that uses it first. */
 interface Schema {
-  readonly type: Type;
+  /** The class, or the values of an enumeration as JSON. */
+  readonly definition: Type | string;
   readonly place: string;
 }
 
+/** The options of a property whose enumeration has a schema of its own. */
+interface Enumeration {
+  readonly enumName: string;
+  readonly enum: unknown;
+}
+
 /**
- * Rejects two classes with one schema name. The second schema would replace the first one in the document, and in the
+ * Rejects two classes, or enumerations with other values, with one schema name. The second schema would replace the first one in the document, and in the
  * serializer of every response that refers to it.
  *
  * @param known classes with a schema that handlers do not name
@@ -44,28 +51,35 @@ class SchemaWalk {
     if (isLazy(metadata)) {
       this.visit(metadata(), place);
     } else if (isClass(metadata)) {
-      this.add(metadata, place);
+      this.add(schemaNameOf(metadata), metadata, place);
       this.visit(metadataWithin(metadata), place);
+    } else if (isEnumeration(metadata)) {
+      this.add(metadata.enumName, JSON.stringify(metadata.enum), place);
     } else if (typeof metadata === 'object' && metadata !== null) {
       for (const each of Object.values(metadata)) this.visit(each, place);
     }
   }
 
-  private add(type: Type, place: string): void {
-    const name = schemaNameOf(type);
+  private add(name: string, definition: Schema['definition'], place: string): void {
     const first = this.schemas.get(name);
-    if (first) {
+    if (first && first.definition !== definition) {
+      const areClasses = isClass(definition) && isClass(first.definition);
+      const both = areClasses ? 'DTO classes have the schema name' : 'schemas have the name';
       throw new UserError(
-        `Two DTO classes have the schema name ${name}, one in ${first.place} and one in ${place}: rename one of them.`,
+        `Two ${both} ${name}, one in ${first.place} and one in ${place}: rename one of them.`,
       );
     }
-    this.schemas.set(name, { type, place });
+    this.schemas.set(name, first ?? { definition, place });
   }
 }
 
 /** Returns the metadata of a class and of its properties. */
 function metadataWithin(type: Type<object>): unknown[] {
   return [metadataOf(type), ...propertiesOf(type).map((name) => metadataOf(type.prototype, name))];
+}
+
+function isEnumeration(metadata: unknown): metadata is Enumeration {
+  return typeof metadata === 'object' && metadata !== null && 'enumName' in metadata && 'enum' in metadata;
 }
 
 /** True for `type: () => Pet`, by the same rule as in @nestjs/swagger. */

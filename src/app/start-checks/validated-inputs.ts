@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import { type RouteHandler, type Input, isArray } from './handlers';
@@ -46,6 +47,9 @@ function problemOfClass(type: Type<object>, place: string, visited: Set<Type>): 
     if (!validated.has(name) && !isReadOnlyProperty(type, name)) {
       return `${type.name}.${name}, in ${place}, is not validated: ${FIX}`;
     }
+    if (isAsynchronous(type, name)) {
+      return `${type.name}.${name}, in ${place}, has an asynchronous validator, which would not run: do that check in the service.`;
+    }
     const problem = inner && nested.has(name) ? problemOfClass(inner, place, visited) : undefined;
     if (problem !== undefined) return problem;
   }
@@ -63,6 +67,16 @@ function validatedFields(type: Type): Set<string> {
 function nestedFields(type: Type): Set<string> {
   const nested = validatorsOf(type).filter((each) => each.type === ValidationTypes.NESTED_VALIDATION);
   return new Set(nested.map(({ propertyName }) => propertyName));
+}
+
+/** True if a validator of the property is marked `async`, or is an async function. */
+function isAsynchronous(type: Type, property: string): boolean {
+  return validatorsOf(type)
+    .filter(({ propertyName }) => propertyName === property)
+    .flatMap(({ constraintCls }) => getMetadataStorage().getTargetValidatorConstraints(constraintCls))
+    .some(
+      ({ async: isAsync, instance }) => isAsync || types.isAsyncFunction(Reflect.get(instance, 'validate')),
+    );
 }
 
 function validatorsOf(type: Type) {

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { plainToInstance, TransformationType } from 'class-transformer';
+import { plainToInstance, TransformationType, type TypeMetadata } from 'class-transformer';
 // The package has no other access to what its decorators declare.
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
 
@@ -20,10 +20,18 @@ export function givenNameOf(type: Type, field: string): string {
   return defaultMetadataStorage.findExposeMetadata(type, field)?.options.name ?? field;
 }
 
-/** Returns the class that `@Type(() => Class)` declares for a field. */
+/** Returns the class that `@Type(() => Class)` declares for a field; undefined if the class depends on the object. */
 export function nestedTypeOf(type: Type, field: string): Type | undefined {
-  const declared: unknown = defaultMetadataStorage.findTypeMetadata(type, field)?.typeFunction?.();
+  const declared = typeWithoutObject(defaultMetadataStorage.findTypeMetadata(type, field));
   return isClass(declared) ? declared : undefined;
+}
+
+function typeWithoutObject(metadata: TypeMetadata | undefined): unknown {
+  try {
+    return metadata?.typeFunction?.();
+  } catch {
+    return undefined;
+  }
 }
 
 /** True for a class of a module, false for a global class such as String, Date or Buffer. */
