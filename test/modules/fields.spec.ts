@@ -10,6 +10,7 @@ import {
   Nested,
   OneOf,
   Operation,
+  RequireScope,
   Text,
   Timestamp,
 } from '../../src';
@@ -60,6 +61,11 @@ class Basket {
   readonly toys!: Toy[];
 }
 
+class Labelled extends Basket {
+  @Text({ max: 3, description: 'Note.', example: 'B' })
+  declare readonly note: string;
+}
+
 class BasketsQuery {
   @Integer({ min: 0, max: 9, optional: true, description: 'Places.', example: 1 })
   readonly places?: number;
@@ -83,6 +89,12 @@ class BasketsController {
   })
   create(@Body() basket: Basket) {
     return basket;
+  }
+
+  @Post('labelled')
+  @RequireScope('pets:write')
+  createLabelled(@Body() basket: Labelled) {
+    return { note: basket.note };
   }
 
   @Get()
@@ -183,6 +195,13 @@ describe('a field', () => {
   it('of 3 code points may have 6 UTF-16 units', async () => {
     expect((await post({ ...FULL, label: '🐈🐈🐈' })).json.label).toBe('🐈🐈🐈');
     expectError(await post({ ...FULL, label: '🐈🐈🐈🐈' }), 400, 'validation_failed');
+  });
+
+  it('that is required overrides an optional one of a base class', async () => {
+    const create = (note: unknown) =>
+      app.post('/v1/baskets/labelled', { ...FULL, note }, { isDocumented: false });
+    expect((await create('B')).json).toEqual({ note: 'B' });
+    for (const note of [undefined, null, '']) expectError(await create(note), 400, 'validation_failed');
   });
 
   it('of a query is read from text', async () => {

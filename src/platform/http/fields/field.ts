@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { ValidateBy, ValidateIf } from 'class-validator';
+import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
 
 /** The facts of every field of a DTO class. */
 export interface FieldFacts {
@@ -44,6 +44,17 @@ export function documentField(
   const document = optional ? ApiPropertyOptional : ApiProperty;
   return applyDecorators(
     document(nullable ? Object.assign({ nullable }, schema) : schema),
-    ...(optional || nullable ? [ValidateIf(isChecked)] : []),
+    (target: object, field: string | symbol) => {
+      // Without a condition of its own, a required field would have that of an optional field that it overrides.
+      if (optional || nullable || hasCondition(target, field)) ValidateIf(isChecked)(target, field);
+    },
   );
+}
+
+function hasCondition({ constructor }: object, field: string | symbol): boolean {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(constructor, '', false, false)
+    .some(
+      ({ propertyName, type }) => propertyName === field && type === ValidationTypes.CONDITIONAL_VALIDATION,
+    );
 }
