@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthChecks } from './auth.checks';
 import { Authenticator, OWN_AUTHENTICATOR } from './authenticator';
+import { CheckedAuthenticator } from './checked-authenticator';
 import { FallbackAuthGuard } from './fallback-auth.guard';
 import { KeyAuthenticator } from './key-authenticator';
 import { KeyCache } from './key-cache';
@@ -16,7 +17,7 @@ import { LastUsed } from './last-used';
     {
       provide: Authenticator,
       inject: [KeyAuthenticator, { token: OWN_AUTHENTICATOR, optional: true }],
-      useFactory: (keys: Authenticator, own?: Authenticator) => own ?? keys,
+      useFactory: (keys: Authenticator, own?: Authenticator) => (own ? new CheckedAuthenticator(own) : keys),
     },
     AuthChecks,
     FallbackAuthGuard,

@@ -8,8 +8,8 @@ export type Identity = { readonly principal: Principal } | { readonly rejection:
 /**
  * Identifies the sender of a request, before its body is read.
  *
- * The rate limit counts a rejected request for its client IP, so a rejection is returned and not thrown. An exception
- * is a 500, or a 503 if the database is unavailable.
+ * The rate limit counts a rejected request for its client IP. Return the rejection, or throw a client error; any other
+ * exception is a 500, or a 503 if the database is unavailable.
  */
 export abstract class Authenticator {
   abstract identify(request: FastifyRequest): Identity | Promise<Identity>;

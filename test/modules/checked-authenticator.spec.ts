@@ -1,0 +1,130 @@
+import { Global, Injectable, Module, UnauthorizedException } from '@nestjs/common';
+import {
+  AccountsModule,
+  AccountsService,
+  ApiError,
+  Authenticator,
+  type Extension,
+  type Identity,
+  limitsOf,
+  OWN_AUTHENTICATOR,
+  type Principal,
+} from '../../src';
+import type { TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { describeOverStores } from '../support/stores';
+
+const UNKNOWN = { code: 'unknown_visitor', status: 401, message: 'Unknown.' };
+
+/** The result of `identify` for the next requests. */
+let identify: (principal: Principal) => unknown = (principal) => ({ principal });
+
+@Injectable()
+class OddAuthenticator extends Authenticator {
+  constructor(private readonly accounts: AccountsService) {
+    super();
+  }
+
+  override async identify(): Promise<Identity> {
+    const { id, name, plan, ...numbers } = await this.accounts.findOrCreate('visitors');
+    const limits = limitsOf({ plan, ...numbers });
+    const scopes = ['pets:read'];
+    return identify({
+      accountId: id,
+      accountName: name,
+      keyId: 'visitor',
+      scopes,
+      plan,
+      limits,
+      unbannedAt: 0,
+    }) as Identity;
+  }
+}
+
+@Global()
+@Module({
+  imports: [AccountsModule],
+  providers: [{ provide: OWN_AUTHENTICATOR, useClass: OddAuthenticator }],
+  exports: [OWN_AUTHENTICATOR],
+})
+class OddModule {}
+
+const odd: Extension = { name: 'odd', modules: [OddModule] };
+
+describeOverStores("the identity of an authenticator of a team's own", (start) => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 }, { extensions: [odd] });
+  });
+  afterAll(() => app.close());
+
+  const get = () => app.get('/v1/pets', { isDocumented: false });
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a rejection that is not an ApiError', { rejection: new Error('no') }],
+  ])('is a 500 with the reason in the log if it is %s', async (_, identity) => {
+    identify = () => identity;
+    expectError(await get(), 500, 'internal_error');
+    expect(app.log.join('')).toContain(
+      'identify() must return a principal, or an ApiError as the rejection.',
+    );
+  });
+
+  it.each<[keyof Principal, unknown]>([
+    ['accountId', 7],
+    ['keyId', undefined],
+    ['scopes', 'pets:read pets:write'],
+    ['limits', { perMinute: NaN, perDay: 1 }],
+    ['unbannedAt', undefined],
+  ])('is a 500 with the reason in the log if the principal has an invalid %s', async (field, value) => {
+    identify = (principal) => ({ principal: { ...principal, [field]: value } });
+    expectError(await get(), 500, 'internal_error');
+    expect(app.log.join('')).toContain(`The principal of identify() has an invalid ${field}.`);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['returned', () => ({ rejection: new ApiError(UNKNOWN) })],
+    [
+      'thrown as an ApiError',
+      () => {
+        throw new ApiError(UNKNOWN);
+      },
+    ],
+    [
+      "thrown as Nest's exception",
+      () => {
+        throw new UnauthorizedException('Unknown.');
+      },
+    ],
+  ])('counts for the client IP and has a challenge if it is a 401, %s', async (_, reject) => {
+    identify = reject;
+    const [first, second] = [await get(), await get()];
+    expect(first.status).toBe(401);
+    expect(first.headers['www-authenticate']).toBe('Bearer realm="animal-store"');
+    const left = [first, second].map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+    expect(left[0]! - left[1]!).toBe(1);
+  });
+
+  it('can name keys by any text: each ban and its counters are shared and survive a restart', async () => {
+    const names = ['with \u0000', 'with \ud800', 'with \udfff', longText(), ''];
+    for (const keyId of names) {
+      identify = (principal) => ({ principal: { ...principal, keyId } });
+      await Promise.all(Array.from({ length: 61 }, get));
+      app.clock.advance({ seconds: 2 });
+      expectError(await get(), 429, 'api_key_banned');
+    }
+    await app.restart();
+    for (const keyId of names) {
+      identify = (principal) => ({ principal: { ...principal, keyId } });
+      expectError(await get(), 429, 'api_key_banned');
+    }
+    expect(app.log.join('')).not.toMatch(/cannot be saved|Redis is unavailable/);
+  });
+});
+
+/** PostgreSQL cannot compress this text to the size of an index row. */
+function longText(): string {
+  return String.fromCharCode(...Array.from({ length: 10_000 }, (_, at) => 0x4e00 + ((at * 7_919) % 20_000)));
+}
