@@ -24,9 +24,9 @@ export class AccountsService {
    *
    * @throws UserError if the name is not a short text
    */
-  findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
+  async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isShortText(name)) throw new UserError(`The name of an account must be ${SHORT_TEXT_RULE}.`);
-    return this.source.transaction((manager) => this.accounts.findOrCreate(name, choice, manager));
+    return await this.source.transaction((manager) => this.accounts.findOrCreate(name, choice, manager));
   }
 
   /**
