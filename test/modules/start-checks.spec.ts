@@ -11,6 +11,7 @@ import {
   OnlyOptional,
   RenamedSchema,
   RepeatedId,
+  RepeatedRoute,
   Sound,
   UncheckedPath,
   UncheckedQuery,
@@ -66,6 +67,11 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'an operation with the id of an operation of the store',
       RepeatedId,
       'Two operations have the id listPets: rename one of them.',
+    ],
+    [
+      'a route of the store',
+      RepeatedRoute,
+      'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
     ],
     [
       'a body with the name of a DTO of the store',

@@ -19,9 +19,9 @@ import { Public } from '../../../src/platform/http/protection';
 import { PageQuery } from '../../../src/platform/http/page';
 import { Basket, ListPetsQuery } from './same-names.dto';
 
-/** Creates a module with one controller at /v1/lab. */
-function moduleOf(controller: Type): Type {
-  Controller({ path: 'lab', version: '1' })(controller);
+/** Creates a module with one controller, by default at /v1/lab. */
+function moduleOf(controller: Type, path = 'lab'): Type {
+  Controller({ path, version: '1' })(controller);
   @Module({ controllers: [controller] })
   class LabModule {}
   return LabModule;
@@ -130,6 +130,15 @@ class IdController {
   }
 }
 
+/** The address of getPet, with another name of the parameter. */
+class PetController {
+  @Get(':id')
+  @RequireScope('pets:read')
+  get() {
+    return {};
+  }
+}
+
 class ResponseController {
   @Get()
   @Public()
@@ -177,6 +186,7 @@ class SoundController {
 export const UndeclaredRoute = moduleOf(UndeclaredController);
 export const UnknownScope = moduleOf(ScopeController);
 export const RepeatedId = moduleOf(IdController);
+export const RepeatedRoute = moduleOf(PetController, 'pets');
 export const RenamedSchema = moduleOf(ResponseController);
 export const UncheckedPath = moduleOf(PathController);
 export const UncheckedQuery = moduleOf(QueryController);
