@@ -33,6 +33,9 @@ const { version }: { readonly version: string } = JSON.parse(
 /** The scopes of an extension begin with its name. */
 const NAME = /^[a-z][a-z0-9-]*$/;
 
+/** A scope-token of RFC 6749, section 3.3, without the comma of `--scopes`. */
+const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
+
 /** All that the extensions of a service bring, in their order. */
 export interface Store {
   readonly modules: NonNullable<Extension['modules']>;
@@ -96,6 +99,12 @@ function problemsOf({ name, scopes = [], compatibility }: Extension): string[] {
   return [
     ...(NAME.test(name) ? [] : [`the name ${name} must consist of lower-case letters, digits and dashes`]),
     ...foreign.map((scope) => `the scope ${scope} of ${name} must begin with "${name}:"`),
+    ...scopes
+      .filter((scope) => !SCOPE.test(scope))
+      .map(
+        (scope) =>
+          `the scope ${scope} of ${name} must consist of visible ASCII characters without quotes, commas and backslashes`,
+      ),
     ...repeated(scopes).map((scope) => `the scope ${scope} is given twice`),
     ...(compatibility === undefined ? [] : versionProblem(name, compatibility)),
   ];

@@ -100,6 +100,11 @@ describe('mistakes in extensions end the start in one message', () => {
       'the name of the migration Kennels must end with a timestamp in milliseconds',
     ],
     [
+      'a scope that --scopes cannot name',
+      [{ name: 'one', scopes: ['one:a,b'] }],
+      'the scope one:a,b of one must consist of visible ASCII characters without quotes, commas and backslashes',
+    ],
+    [
       'a setting of the store',
       [{ name: 'one', settings: { port: setting('MY_PORT') } }],
       'the setting port is given twice',
@@ -125,18 +130,25 @@ describe('mistakes in extensions end the start in one message', () => {
   });
 });
 
-describe('an error code that is defined twice ends the start', () => {
+describe('a wrong error code ends the start', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
   });
   afterAll(() => app.close());
 
-  it.each(['internal_error', 'pet_not_found'])('%s', async (code) => {
+  it.each(['internal_error', 'pet_not_found'])('defined twice: %s', async (code) => {
     const facts = { status: 409, when: 'never', message: 'Never.' };
     const extension = { name: 'twin', errors: Object.values(defineErrors({ [code]: facts })) };
     await expect(startApp({}, { beside: app, extensions: [extension] })).rejects.toThrow(
       `The error code ${code} is defined twice: rename one of them.`,
+    );
+  });
+
+  it.each([200, 101, 999, 404.5])('with the status %d', async (status) => {
+    const errors = Object.values(defineErrors({ odd_status: { status, when: 'never', message: 'Never.' } }));
+    await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
+      `The error code odd_status has the status ${status}: use one from 400 to 599.`,
     );
   });
 });

@@ -12,7 +12,7 @@ export type Codes = readonly DefinedError[];
  * Lists the codes of the platform, and those that the operations of a document name in `rejects`.
  *
  * @param added the codes of extensions that every operation can return
- * @throws UserError if two codes have one name
+ * @throws UserError if two codes have one name, or a status is not one of an error
  */
 export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
   const named = operationsOf(paths).flatMap(({ operationId }) => {
@@ -20,7 +20,9 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
     return facts ? ownCodes(facts) : [];
   });
   const modules = named.filter((code) => !platformCodes.includes(code) && !added.includes(code));
-  requireUniqueNames([...new Set([...modules, ...added, ...platformCodes])]);
+  const all = [...new Set([...modules, ...added, ...platformCodes])];
+  requireUniqueNames(all);
+  requireErrorStatus(all);
   const everywhere = added.map((code) => ({ ...code, on: 'every operation' as const }));
   return [...new Set([...modules, ...everywhere, ...platformCodes])].sort(
     (one, other) => one.status - other.status,
@@ -32,5 +34,12 @@ function requireUniqueNames(codes: Codes): void {
   const repeated = names.find((name, index) => names.indexOf(name) < index);
   if (repeated !== undefined) {
     throw new UserError(`The error code ${repeated} is defined twice: rename one of them.`);
+  }
+}
+
+function requireErrorStatus(codes: Codes): void {
+  const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
+  if (odd) {
+    throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);
   }
 }
