@@ -3,6 +3,7 @@ import type { HttpException } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyInstance } from 'fastify';
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
 import { until } from '../support/until';
 import { EXCEPTIONS, LabModule } from './support/lab.module';
@@ -113,6 +114,11 @@ describe("Nest's own exceptions, thrown by a module", () => {
       ]);
     },
   );
+
+  it.each(['a%0Ab', '%F0%9F%90%88'])('a response header with %s gets 500 internal_error', async (value) => {
+    expectError(await app.get(`/v1/lab/header?value=${value}`), 500, 'internal_error');
+    expect((await app.get('/v1/lab/header?value=a')).headers['x-value']).toBe('a');
+  });
 
   it('a thrown value that is not an Error gets 500 internal_error, and a log line', async () => {
     const before = failures().length;

@@ -1,3 +1,4 @@
+import { validateHeaderValue } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sendError } from '../errors/error-reply';
@@ -14,6 +15,18 @@ export class ErrorFilter implements ExceptionFilter {
     if (known.status === 500) request.log.error({ err: error }, 'request failed');
     else if (known.status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
     if (reply.sent) return;
+    if (known.status === 500) removeInvalidHeaders(reply);
     sendError(reply, known);
+  }
+}
+
+/** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
+function removeInvalidHeaders(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    try {
+      for (const each of [value].flat()) validateHeaderValue(name, String(each));
+    } catch {
+      reply.removeHeader(name);
+    }
   }
 }

@@ -145,6 +145,13 @@ class LabController {
     throw new Error('Thrown after the response.');
   }
 
+  @Get('header')
+  @RequireScope('pets:read')
+  header(@Query('value') value: string, @Res({ passthrough: true }) reply: FastifyReply) {
+    reply.header('X-Value', value);
+    return {};
+  }
+
   @Post('notes/:name')
   @Operation({
     id: 'keepNote',
