@@ -6,9 +6,10 @@ import {
   type PipeTransform,
   type Type,
 } from '@nestjs/common';
-import { getMetadataStorage, type ValidationError, validateSync } from 'class-validator';
+import { getMetadataStorage } from 'class-validator';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/http.errors';
+import { problemsOf } from './dto-problems';
 import { exactFieldsOf, toNumbers } from './exact-integers';
 import { readersOf } from './from-text.decorator';
 import { givenNameOf, isTransformed, nestedTypeOf, toInstance } from './nest-dto';
@@ -54,19 +55,16 @@ export class StrictDtoPipe implements PipeTransform {
     const shape = metatype ? this.shapeOf(metatype, type !== 'body') : NO_DTO;
     if (!metatype || shape.fields.size === 0) return type === 'body' ? toNumbers(value) : value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
+    const known = pick(value, shape);
     try {
-      return validate(metatype, pick(value, shape), shape);
+      return validate(metatype, known, shape);
     } catch (error) {
-      throw isRejection(error) ? error : this.rejectionOf(error, `the ${type}`, metatype);
+      if (isRejection(error)) throw error;
+      this.logger.warn(
+        `A function of a decorator of ${metatype.name} fails on the ${type}: ${String(error)}`,
+      );
+      throw validationFailed(problemsOfFailure(metatype, known, shape));
     }
-  }
-
-  /** Converts the error of a function that a decorator names. */
-  private rejectionOf(error: unknown, input: string, { name }: Type): ApiError {
-    this.logger.warn(
-      `A function of a decorator of ${name} fails, and ${input} is rejected: ${String(error)}`,
-    );
-    return validationFailed([`A value in ${input} has an unexpected type or form`]);
   }
 
   /** @param isText true for a query or a path, whose values are texts */
@@ -116,27 +114,26 @@ function membersOf(value: Members): Record<string, unknown> {
 function validate(type: Type<object>, known: Members, shape: Shape): object {
   const dto = shape.isTransformed ? toInstance(type, known) : Object.assign(new type(), known);
   const isEmpty = Object.keys(known).length === 0;
-  const problems = isEmpty ? (shape.problemsOfNothing ??= problemsOf(dto, shape)) : problemsOf(dto, shape);
+  const problems = isEmpty
+    ? (shape.problemsOfNothing ??= problemsOf(dto, shape.isTransformed))
+    : problemsOf(dto, shape.isTransformed);
   if (problems.length > 0) throw validationFailed(problems);
   return dto;
 }
 
+/** Names the fields on which a function of a decorator fails, or none if it fails for a combination of fields. */
+function problemsOfFailure(type: Type<object>, known: Members, shape: Shape): string[] {
+  const given = [...shape.fields.keys()].filter((name) => Object.hasOwn(known, name));
+  const failing = given.filter((name) => {
+    try {
+      return !validate(type, { [name]: known[name] }, shape);
+    } catch (error) {
+      return !isRejection(error);
+    }
+  });
+  return [`${failing.join(', ') || 'A field'} has an unexpected type or form`];
+}
+
 function isRejection(error: unknown): boolean {
   return error instanceof ApiError || error instanceof HttpException;
-}
-
-/** Lists one problem for each field, because its validators often have the same message. */
-function problemsOf(dto: object, shape: Shape): string[] {
-  // Only a transformed object, or an object within it, can still have undeclared members.
-  return sentencesOf(validateSync(dto, { whitelist: shape.isTransformed }), '');
-}
-
-/** @param parent the path of the object with these errors, with a dot at its end */
-function sentencesOf(errors: readonly ValidationError[], parent: string): string[] {
-  return errors.flatMap(({ property, constraints = {}, children = [] }) => [
-    ...Object.values(constraints)
-      .slice(0, 1)
-      .map((sentence) => `${parent}${sentence}`),
-    ...sentencesOf(children, `${parent}${property}.`),
-  ]);
 }
