@@ -11,8 +11,8 @@ import {
   Query,
 } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Expose, Transform } from 'class-transformer';
-import { IsObject, IsOptional, IsString, MinLength, ValidateIf } from 'class-validator';
+import { Expose, Transform, Type } from 'class-transformer';
+import { IsObject, IsOptional, IsString, MinLength, ValidateIf, ValidateNested } from 'class-validator';
 import { Int64, RequireScope } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -64,6 +64,26 @@ class ById {
   readonly id!: bigint;
 }
 
+class Chipped {
+  @IsString()
+  readonly kind!: string;
+}
+
+class Numbered extends Chipped {
+  @Int64({ description: 'Number.', example: 1 })
+  readonly chip!: bigint;
+}
+
+class Owned {
+  @ApiProperty()
+  @ValidateNested()
+  @Type(() => Chipped, {
+    keepDiscriminatorProperty: true,
+    discriminator: { property: 'kind', subTypes: [{ value: Numbered, name: 'numbered' }] },
+  })
+  readonly animal!: Chipped;
+}
+
 class Visitor {
   @IsString()
   readonly name = 'Ada';
@@ -97,6 +117,12 @@ class ConversionsController {
   @RequireScope('pets:write')
   measure(@Body() body: Conditional) {
     return body;
+  }
+
+  @Post('owned')
+  @RequireScope('pets:write')
+  own(@Body() { animal }: Owned) {
+    return animal instanceof Numbered ? { chip: String(animal.chip + 1n) } : animal;
   }
 
   @Post('number')
@@ -135,7 +161,8 @@ describe('an input of a handler', () => {
   afterAll(() => app.close());
 
   const isDocumented = false;
-  const post = (path: string, body: object) => app.post(`/v1/conversions/${path}`, body, { isDocumented });
+  const post = (path: string, body: object | string) =>
+    app.post(`/v1/conversions/${path}`, body, { isDocumented });
   const get = (path: string) => app.get(`/v1/conversions/${path}`, { isDocumented });
 
   it.each<[string, string, object, string]>([
@@ -176,6 +203,13 @@ describe('an input of a handler', () => {
     for (const path of ['5?id=05', '5?id=', '5?id=1e1', '5?id=1&id=2', '9223372036854775808?id=1']) {
       expectError(await get(path), 400, 'validation_failed');
     }
+  });
+
+  it('has the class that a discriminator names, with its Int64', async () => {
+    const chips = ['7', '9007199254740992'].map((chip) => `{"animal":{"kind":"numbered","chip":${chip}}}`);
+    const [small, large] = await Promise.all(chips.map((body) => post('owned', body)));
+    expect([small!.json, large!.json]).toEqual([{ chip: '8' }, { chip: '9007199254740993' }]);
+    expect((await post('owned', { animal: { kind: 'other' } })).json).toEqual({ kind: 'other' });
   });
 
   it("keeps the value of a module's own parameter decorator unchanged", async () => {

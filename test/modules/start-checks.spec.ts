@@ -30,6 +30,7 @@ import {
   WithChoiceNamedPet,
   WithChosenType,
   WithOtherStatus,
+  WithSubType,
 } from './support/mistaken.dto';
 import { NewOrder, Pet } from './support/same-names.dto';
 import { UserError } from '../../src/platform/errors/user-error';
@@ -142,6 +143,11 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'an object whose class depends on the object',
       moduleWithBody(WithChosenType),
       'WithChosenType.animal, in the body of BodyController.create, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.',
+    ],
+    [
+      'a property without a validator in a class of a discriminator',
+      moduleWithBody(WithSubType),
+      `Dog.tricks, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
       'a choice with the name of a class of the store',

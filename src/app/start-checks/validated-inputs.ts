@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import { type RouteHandler, type Input, isArray } from './handlers';
-import { isClass, nestedTypeOf } from '../../platform/http/nest-dto';
+import { isClass, nestedTypesOf } from '../../platform/http/nest-dto';
 import { isReadOnlyProperty, propertiesOf } from './swagger-metadata';
 import { UserError } from '../../platform/errors/user-error';
 
@@ -39,9 +39,9 @@ function problemOfClass(type: Type<object>, place: string, visited: Set<Type>): 
   const nested = nestedFields(type);
   const declared = validatorsOf(type).map(({ propertyName }) => propertyName);
   for (const name of new Set([...propertiesOf(type), ...declared])) {
-    const inner = nestedTypeOf(type, name);
+    const inner = nestedTypesOf(type, name);
     const isObject = nested.has(name) || hasProperties(type, name);
-    if (isObject && !(inner && nested.has(name))) {
+    if (isObject && !(inner.length > 0 && nested.has(name))) {
       return `${type.name}.${name}, in ${place}, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.`;
     }
     if (!validated.has(name) && !isReadOnlyProperty(type, name)) {
@@ -50,8 +50,10 @@ function problemOfClass(type: Type<object>, place: string, visited: Set<Type>): 
     if (isAsynchronous(type, name)) {
       return `${type.name}.${name}, in ${place}, has an asynchronous validator, which would not run: do that check in the service.`;
     }
-    const problem = inner && nested.has(name) ? problemOfClass(inner, place, visited) : undefined;
-    if (problem !== undefined) return problem;
+    for (const each of nested.has(name) ? inner : []) {
+      const problem = problemOfClass(each, place, visited);
+      if (problem !== undefined) return problem;
+    }
   }
   return undefined;
 }

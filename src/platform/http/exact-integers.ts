@@ -11,19 +11,24 @@ const exactFields = new WeakMap<Type, ReadonlySet<string>>();
  * Converts integers from bigint, as `parseJson` reads them, to the numbers that class-validator's decorators expect. An
  * int64 field stays a bigint, and so does an integer that no number holds exactly; `@IsInt()` then rejects it.
  *
- * @param type the DTO class of the value, if it has one
+ * @param typeOf returns the DTO class of an object, if it has one
  */
-export function toNumbers(value: unknown, type?: Type): unknown {
+export function toNumbers(value: unknown, typeOf: (object: object) => Type | undefined = noType): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
-  if (Array.isArray(value)) return value.map((each) => toNumbers(each, type));
+  if (Array.isArray(value)) return value.map((each) => toNumbers(each, typeOf));
   if (!isJsonObject(value)) return value;
+  const type = typeOf(value);
   const exact = type && exactFieldsOf(type);
   return Object.fromEntries(
     Object.entries(value).map(([name, each]) => [
       name,
-      exact?.has(name) ? each : toNumbers(each, type && nestedTypeOf(type, name)),
+      exact?.has(name) ? each : toNumbers(each, (inner) => type && nestedTypeOf(type, name, inner)),
     ]),
   );
+}
+
+function noType(): undefined {
+  return undefined;
 }
 
 /** False for an object of a class, such as a Buffer that a content type parser of a module returns. */

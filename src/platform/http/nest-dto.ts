@@ -20,10 +20,23 @@ export function givenNameOf(type: Type, field: string): string {
   return defaultMetadataStorage.findExposeMetadata(type, field)?.options.name ?? field;
 }
 
-/** Returns the class that `@Type(() => Class)` declares for a field; undefined if the class depends on the object. */
-export function nestedTypeOf(type: Type, field: string): Type | undefined {
-  const declared = typeWithoutObject(defaultMetadataStorage.findTypeMetadata(type, field));
+/**
+ * Returns the class of an object in a field, which `@Type(() => Class)` or its discriminator declares.
+ *
+ * @returns undefined if the function of `@Type` reads the object
+ */
+export function nestedTypeOf(type: Type, field: string, value?: object): Type | undefined {
+  const metadata = defaultMetadataStorage.findTypeMetadata(type, field);
+  const { property = '', subTypes = [] } = metadata?.options.discriminator ?? {};
+  const named = value && subTypes.find(({ name }) => name === Reflect.get(value, property));
+  const declared: unknown = named?.value ?? typeWithoutObject(metadata);
   return isClass(declared) ? declared : undefined;
+}
+
+/** Lists the classes that the objects in a field can have. */
+export function nestedTypesOf(type: Type, field: string): Type[] {
+  const { subTypes = [] } = defaultMetadataStorage.findTypeMetadata(type, field)?.options.discriminator ?? {};
+  return [nestedTypeOf(type, field), ...subTypes.map(({ value }): unknown => value)].filter(isClass);
 }
 
 function typeWithoutObject(metadata: TypeMetadata | undefined): unknown {

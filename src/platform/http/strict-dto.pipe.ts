@@ -88,8 +88,7 @@ function converterOf(type: Type<object>, name: string, isText: boolean): Convert
   const reader = isText ? readersOf(prototype).get(name) : undefined;
   if (reader) return reader;
   if (exactFieldsOf(type).has(name)) return (value) => value;
-  const nested = nestedTypeOf(type, name);
-  return (value) => toNumbers(value, nested);
+  return (value) => toNumbers(value, (object) => nestedTypeOf(type, name, object));
 }
 
 function isObject(value: unknown): value is Members {

@@ -49,6 +49,19 @@ export class WithChosenType {
   readonly animal!: object;
 }
 
+class Dog extends Cat {
+  @ApiProperty()
+  readonly tricks!: string;
+}
+
+/** The discriminator names a class with a property without a validator. */
+export class WithSubType {
+  @ApiProperty()
+  @ValidateNested()
+  @Type(() => Cat, { discriminator: { property: 'kind', subTypes: [{ value: Dog, name: 'dog' }] } })
+  readonly animal!: Cat;
+}
+
 /** The schema name of a class of the store. */
 export class WithChoiceNamedPet {
   @OneOf({ name: 'Pet', description: 'A kind.', values: ['cat'] }, { description: 'Kind.', example: 'cat' })
