@@ -75,12 +75,28 @@ export {
 } from './rate-limit';
 export { AccountsModule, AccountsService, limitsOf, type Plan, type PlanChoice } from './accounts';
 export type { ChangeListener } from './platform/database/change-listeners';
-export { type PetChange, petErrors, PetEvents, petScopes, PetsModule, PetsService } from './pets';
 export {
+  ListPetsQuery,
+  type NewPet,
+  type Pet,
+  type PetChange,
+  petErrors,
+  PetEvents,
+  petScopes,
+  PetsModule,
+  PetsService,
+  type PetStatus,
+} from './pets';
+export {
+  ListOrdersQuery,
+  type NewOrder,
+  type Order,
   OrderEvents,
   orderErrors,
+  type OrderKey,
   type OrderMove,
   orderScopes,
+  type OrderStatus,
   StoreOrdersModule,
   StoreOrdersService,
 } from './store-orders';

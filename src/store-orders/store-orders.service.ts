@@ -37,8 +37,8 @@ export class StoreOrdersService {
   }
 
   /** @throws ApiError `order_not_found` */
-  async get(order: OrderKey): Promise<Order> {
-    const found = await this.orders.find(order);
+  async get(order: OrderKey, transaction?: EntityManager): Promise<Order> {
+    const found = await this.orders.find(order, transaction);
     if (!found) throw orderErrors.order_not_found();
     return found;
   }

@@ -23,8 +23,24 @@ describe('the package', () => {
       writeFileSync(join(project, name), text, { mode: 0o755 });
     };
     const built = ['dist/index.d.ts', 'dist/index.js', 'dist/index.js.map'];
-    const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs/api.md', 'openapi.json'];
-    const others = ['.env', '.data/key', 'dist/removed.js', 'scripts/a.ts', 'src/index.ts', 'test/a.spec.ts'];
+    const texts = [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'docs/api.md',
+      'openapi.json',
+      'CONTRIBUTING.md',
+      'examples/a/src/main.ts',
+    ];
+    const others = [
+      '.env',
+      '.data/key',
+      'dist/removed.js',
+      'examples/a/dist/main.js',
+      'scripts/a.ts',
+      'src/index.ts',
+      'test/a.spec.ts',
+    ];
     for (const name of [...texts, ...others]) write(name);
     for (const name of ['package.json', '.npmrc']) cpSync(join(ROOT, name), join(project, name));
     write('bin/nest', `#!/bin/sh\nmkdir -p dist; touch ${built.join(' ')}\n`);

@@ -227,6 +227,8 @@ describe('a field', () => {
     const { json } = await app.get('/openapi.json', { key: undefined });
     const { properties, required } = json.components.schemas.Basket;
     expect(required).not.toContain('note');
+    const { example } = json.components.schemas.Basket;
+    expect(example).toMatchObject({ best: { name: 'ball' }, toys: [{ name: 'ball' }] });
     expect(properties.label).toMatchObject({ type: 'string', minLength: 1, maxLength: 3, nullable: true });
     expect(properties.places).toMatchObject({ type: 'integer', minimum: 0, maximum: 9 });
     expect(properties.places.format).toBe('int32');

@@ -14,10 +14,10 @@ before(async () => {
 });
 after(() => store.close());
 
-test('keeps the promises of the store', async () => {
+test('keeps the promises of the store', async (context) => {
   const fresh = await startTestStore({ extensions: [grooming] });
+  context.after(() => fresh.close());
   assert.deepEqual(await brokenPromises(fresh), []);
-  await fresh.close();
 });
 
 /** Adds an animal and returns its id. */
@@ -81,8 +81,9 @@ test('cancels the appointments of an animal that is sold', async () => {
   assert.equal(json.status, 'cancelled');
 });
 
-test('takes the number of places from GROOMING_PLACES', async () => {
+test('takes the number of places from GROOMING_PLACES', async (context) => {
   const small = await startTestStore({ extensions: [grooming], settings: { groomingPlaces: 1 } });
+  context.after(() => small.close());
   const own = await small.key();
   const post = (path: string, body: object) => small.fetch(path, { method: 'POST', key: own, body });
   const { json: pet } = await post('/v1/pets', { name: 'Rex', categoryId: 3 });
@@ -91,5 +92,4 @@ test('takes the number of places from GROOMING_PLACES', async () => {
     statuses.push((await post(APPOINTMENTS, { petId: pet.id, startsAt: START })).status);
   }
   assert.deepEqual(statuses, [201, 409]);
-  await small.close();
 });

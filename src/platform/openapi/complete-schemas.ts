@@ -2,21 +2,26 @@ import { MAX_INT64, MIN_INT64 } from '../http/int64';
 
 type Json = Record<string, unknown>;
 
+/** The schemas of the document by name. */
+type Schemas = Readonly<Record<string, unknown>>;
+
+/** A class may have a member of its own class. */
+const MAX_DEPTH = 4;
 const REFERENCE = '#/components/schemas/';
 
 /**
  * Completes every schema below a node: the bounds of an int64, and the example of an object, a list or an enumeration.
  *
- * @param schemas the completed schemas that lists refer to
+ * @param schemas those that references name
  */
-export function completeSchemas(node: unknown, schemas: Readonly<Record<string, unknown>>): void {
+export function completeSchemas(node: unknown, schemas: Schemas): void {
   if (typeof node !== 'object' || node === null) return;
   for (const child of Object.values(node)) completeSchemas(child, schemas);
   if (!isJson(node)) return;
   if (node['format'] === 'int64') addBounds(node);
   if (Array.isArray(node['enum'])) node['example'] ??= node['enum'][0];
-  if (isJson(node['properties'])) node['example'] ??= exampleOf(node['properties']);
-  if (isJson(node['items'])) addListExample(node, node['items'], schemas);
+  // A node without a type is a map of members, which may have these names.
+  if (node['type'] === 'object' || node['type'] === 'array') node['example'] ??= exampleOf(node, schemas);
 }
 
 /**
@@ -28,18 +33,17 @@ function addBounds(schema: Json): void {
   schema['maximum'] ??= Number(MAX_INT64);
 }
 
-function exampleOf(properties: Json): Json {
-  return Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [
-      name,
-      isJson(schema) ? schema['example'] : undefined,
-    ]),
-  );
-}
-
-function addListExample(list: Json, { $ref }: Json, schemas: Readonly<Record<string, unknown>>): void {
-  const item = schemas[String($ref).slice(REFERENCE.length)];
-  if (isJson(item)) list['example'] ??= [item['example']];
+/** Returns the example of a schema; that of an object or of a list without one consists of those of its parts. */
+function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
+  if (!isJson(schema) || depth > MAX_DEPTH) return undefined;
+  const { example, $ref, allOf, items, properties } = schema;
+  if (example !== undefined) return example;
+  if (typeof $ref === 'string') return exampleOf(schemas[$ref.slice(REFERENCE.length)], schemas, depth + 1);
+  if (Array.isArray(allOf)) return exampleOf(allOf[0], schemas, depth);
+  if (isJson(items)) return [exampleOf(items, schemas, depth + 1)];
+  if (!isJson(properties)) return undefined;
+  const members = Object.entries(properties);
+  return Object.fromEntries(members.map(([name, each]) => [name, exampleOf(each, schemas, depth + 1)]));
 }
 
 function isJson(value: unknown): value is Json {

@@ -56,8 +56,6 @@ export function createDocument(
       examples: errorExamples(codes, operations, responses),
     },
   };
-  // The example of a list needs the example of its item.
-  completeSchemas(components?.schemas, {});
   completeSchemas(document, components?.schemas ?? {});
   return document;
 }

@@ -22,6 +22,8 @@ const TEXTS: readonly string[] = [
   "'; DROP TABLE migrations; --",
   '%s%n%00',
   '2026-13-45T99:99:99Z',
+  '2027-02-30',
+  '2027-02-30T00:00:00.000Z',
 ];
 
 /** JSON values of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
