@@ -120,7 +120,7 @@ describe('mistakes in extensions end the start in one message', () => {
       `one works with animal-store ^99.0.0, and this is ${version}: install a version of one for it`,
     ],
     [
-      'a range that is none',
+      'an invalid range of versions',
       [{ name: 'one', compatibility: 'latest' }],
       'the compatibility latest of one must be a range of versions such as',
     ],

@@ -18,8 +18,8 @@ interface Enumeration {
 }
 
 /**
- * Rejects two classes, or enumerations with other values, with one schema name. The second schema would replace the first one in the document, and in the
- * serializer of every response that refers to it.
+ * Rejects one schema name for two classes, or for two enumerations with other values. The second schema would replace
+ * the first one in the document, and in the serializer of every response that refers to it.
  *
  * @param known classes with a schema that handlers do not name
  * @returns the schemas by name

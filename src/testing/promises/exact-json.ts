@@ -7,7 +7,7 @@ export function parseExactly(text: string): unknown {
   return parse(text, (_key, value) => (isLosslessNumber(value) ? value.toString() : value));
 }
 
-/** Returns the value at a place; undefined if there is none. */
+/** Returns the value at a place; undefined if the JSON has no such place. */
 export function valueAt(json: unknown, place: Place): unknown {
   return place.reduce<unknown>((outer, step) => {
     if (Array.isArray(outer)) {

@@ -40,7 +40,7 @@ async function checkOperation(probe: Probe, resources: Resources, operation: Ope
   }
 }
 
-/** Counts the resources by the list with the same path; undefined if there is none. */
+/** Counts the resources by the list with the same path; undefined without such a list. */
 async function countOf(
   probe: Probe,
   resources: Resources,
