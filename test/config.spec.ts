@@ -61,6 +61,7 @@ describe('settings', () => {
     ['DATABASE_URL', 'not a url'],
     ['DATABASE_POOL_SIZE', '0'],
     ['DATABASE_PREPARED_STATEMENTS', 'yes'],
+    ['DATABASE_PIPELINING', '1'],
     ['DATABASE_POOL_WAIT_MS', '0'],
     ['REDIS_URL', 'http://x'],
     ['REDIS_URL', '127.0.0.1:6379'],

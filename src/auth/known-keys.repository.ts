@@ -17,6 +17,7 @@ export interface KnownKey extends PlanChoice {
 
 const BY_SECRETS: Statement = {
   name: 'api_keys_by_secrets',
+  isPipelined: true,
   text: `
     SELECT encode(s.secret_hash, 'hex') AS hash, k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",

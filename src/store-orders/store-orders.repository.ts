@@ -13,6 +13,7 @@ const COLUMNS = 'id, pet_id AS "petId", status, placed_at AS "placedAt"';
  */
 export const LIST_ORDERS: Statement = {
   name: 'store_orders_list',
+  isPipelined: true,
   text: `
     SELECT ${COLUMNS} FROM store_orders
     WHERE (account_id, id) > ($3, $1) AND account_id <= $3
@@ -25,6 +26,7 @@ export const LIST_ORDERS: Statement = {
  */
 export const LIST_ORDERS_BY_STATUS: Statement = {
   name: 'store_orders_list_by_status',
+  isPipelined: true,
   text: `
     SELECT ${COLUMNS} FROM store_orders
     WHERE account_id = $3 AND (status, id) > ($4, $1) AND status <= $4
@@ -33,6 +35,7 @@ export const LIST_ORDERS_BY_STATUS: Statement = {
 
 const FIND: Statement = {
   name: 'store_orders_find',
+  isPipelined: true,
   text: `SELECT ${COLUMNS} FROM store_orders WHERE id = $1 AND account_id = $2`,
 };
 

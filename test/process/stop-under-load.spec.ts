@@ -7,7 +7,6 @@ import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 const IN_FLIGHT = 200;
-const POOL_SIZE = 10;
 
 describe('a stop', () => {
   it(`with ${IN_FLIGHT} requests in flight completes all with Connection: close, and accepts no connections`, async () => {
@@ -22,7 +21,7 @@ describe('a stop', () => {
     app.getHttpServer().on('request', () => (arrived += 1));
     // No request is completed until these connections are released.
     const pool = poolOf({ nest: app });
-    const held = await Promise.all(Array.from({ length: POOL_SIZE }, () => pool.connect()));
+    const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()));
     const agent = new Agent({ keepAlive: true });
     const create = (at: number) =>
       send(url, 'POST', '/v1/pets', { key, agent, body: { name: `in flight ${at}`, categoryId: 1 } });

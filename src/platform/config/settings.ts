@@ -90,6 +90,12 @@ export const settings = {
     boolean,
     '`true` or `false`: whether statements are prepared. Set `false` for a transaction pooler without support for them (PgBouncer before 1.21).',
   ),
+  databasePipelining: setting(
+    'DATABASE_PIPELINING',
+    'true',
+    boolean,
+    '`true` or `false`: whether short reads share connections and creations that wait are joined into one statement. Without prepared statements it is always off.',
+  ),
   databasePoolWaitMs: setting(
     'DATABASE_POOL_WAIT_MS',
     '2000',

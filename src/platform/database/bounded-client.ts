@@ -49,7 +49,7 @@ export class BoundedClient extends Client {
 
   /** Runs before the caller receives the error, so before the pool receives the connection. */
   private closeIfUnusable(error: unknown): never {
-    const isTimeout = error instanceof Error && error.message === QUERY_TIMEOUT_MESSAGE;
+    const isTimeout = isQueryTimeout(error);
     if (isTimeout) this.cancel();
     if (isTimeout || isReadOnly(error)) void this.end();
     throw error;
@@ -84,6 +84,12 @@ function requireCommit<Result extends QueryResult>(result: Result): Result {
   throw Object.assign(new Error(message), { code: FAILED_TRANSACTION_STATE });
 }
 
-function isReadOnly(error: unknown): boolean {
+/** True if a query exceeded `query_timeout`. */
+export function isQueryTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === QUERY_TIMEOUT_MESSAGE;
+}
+
+/** True if a change was sent in a read-only session. */
+export function isReadOnly(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === READ_ONLY_STATE;
 }

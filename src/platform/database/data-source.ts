@@ -2,9 +2,13 @@ import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { BoundedClient } from './bounded-client';
 
-export type DatabaseConfig = Pick<Config, 'databasePoolSize' | 'databasePoolWaitMs'> & {
-  readonly databaseUrl: string;
-};
+export type DatabaseConfig = Pick<
+  Config,
+  'databasePipelining' | 'databasePoolSize' | 'databasePoolWaitMs' | 'databasePreparedStatements'
+> & { readonly databaseUrl: string };
+
+/** More do not serve more requests: each keeps one process of the server busy. */
+const MAX_PIPELINED = 4;
 
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */
 export const STATEMENT_TIMEOUT_MS = 5_000;
@@ -19,7 +23,7 @@ export function dataSourceOptions(config: DatabaseConfig) {
     synchronize: false,
     logging: false,
     installExtensions: false,
-    poolSize: config.databasePoolSize,
+    poolSize: connectionsOf(config).pool,
     extra: {
       Client: BoundedClient,
       connectionString: config.databaseUrl,
@@ -30,4 +34,15 @@ export function dataSourceOptions(config: DatabaseConfig) {
       keepAlive: true,
     },
   } as const satisfies DataSourceOptions;
+}
+
+/** Divides the connections of a process: a third of them are pipelined, the pool has the others. */
+export function connectionsOf(config: Omit<DatabaseConfig, 'databaseUrl' | 'databasePoolWaitMs'>): {
+  readonly pool: number;
+  readonly pipelined: number;
+} {
+  const { databasePipelining, databasePoolSize, databasePreparedStatements } = config;
+  const isOn = databasePipelining && databasePreparedStatements;
+  const pipelined = isOn ? Math.min(MAX_PIPELINED, Math.floor(databasePoolSize / 3)) : 0;
+  return { pool: databasePoolSize - pipelined, pipelined };
 }

@@ -1,3 +1,4 @@
+import type { QueryConfig } from 'pg';
 import {
   QueryFailedError,
   QueryRunnerAlreadyReleasedError,
@@ -24,8 +25,6 @@ const SESSION_ENDED = new Set(['FATAL', 'PANIC']);
 
 /** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
 const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
-
-const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 /** Errors of the socket to the server. During `connect` every error counts. */
 const UNAVAILABLE_SYSTEM_ERRORS = new Set([
@@ -69,14 +68,30 @@ export class OutcomeUnknownError extends Error {
   }
 }
 
+/** Statements without a change: if their result is lost, the request can be retried. */
+const READS = /^\s*SELECT\b/;
+
+/** Returns the error of a single statement that was sent, from the error of node-postgres. */
+export function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const failure = new QueryFailedError(query.text, parameters, error);
+  return !READS.test(query.text) && isResultLost(failure) ? new OutcomeUnknownError(failure) : failure;
+}
+
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || SESSION_LOST.some((type) => error instanceof type)) return true;
   const { code, severity, syscall, message } = factsOf(error);
   if (syscall === 'connect' || UNAVAILABLE_SYSTEM_ERRORS.has(code)) return true;
   if (isSessionEnded(code, severity)) return true;
-  if (SQLSTATE.test(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
+  if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
+}
+
+/** Returns true if the connection of a query is lost, whether or not the query was sent. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code, severity } = factsOf(error);
+  return isSqlState(code) ? isSessionEnded(code, severity) : isDatabaseUnavailable(error);
 }
 
 /** Returns true if a statement was sent and the connection was lost before its result arrived. */
@@ -84,8 +99,13 @@ export function isResultLost(error: unknown): error is QueryFailedError {
   // TypeORM wraps every error of a statement; other errors occurred before it.
   if (!(error instanceof QueryFailedError)) return false;
   const { code, severity, message } = factsOf(error);
-  if (SQLSTATE.test(code)) return isSessionEnded(code, severity);
+  if (isSqlState(code)) return isSessionEnded(code, severity);
   return !UNSENT_MESSAGES.includes(message);
+}
+
+/** EPIPE has the form of an SQLSTATE. */
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !UNAVAILABLE_SYSTEM_ERRORS.has(code);
 }
 
 function isSessionEnded(code: string, severity: string): boolean {

@@ -1,24 +1,25 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { type CustomTypesConfig, type Pool, type QueryConfig, types } from 'pg';
-import { type EntityManager, QueryFailedError } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import { COMMIT } from './bounded-client';
-import { isResultLost, OutcomeUnknownError } from './database-errors';
+import { COMMIT, isReadOnly } from './bounded-client';
+import { connectionsOf } from './data-source';
+import { failureOf, isResultLost, OutcomeUnknownError } from './database-errors';
+import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement, prepared once per connection under its name; each text needs its own name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
+  /** True for a quick SELECT of the request path. Outside of a transaction several of them share a connection. */
+  readonly isPipelined?: true;
 }
 
 /** TypeORM's result of UPDATE and DELETE: the rows of RETURNING, and the number of changed rows. */
 type Changed<Row> = [rows: Row[], count: number];
-
-/** Statements without a change: if their result is lost, the request can be retried. */
-const READS = /^\s*SELECT\b/;
 
 /** Reads int8 as bigint: a number would round it. */
 const TYPES: CustomTypesConfig = {
@@ -27,9 +28,10 @@ const TYPES: CustomTypesConfig = {
 
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()
-export class Sql {
+export class Sql implements OnApplicationShutdown {
   private readonly usesPrepared: boolean;
   private readonly pool: Pool;
+  private readonly reads: PipelinedReads | undefined;
 
   constructor(
     @InjectEntityManager() private readonly manager: EntityManager,
@@ -37,6 +39,22 @@ export class Sql {
   ) {
     this.usesPrepared = config.databasePreparedStatements;
     this.pool = poolOf(manager);
+    const { pipelined } = connectionsOf(config);
+    if (pipelined > 0) {
+      this.reads = new PipelinedReads(this.pool.options, pipelined, (query, parameters) =>
+        this.runOnPool(query, parameters),
+      );
+    }
+  }
+
+  /** False if DATABASE_PIPELINING is off: then each statement has a connection of its own. */
+  get isPipelining(): boolean {
+    return this.reads !== undefined;
+  }
+
+  /** Runs after the last response. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.reads?.close();
   }
 
   /**
@@ -50,7 +68,16 @@ export class Sql {
     parameters: readonly unknown[],
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    if (!transaction) return await this.ownRows<Row>(statement, parameters);
+    if (!transaction) {
+      const query = this.queryOf(statement);
+      const rows =
+        this.reads && statement.isPipelined
+          ? await this.reads.rows(query, [...parameters])
+          : await this.runOnPool(query, [...parameters]);
+      // The caller names the type of the statement's rows.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      return rows as Row[];
+    }
     // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const query = this.queryOf(statement) as unknown as string;
@@ -75,17 +102,16 @@ export class Sql {
   }
 
   /** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
-  private async ownRows<Row>(statement: Statement, parameters: readonly unknown[]): Promise<Row[]> {
+  private async runOnPool(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
     const client = await this.pool.connect();
     try {
-      const { rows } = await client.query(this.queryOf(statement), [...parameters]);
+      const { rows } = await client.query(query, parameters);
       client.release();
       return rows;
     } catch (error) {
       client.release(true);
-      if (!(error instanceof Error)) throw error;
-      const failure = new QueryFailedError(statement.text, [...parameters], error);
-      throw !READS.test(statement.text) && isResultLost(failure) ? new OutcomeUnknownError(failure) : failure;
+      if (isReadOnly(error)) this.reads?.renew();
+      throw failureOf(query, parameters, error);
     }
   }
 

@@ -2,7 +2,6 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
 import { MetricsServer } from './metrics-server';
 import { createRegistry } from './registry';
 import { RequestMetrics } from './request-metrics';
@@ -14,7 +13,7 @@ export class MetricsModule {
     if (metricsPort === undefined) return { module: MetricsModule };
     const registry = {
       provide: Registry,
-      inject: [CONFIG, getDataSourceToken()],
+      inject: [getDataSourceToken()],
       useFactory: createRegistry,
     };
     return { module: MetricsModule, providers: [registry, RequestMetrics, MetricsServer] };

@@ -1,18 +1,17 @@
 import { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
-import type { Config } from '../config/config';
 
 /** Prefix of every name: one Prometheus may collect from many services. */
 export const PREFIX = 'animal_store_';
 
 /** Creates the metrics of one application. Values of the process and the pool are read at each scrape. */
-export function createRegistry({ databasePoolSize }: Config, source: DataSource): Registry {
+export function createRegistry(source: DataSource): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: PREFIX });
   registry.registerMetric(poolConnections(source));
   registry.registerMetric(poolWaiting(source));
-  registry.registerMetric(poolSize(databasePoolSize));
+  registry.registerMetric(poolSize(source));
   return registry;
 }
 
@@ -98,14 +97,15 @@ function poolWaiting(source: DataSource): Gauge {
   });
 }
 
-function poolSize(size: number): Gauge {
-  const gauge = new Gauge({
+function poolSize(source: DataSource): Gauge {
+  return new Gauge({
     name: `${PREFIX}database_pool_size`,
-    help: 'Maximum number of database connections of this process.',
+    help: 'Maximum number of connections in the pool.',
     registers: [],
+    collect() {
+      this.set(poolOf(source)?.options.max ?? 0);
+    },
   });
-  gauge.set(size);
-  return gauge;
 }
 
 /** Returns TypeORM's connection pool, which its type does not show. */

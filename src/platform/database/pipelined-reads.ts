@@ -1,0 +1,100 @@
+import type { ClientConfig, QueryConfig } from 'pg';
+import { PipelinedConnection, type Read } from './pipelined-connection';
+
+/** A read that was sent this long ago delays no other: those behind it are repeated on the pool. */
+const CHECK_INTERVAL_MS = 20;
+const REOPEN_INTERVAL_MS = 1_000;
+
+/** Runs a query on the pool. */
+type RunOnPool = (query: QueryConfig, parameters: unknown[]) => Promise<unknown[]>;
+
+/**
+ * Sends reads over a few connections without waiting for the results of earlier ones (docs/decisions/0020). The pool
+ * runs a read if no connection accepts it, and repeats a read whose connection is lost or stuck.
+ */
+export class PipelinedReads {
+  private readonly connections: (PipelinedConnection | undefined)[];
+  private timer: NodeJS.Timeout | undefined;
+  private openedAt = 0;
+  private isClosed = false;
+
+  constructor(
+    private readonly config: ClientConfig,
+    count: number,
+    private readonly runOnPool: RunOnPool,
+  ) {
+    this.connections = Array.from({ length: count });
+  }
+
+  rows(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
+    const connection = this.leastLoaded();
+    if (!connection) return this.runOnPool(query, parameters);
+    this.timer ??= this.startTimer();
+    return new Promise((resolve, reject) => connection.send({ query, parameters, resolve, reject }));
+  }
+
+  /** Replaces the connections: after a failover they may lead to a server that is a standby now. */
+  renew(): void {
+    for (const [at, connection] of this.connections.entries()) {
+      void connection?.close();
+      this.connections[at] = undefined;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    for (const connection of this.connections) await connection?.close();
+  }
+
+  private leastLoaded(): PipelinedConnection | undefined {
+    let best: PipelinedConnection | undefined;
+    let least = Infinity;
+    let isMissing = false;
+    for (const connection of this.connections) {
+      if (!connection || connection.hasEnded) isMissing = true;
+      else if (connection.load < least) {
+        best = connection;
+        least = connection.load;
+      }
+    }
+    if (isMissing) this.openMissing();
+    return best;
+  }
+
+  private openMissing(): void {
+    const now = performance.now();
+    if (this.isClosed || (this.openedAt > 0 && now - this.openedAt < REOPEN_INTERVAL_MS)) return;
+    this.openedAt = now;
+    for (const [at, connection] of this.connections.entries()) {
+      if (!connection || connection.hasEnded) void this.open(at);
+    }
+  }
+
+  private async open(at: number): Promise<void> {
+    const connection = new PipelinedConnection(this.config, (read) => this.repeat(read));
+    try {
+      await connection.open();
+    } catch {
+      // The pool reports a database that is unavailable.
+      return;
+    }
+    if (this.isClosed) await connection.close();
+    else this.connections[at] = connection;
+  }
+
+  private repeat({ query, parameters, resolve, reject }: Read): void {
+    this.runOnPool(query, parameters).then(resolve, reject);
+  }
+
+  private startTimer(): NodeJS.Timeout {
+    // After the timer has fired, results that have arrived are read first: the process itself may have been busy.
+    return setTimeout(() => setImmediate(() => this.check()), CHECK_INTERVAL_MS).unref();
+  }
+
+  private check(): void {
+    let isBusy = false;
+    for (const connection of this.connections) if (connection?.check()) isBusy = true;
+    this.timer = isBusy ? this.startTimer() : undefined;
+  }
+}
