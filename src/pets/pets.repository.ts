@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../platform/http/int64';
+import { JoinedInserts } from '../platform/database/joined-inserts';
 import { type Statement, Sql } from '../platform/database/sql';
 import type { PetStatus } from './pet-status';
 import type { NewPet, Pet } from './pets.dto';
@@ -9,6 +10,7 @@ const COLUMNS = 'id, name, category_id AS "categoryId", status';
 
 export const LIST_PETS: Statement = {
   name: 'pets_list',
+  isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
 };
 
@@ -18,11 +20,13 @@ export const LIST_PETS: Statement = {
  */
 export const LIST_PETS_BY_STATUS: Statement = {
   name: 'pets_list_by_status',
+  isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE (status, id) > ($3, $1) AND status <= $3 ORDER BY status, id LIMIT $2`,
 };
 
 const FIND: Statement = {
   name: 'pets_find',
+  isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
 };
 
@@ -31,6 +35,17 @@ const LOCK: Statement = { name: 'pets_lock', text: `${FIND.text} FOR UPDATE` };
 const INSERT: Statement = {
   name: 'pets_insert',
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+};
+
+/** The ids ascend in the order of the arrays. */
+const INSERT_ALL: Statement = {
+  name: 'pets_insert_all',
+  text: `
+    INSERT INTO pets (name, category_id, status)
+    SELECT name, category_id, status
+    FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS added (name, category_id, status, position)
+    ORDER BY position
+    RETURNING ${COLUMNS}`,
 };
 
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
@@ -42,6 +57,8 @@ const CHANGE_STATUS: Statement = {
 /** The statements about animals. */
 @Injectable()
 export class PetsRepository {
+  private readonly joined = new JoinedInserts((pets: readonly NewPet[]) => this.insertAll(pets));
+
   constructor(private readonly sql: Sql) {}
 
   /** Lists at most `count` animals after the id `after`, by ascending id. The cost does not grow with the depth. */
@@ -62,10 +79,8 @@ export class PetsRepository {
     return pet;
   }
 
-  async insert({ name, categoryId, status }: NewPet, transaction?: EntityManager): Promise<Pet> {
-    const [pet] = await this.sql.rows<Pet>(INSERT, [name, categoryId, status], transaction);
-    if (!pet) throw new Error('INSERT … RETURNING returned no row');
-    return pet;
+  insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
+    return transaction || !this.sql.isPipelining ? this.insertOne(pet, transaction) : this.joined.add(pet);
   }
 
   /** Changes the status if it is one of `from`. @returns undefined if it is not, or the animal does not exist */
@@ -77,5 +92,24 @@ export class PetsRepository {
   ): Promise<Pet | undefined> {
     const [pet] = await this.sql.rows<Pet>(CHANGE_STATUS, [id, to, from], transaction);
     return pet;
+  }
+
+  private async insertOne(
+    { name, categoryId, status }: NewPet,
+    transaction: EntityManager | undefined,
+  ): Promise<Pet> {
+    const [pet] = await this.sql.rows<Pet>(INSERT, [name, categoryId, status], transaction);
+    if (!pet) throw new Error('INSERT … RETURNING returned no row');
+    return pet;
+  }
+
+  private async insertAll(pets: readonly NewPet[]): Promise<readonly Pet[]> {
+    const rows = await this.sql.rows<Pet>(INSERT_ALL, [
+      pets.map(({ name }) => name),
+      pets.map(({ categoryId }) => categoryId),
+      pets.map(({ status }) => status),
+    ]);
+    // PostgreSQL returns the rows in the order of insertion, but does not promise it.
+    return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }
 }

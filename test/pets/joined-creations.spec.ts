@@ -1,0 +1,80 @@
+import { PetsService } from '../../src/pets';
+import { startApp, type TestApp } from '../support/app';
+import { createDatabase } from '../support/database';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+
+const COUNT = 250;
+
+async function transactionsOf(app: TestApp): Promise<number> {
+  const [row] = await app.database.query<{ count: string }>('SELECT count(DISTINCT xmin::text) FROM pets');
+  return Number(row!.count);
+}
+
+describe('creations at the same time', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    // Also in a run through a pooler, which switches pipelining off.
+    const database = await createDatabase();
+    const direct = { ...database, url: database.directUrl };
+    app = await startApp({ databasePreparedStatements: true }, { database: direct });
+  });
+  afterAll(() => app.close());
+  beforeEach(() => app.database.query('TRUNCATE pets CASCADE'));
+
+  const namesById = async () =>
+    (await app.database.query<{ name: string }>('SELECT name FROM pets ORDER BY id')).map(({ name }) => name);
+  const createAll = (names: readonly string[]) =>
+    Promise.all(names.map((name) => app.post('/v1/pets', aNewPet({ name }))));
+
+  it('are responses of their own, exact in every character', async () => {
+    const key = await app.unlimitedKey();
+    const names = Array.from({ length: 100 }, (_, at) => `"${at}" \\ {NULL}, 'é🐈`);
+    const responses = await Promise.all(
+      names.map((name) => app.post('/v1/pets', aNewPet({ name }), { key })),
+    );
+    expect(responses.map(({ status, json }) => [status, json.name])).toEqual(
+      names.map((name) => [201, name]),
+    );
+    expect(new Set(responses.map(({ json }) => json.id)).size).toBe(names.length);
+  });
+
+  it('share statements of at most 100 and their commits; in each the ids ascend in the order of arrival', async () => {
+    const names = Array.from({ length: COUNT }, (_, at) => `animal ${at}`);
+    const pets = app.nest.get(PetsService, { strict: false });
+    const created = await Promise.all(
+      names.map((name) => pets.create({ name, categoryId: -(2n ** 63n), status: 'sold' })),
+    );
+    expect(created.map(({ name }) => name)).toEqual(names);
+    expect(created[0]).toMatchObject({ categoryId: -(2n ** 63n), status: 'sold' });
+    expect(await transactionsOf(app)).toBe(3);
+    for (const start of [0, 100, 200]) {
+      const ids = created.slice(start, start + 100).map(({ id }) => id);
+      expect(ids.every((id, at) => at === 0 || id > ids[at - 1]!)).toBe(true);
+    }
+  });
+
+  it('have results of their own if the database rejects one of them', async () => {
+    await app.database.query(`
+      CREATE FUNCTION reject_bad() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN IF NEW.name = 'bad' THEN RAISE 'no' USING ERRCODE = '23514'; END IF; RETURN NEW; END $$;
+      CREATE TRIGGER reject_bad BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION reject_bad()`);
+    const names = ['a', 'b', 'bad', 'c', 'd', 'bad', 'e'];
+    const responses = await createAll(names);
+    await app.database.query('DROP FUNCTION reject_bad CASCADE');
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 500, 201, 201, 500, 201]);
+    expectError(responses[2]!, 500, 'internal_error');
+    expect((await namesById()).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it('are transactions of their own with an Idempotency-Key, or without DATABASE_PIPELINING', async () => {
+    const headers = (at: number) => ({ headers: { 'idempotency-key': `joined-${at}` } });
+    await Promise.all(Array.from({ length: 20 }, (_, at) => app.post('/v1/pets', aNewPet(), headers(at))));
+    expect(await transactionsOf(app)).toBe(20);
+    const other = await startApp({ databasePipelining: false }, { beside: app });
+    await app.database.query('TRUNCATE pets CASCADE');
+    await Promise.all(Array.from({ length: 20 }, () => other.post('/v1/pets', aNewPet())));
+    expect(await transactionsOf(app)).toBe(20);
+    await other.close();
+  });
+});
