@@ -13,6 +13,7 @@ import { problemsOf } from './dto-problems';
 import { exactFieldsOf, toNumbers } from './exact-integers';
 import { readersOf } from './from-text.decorator';
 import { givenNameOf, isTransformed, nestedTypeOf, toInstance } from './nest-dto';
+import { type QuickValidation, quickValidationOf } from './quick-validation';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -25,11 +26,11 @@ interface Shape {
   readonly fields: ReadonlyMap<string, Convert>;
   /** True if class-transformer creates the object, which takes several times as long. */
   readonly isTransformed: boolean;
-  /** The problems of a value without any of these fields. Most list requests have none, so it is computed once. */
-  problemsOfNothing?: readonly string[];
+  /** Undefined if class-validator validates every value. */
+  readonly isValid: QuickValidation | undefined;
 }
 
-const NO_DTO: Shape = { fields: new Map(), isTransformed: false };
+const NO_DTO: Shape = { fields: new Map(), isTransformed: false, isValid: undefined };
 
 /**
  * Builds the handler's DTO from a body or a query, or throws 400 `validation_failed`.
@@ -74,9 +75,12 @@ export class StrictDtoPipe implements PipeTransform {
     if (known) return known;
     const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
+    const isWhole = isTransformed(type, names);
     const shape = {
       fields: new Map(names.map((name) => [givenNameOf(type, name), converterOf(type, name, isText)])),
-      isTransformed: isTransformed(type, names),
+      isTransformed: isWhole,
+      // Validation of a transformed object also removes members.
+      isValid: isWhole ? undefined : quickValidationOf(type),
     };
     shapes.set(type, shape);
     return shape;
@@ -112,10 +116,8 @@ function membersOf(value: Members): Record<string, unknown> {
 /** Creates the DTO. @throws ApiError `validation_failed` */
 function validate(type: Type<object>, known: Members, shape: Shape): object {
   const dto = shape.isTransformed ? toInstance(type, known) : Object.assign(new type(), known);
-  const isEmpty = Object.keys(known).length === 0;
-  const problems = isEmpty
-    ? (shape.problemsOfNothing ??= problemsOf(dto, shape.isTransformed))
-    : problemsOf(dto, shape.isTransformed);
+  if (shape.isValid?.(dto)) return dto;
+  const problems = problemsOf(dto, shape.isTransformed);
   if (problems.length > 0) throw validationFailed(problems);
   return dto;
 }
