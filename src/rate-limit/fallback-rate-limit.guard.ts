@@ -7,11 +7,15 @@ import { RateLimitCheck } from './rate-limit.check';
 export class FallbackRateLimitGuard implements CanActivate {
   constructor(private readonly limit: RateLimitCheck) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     if (request.isAdmitted || request.rateLimit) return true;
-    const rejection = await this.limit.check(request, http.getResponse<FastifyReply>());
+    return this.check(request, http.getResponse<FastifyReply>());
+  }
+
+  private async check(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    const rejection = await this.limit.check(request, reply);
     if (rejection) throw rejection;
     return true;
   }

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiError } from '../errors/api-error';
 import { sendError } from '../errors/error-reply';
 import type { RequestCheck } from '../http/request-check';
 
@@ -8,13 +9,33 @@ import type { RequestCheck } from '../http/request-check';
  */
 export function installRequestChecks(fastify: FastifyInstance, checks: readonly RequestCheck[]): void {
   fastify.decorateRequest('isAdmitted', false);
-  fastify.addHook('onRequest', async (request, reply) => {
-    for (const check of checks) {
-      const outcome = check(request, reply);
-      const error = outcome instanceof Promise ? await outcome : outcome;
-      if (error) return sendError(reply, error);
-    }
-    request.isAdmitted = true;
-    return undefined;
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const finish = (error: ApiError | undefined): void => {
+      if (error) {
+        sendError(reply, error);
+        return;
+      }
+      request.isAdmitted = true;
+      done();
+    };
+    const outcome = firstError(checks, request, reply);
+    if (outcome instanceof Promise) outcome.then(finish, done);
+    else finish(outcome);
   });
+}
+
+/** Returns a promise only if a check does: most requests need none. */
+function firstError(
+  checks: readonly RequestCheck[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ReturnType<RequestCheck> {
+  for (const [at, check] of checks.entries()) {
+    const outcome = check(request, reply);
+    if (outcome instanceof Promise) {
+      return outcome.then((error) => error ?? firstError(checks.slice(at + 1), request, reply));
+    }
+    if (outcome) return outcome;
+  }
+  return undefined;
 }
