@@ -156,7 +156,7 @@ describe('the architecture', () => {
 
   it('builds Error bodies in one place', () => {
     const builders = files.filter(({ text }) => /JSON\.stringify\(\{ code/.test(text));
-    expect(builders.map(({ path }) => path)).toEqual(['platform/errors/error-reply.ts']);
+    expect(builders.map(({ path }) => path)).toEqual(['platform/errors/api-error.ts']);
   });
 
   it('declares the fields of a request in one file', () => {

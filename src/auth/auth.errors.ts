@@ -2,20 +2,26 @@ import type { ApiError } from '../platform/errors/api-error';
 import { BEARER_CHALLENGE } from '../platform/errors/http.errors';
 import { platformErrors } from '../platform/errors/platform.errors';
 
+/** Created once, because clients without a valid key may send many requests. */
+const MISSING = platformErrors.missing_api_key({ headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
+const INVALID = invalidToken('invalid_api_key');
+const EXPIRED = invalidToken('expired_api_key');
+const REVOKED = invalidToken('revoked_api_key');
+
 export function missingApiKey(): ApiError {
-  return platformErrors.missing_api_key({ headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
+  return MISSING;
 }
 
 export function invalidApiKey(): ApiError {
-  return invalidToken('invalid_api_key');
+  return INVALID;
 }
 
 export function expiredApiKey(): ApiError {
-  return invalidToken('expired_api_key');
+  return EXPIRED;
 }
 
 export function revokedApiKey(): ApiError {
-  return invalidToken('revoked_api_key');
+  return REVOKED;
 }
 
 /** For a secret that a rotation has replaced, after its grace period. */

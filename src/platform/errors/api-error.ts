@@ -20,6 +20,8 @@ export class ApiError extends Error {
   /** HTTP status. */
   readonly status: number;
   readonly headers: ErrorHeaders;
+  /** The Error body: exactly code, message and status. */
+  readonly body: string;
 
   constructor(known: StatusCode, { message = known.message, headers = {} }: ErrorOptions = {}) {
     // Expected errors need no stack trace, and capturing one costs more than the response.
@@ -30,5 +32,6 @@ export class ApiError extends Error {
     this.code = known.code;
     this.status = known.status;
     this.headers = headers;
+    this.body = JSON.stringify({ code: this.code, message, status: this.status });
   }
 }

@@ -5,15 +5,10 @@ import type { ApiError } from './api-error';
 /** The Content-Type of every response of the API. Fastify sends a string of this type unchanged. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Prints the Error body of an ApiError: exactly code, message and status. */
-export function errorBody({ code, message, status }: ApiError): string {
-  return JSON.stringify({ code, message, status });
-}
-
 /** Sends the Error body. Request checks and the error filter use only this function. */
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   reply.request.errorCode = error.code;
-  return reply.code(error.status).headers(error.headers).type(JSON_TYPE).send(errorBody(error));
+  return reply.code(error.status).headers(error.headers).type(JSON_TYPE).send(error.body);
 }
 
 /**
@@ -21,7 +16,7 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
  * because bytes after invalid framing cannot be trusted (RFC 9112, 11.2).
  */
 export function errorResponse(error: ApiError, headers: Readonly<Record<string, string>>): string {
-  const body = errorBody(error);
+  const { body } = error;
   const lines = Object.entries({
     ...headers,
     ...error.headers,

@@ -11,7 +11,7 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
-import { errorBody, JSON_TYPE } from '../errors/error-reply';
+import { JSON_TYPE } from '../errors/error-reply';
 import { internalError, methodNotAllowed, routeNotFound } from '../errors/http.errors';
 import { listenError } from '../errors/listen-error';
 import { UserError } from '../errors/user-error';
@@ -81,5 +81,5 @@ function errorOf({ url = '', method = '' }: IncomingMessage): ApiError | undefin
 
 function sendError(response: ServerResponse, error: ApiError): void {
   const headers = { ...error.headers, 'Content-Type': JSON_TYPE };
-  response.writeHead(error.status, headers).end(errorBody(error));
+  response.writeHead(error.status, headers).end(error.body);
 }
