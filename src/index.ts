@@ -56,7 +56,8 @@ export { Links, listName } from './platform/http/links';
 export { cutPage, decodeCursor, type Page, PageQuery } from './platform/http/page';
 export { IdempotentWork } from './platform/idempotency';
 
-export { type Statement, Sql } from './platform/database/sql';
+export { Sql } from './platform/database/sql';
+export type { Statement } from './platform/database/statement';
 export { CoalescedRead } from './platform/database/coalesced-read';
 export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PlanChoice } from '../accounts';
-import { type Statement, Sql } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 
 /** A key with the columns of its account that a request needs. */
 export interface KnownKey extends PlanChoice {

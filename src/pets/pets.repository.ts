@@ -2,14 +2,23 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../platform/http/int64';
 import { JoinedInserts } from '../platform/database/joined-inserts';
-import { type Statement, Sql } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 import type { PetStatus } from './pet-status';
 import type { NewPet, Pet } from './pets.dto';
 
-const COLUMNS = 'id, name, category_id AS "categoryId", status';
+const COLUMNS = 'id, name, category_id, status';
+
+const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus]): Pet => ({
+  id,
+  name,
+  categoryId,
+  status,
+});
 
 export const LIST_PETS: Statement = {
   name: 'pets_list',
+  read,
   isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`,
 };
@@ -20,26 +29,30 @@ export const LIST_PETS: Statement = {
  */
 export const LIST_PETS_BY_STATUS: Statement = {
   name: 'pets_list_by_status',
+  read,
   isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE (status, id) > ($3, $1) AND status <= $3 ORDER BY status, id LIMIT $2`,
 };
 
 const FIND: Statement = {
   name: 'pets_find',
+  read,
   isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
 };
 
-const LOCK: Statement = { name: 'pets_lock', text: `${FIND.text} FOR UPDATE` };
+const LOCK: Statement = { name: 'pets_lock', read, text: `${FIND.text} FOR UPDATE` };
 
 const INSERT: Statement = {
   name: 'pets_insert',
+  read,
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
 };
 
 /** The ids ascend in the order of the arrays. */
 const INSERT_ALL: Statement = {
   name: 'pets_insert_all',
+  read,
   text: `
     INSERT INTO pets (name, category_id, status)
     SELECT name, category_id, status
@@ -51,6 +64,7 @@ const INSERT_ALL: Statement = {
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
 const CHANGE_STATUS: Statement = {
   name: 'pets_change_status',
+  read,
   text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${COLUMNS}`,
 };
 

@@ -31,8 +31,8 @@ export class PetsService {
   list(query: ListPetsQuery): Promise<Page<Pet>> {
     const { limit, status } = query;
     const after = decodeCursor(listName(PETS_PATH, query), query.cursor);
-    return this.pages.read(`${after} ${limit} ${status}`, async () =>
-      cutPage(await this.pets.list(after, limit + 1, status), limit),
+    return this.pages.read(`${after} ${limit} ${status}`, () =>
+      this.pets.list(after, limit + 1, status).then((pets) => cutPage(pets, limit)),
     );
   }
 

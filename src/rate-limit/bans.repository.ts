@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isKeyId } from '../accounts';
-import { type Statement, Sql } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 
 /** A temporary ban of a key. Times are milliseconds since the epoch. */
 export interface Ban {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type Statement, Sql } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 import type { Counters } from './counters';
 
 const BATCH_SIZE = 5_000;

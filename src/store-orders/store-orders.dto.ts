@@ -51,10 +51,3 @@ export class ListOrdersQuery extends PageQuery {
     return { status: this.status };
   }
 }
-
-/** A row of `store_orders`. */
-export type OrderRow = Omit<Order, 'placedAt'> & { readonly placedAt: Date };
-
-export function toOrder({ placedAt, ...row }: OrderRow): Order {
-  return { ...row, placedAt: placedAt.toISOString() };
-}

@@ -1,11 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { MIN_INT64 } from '../platform/http/int64';
-import { type Statement, Sql } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 import type { OrderStatus } from './order-status';
-import { type Order, type OrderRow, toOrder } from './store-orders.dto';
+import type { Order } from './store-orders.dto';
 
-const COLUMNS = 'id, pet_id AS "petId", status, placed_at AS "placedAt"';
+const COLUMNS = 'id, pet_id, status, placed_at';
+
+const read = ([id, petId, status, placedAt]: [bigint, bigint, OrderStatus, Date]): Order => ({
+  id,
+  petId,
+  status,
+  placedAt: placedAt.toISOString(),
+});
 
 /**
  * A row comparison on (account_id, id), so that only the index on both columns gives the order. With
@@ -13,6 +21,7 @@ const COLUMNS = 'id, pet_id AS "petId", status, placed_at AS "placedAt"';
  */
 export const LIST_ORDERS: Statement = {
   name: 'store_orders_list',
+  read,
   isPipelined: true,
   text: `
     SELECT ${COLUMNS} FROM store_orders
@@ -26,6 +35,7 @@ export const LIST_ORDERS: Statement = {
  */
 export const LIST_ORDERS_BY_STATUS: Statement = {
   name: 'store_orders_list_by_status',
+  read,
   isPipelined: true,
   text: `
     SELECT ${COLUMNS} FROM store_orders
@@ -35,15 +45,17 @@ export const LIST_ORDERS_BY_STATUS: Statement = {
 
 const FIND: Statement = {
   name: 'store_orders_find',
+  read,
   isPipelined: true,
   text: `SELECT ${COLUMNS} FROM store_orders WHERE id = $1 AND account_id = $2`,
 };
 
-const LOCK: Statement = { name: 'store_orders_lock', text: `${FIND.text} FOR UPDATE` };
+const LOCK: Statement = { name: 'store_orders_lock', read, text: `${FIND.text} FOR UPDATE` };
 
 /** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
 const INSERT: Statement = {
   name: 'store_orders_insert',
+  read,
   text: `
     INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, $2, 'placed', $3)
     ON CONFLICT (pet_id) WHERE status IN ('placed', 'approved') DO NOTHING
@@ -52,6 +64,7 @@ const INSERT: Statement = {
 
 const CHANGE_STATUS: Statement = {
   name: 'store_orders_change_status',
+  read,
   text: `
     UPDATE store_orders SET status = $3 WHERE id = $1 AND account_id = $2 AND status = ANY($4::text[])
     RETURNING ${COLUMNS}`,
@@ -79,23 +92,22 @@ export class StoreOrdersRepository {
    * Lists at most `count` orders of one account after the id `after`, by ascending id. The cost grows neither with the
    * depth nor with the orders of other accounts.
    */
-  async list({ accountId, status }: OrderFilter, after: bigint | undefined, count: number): Promise<Order[]> {
+  list({ accountId, status }: OrderFilter, after: bigint | undefined, count: number): Promise<Order[]> {
     const page = [after ?? MIN_INT64, count, accountId];
-    const rows = await (status === undefined
-      ? this.sql.rows<OrderRow>(LIST_ORDERS, page)
-      : this.sql.rows<OrderRow>(LIST_ORDERS_BY_STATUS, [...page, status]));
-    return rows.map(toOrder);
+    return status === undefined
+      ? this.sql.rows<Order>(LIST_ORDERS, page)
+      : this.sql.rows<Order>(LIST_ORDERS_BY_STATUS, [...page, status]);
   }
 
   async find({ id, accountId }: OrderKey, transaction?: EntityManager): Promise<Order | undefined> {
-    const [row] = await this.sql.rows<OrderRow>(FIND, [id, accountId], transaction);
-    return row && toOrder(row);
+    const [order] = await this.sql.rows<Order>(FIND, [id, accountId], transaction);
+    return order;
   }
 
   /** Locks the row until the transaction ends, and returns it. */
   async lock({ id, accountId }: OrderKey, transaction: EntityManager): Promise<Order | undefined> {
-    const [row] = await this.sql.rows<OrderRow>(LOCK, [id, accountId], transaction);
-    return row && toOrder(row);
+    const [order] = await this.sql.rows<Order>(LOCK, [id, accountId], transaction);
+    return order;
   }
 
   /** @returns undefined if any account has an open order of the animal */
@@ -105,8 +117,8 @@ export class StoreOrdersRepository {
     placedAt: Date,
     transaction: EntityManager,
   ): Promise<Order | undefined> {
-    const [row] = await this.sql.rows<OrderRow>(INSERT, [accountId, petId, placedAt], transaction);
-    return row && toOrder(row);
+    const [order] = await this.sql.rows<Order>(INSERT, [accountId, petId, placedAt], transaction);
+    return order;
   }
 
   /** Changes the status if it is one of `from`. @returns undefined if it is not, or the order does not exist */
@@ -116,7 +128,7 @@ export class StoreOrdersRepository {
     from: readonly OrderStatus[],
     transaction: EntityManager,
   ): Promise<Order | undefined> {
-    const [row] = await this.sql.rows<OrderRow>(CHANGE_STATUS, [id, accountId, to, from], transaction);
-    return row && toOrder(row);
+    const [order] = await this.sql.rows<Order>(CHANGE_STATUS, [id, accountId, to, from], transaction);
+    return order;
   }
 }

@@ -60,7 +60,7 @@ export class BoundedClient extends Client {
    * waits for a lock does not notice it. The server closes the connection of the request without a reply
    * (PostgreSQL documentation, "Canceling Requests in Progress").
    */
-  private cancel(): void {
+  cancel(): void {
     if (this.processID === null || this.secretKey === null) return;
     const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
     request.writeInt32BE(CANCEL_REQUEST_BYTES, 0);
@@ -82,6 +82,11 @@ function requireCommit<Result extends QueryResult>(result: Result): Result {
   const message =
     'The transaction was rolled back, because a statement in it has failed and its error was ignored.';
   throw Object.assign(new Error(message), { code: FAILED_TRANSACTION_STATE });
+}
+
+/** Returns the error of a query that exceeded its time, as node-postgres reports it. */
+export function queryTimeout(): Error {
+  return new Error(QUERY_TIMEOUT_MESSAGE);
 }
 
 /** True if a query exceeded `query_timeout`. */

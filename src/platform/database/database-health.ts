@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type Statement, Sql } from './sql';
+import { Sql } from './sql';
+import type { Statement } from './statement';
 
 /** Locks no row, but fails if the database is read-only, such as on a standby. */
 const PING: Statement = { name: 'ping', text: 'SELECT id FROM migrations LIMIT 0 FOR UPDATE' };

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import type { ClientConfig, QueryConfig } from 'pg';
-import { BoundedClient, isQueryTimeout } from './bounded-client';
+import type { ClientConfig, QueryConfig, QueryResult } from 'pg';
+import { BoundedClient, isQueryTimeout, queryTimeout } from './bounded-client';
 import { failureOf, isConnectionLost } from './database-errors';
 
 /** Most reads on one connection at a time. */
@@ -30,14 +30,18 @@ export class PipelinedConnection {
   /** Includes the reads that were given back: the server still runs them. */
   private inFlight = 0;
   private oldestAtCheck: Read | undefined;
+  private oldestSince = 0;
+  private readonly timeoutMs: number;
   private isCorked = false;
   private isOpen = false;
 
   /** @param repeat gets each read that this connection cannot finish in time */
   constructor(
-    config: ClientConfig,
+    { query_timeout: timeoutMs = Infinity, ...config }: ClientConfig,
     private readonly repeat: (read: Read) => void,
   ) {
+    // The checks replace node-postgres' timer for each query.
+    this.timeoutMs = timeoutMs;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.client = new BoundedClient({ ...config, pipeline: true }) as BoundedClient & WithConnection;
     this.client.once('end', () => {
@@ -69,23 +73,24 @@ export class PipelinedConnection {
     this.cork();
     this.sent.push(read);
     this.inFlight += 1;
-    this.client.query(read.query, read.parameters).then(
-      ({ rows }) => this.finish(read, () => read.resolve(rows)),
-      (error: unknown) =>
-        this.finish(read, () =>
-          isConnectionLost(error) && !isQueryTimeout(error)
-            ? this.repeat(read)
-            : read.reject(failureOf(read.query, read.parameters, error)),
-        ),
-    );
+    const { query, parameters } = read;
+    const callback = (error: Error | undefined, result: QueryResult): void => {
+      this.inFlight -= 1;
+      this.finish(read, error, result);
+    };
+    // A config is possible, too, but its type is missing.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    this.client.query(query as unknown as string, parameters, callback);
   }
 
-  /** Gives back the reads behind one that was the oldest at the last check, too. */
-  check(): boolean {
+  /** Gives back the reads behind one that was the oldest at the last check, too. Gives up one that takes too long. */
+  check(now: number): boolean {
     const [oldest, ...behind] = this.sent;
-    if (oldest && oldest === this.oldestAtCheck) {
+    if (oldest !== this.oldestAtCheck) this.oldestSince = now;
+    else if (oldest) {
       this.sent = [oldest];
       for (const read of behind) this.repeat(read);
+      if (now - this.oldestSince > this.timeoutMs) this.giveUp(oldest);
     }
     this.oldestAtCheck = oldest;
     return this.inFlight > 0;
@@ -103,11 +108,19 @@ export class PipelinedConnection {
     });
   }
 
-  private finish(read: Read, settle: () => void): void {
-    this.inFlight -= 1;
+  private finish(read: Read, error: Error | undefined, result?: QueryResult): void {
     const at = this.sent.indexOf(read);
+    // It was given back.
     if (at < 0) return;
     this.sent.splice(at, 1);
-    settle();
+    if (!error) read.resolve(result?.rows ?? []);
+    else if (isConnectionLost(error) && !isQueryTimeout(error)) this.repeat(read);
+    else read.reject(failureOf(read.query, read.parameters, error));
+  }
+
+  private giveUp(read: Read): void {
+    this.finish(read, queryTimeout());
+    this.client.cancel();
+    this.client.connection.stream.destroy();
   }
 }

@@ -93,8 +93,9 @@ export class PipelinedReads {
   }
 
   private check(): void {
+    const now = performance.now();
     let isBusy = false;
-    for (const connection of this.connections) if (connection?.check()) isBusy = true;
+    for (const connection of this.connections) if (connection?.check(now)) isBusy = true;
     this.timer = isBusy ? this.startTimer() : undefined;
   }
 }

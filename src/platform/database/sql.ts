@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import { type CustomTypesConfig, type Pool, type QueryConfig, types } from 'pg';
+import type { Pool, QueryConfig } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
@@ -9,35 +9,23 @@ import { COMMIT, isReadOnly } from './bounded-client';
 import { connectionsOf } from './data-source';
 import { failureOf, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
-
-/** An SQL statement, prepared once per connection under its name; each text needs its own name. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-  /** True for a quick SELECT of the request path. Outside of a transaction several of them share a connection. */
-  readonly isPipelined?: true;
-}
+import { Queries, type Statement } from './statement';
 
 /** TypeORM's result of UPDATE and DELETE: the rows of RETURNING, and the number of changed rows. */
-type Changed<Row> = [rows: Row[], count: number];
-
-/** Reads int8 as bigint: a number would round it. */
-const TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format)),
-};
+type Changed = [rows: unknown[], count: number];
 
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()
 export class Sql implements OnApplicationShutdown {
-  private readonly usesPrepared: boolean;
   private readonly pool: Pool;
   private readonly reads: PipelinedReads | undefined;
+  private readonly queries: Queries;
 
   constructor(
     @InjectEntityManager() private readonly manager: EntityManager,
     @Inject(CONFIG) config: Config,
   ) {
-    this.usesPrepared = config.databasePreparedStatements;
+    this.queries = new Queries(config.databasePreparedStatements);
     this.pool = poolOf(manager);
     const { pipelined } = connectionsOf(config);
     if (pipelined > 0) {
@@ -63,26 +51,16 @@ export class Sql implements OnApplicationShutdown {
    * @param transaction runs the statement in this transaction; default: in its own
    * @throws OutcomeUnknownError if a change in its own transaction was sent and the connection was lost
    */
-  async rows<Row>(
+  rows<Row>(
     statement: Statement,
     parameters: readonly unknown[],
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    if (!transaction) {
-      const query = this.queryOf(statement);
-      const rows =
-        this.reads && statement.isPipelined
-          ? await this.reads.rows(query, [...parameters])
-          : await this.runOnPool(query, [...parameters]);
-      // The caller names the type of the statement's rows.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      return rows as Row[];
-    }
-    // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
+    const found = this.run(statement, [...parameters], transaction);
+    const { read } = statement;
+    // The caller names the type of the statement's rows.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const query = this.queryOf(statement) as unknown as string;
-    const result = await transaction.query<Row[] | Changed<Row>>(query, [...parameters]);
-    return isChanged(result) ? result[0] : result;
+    return (read ? found.then((rows) => rows.map((row) => read(row as never))) : found) as Promise<Row[]>;
   }
 
   /**
@@ -101,6 +79,18 @@ export class Sql implements OnApplicationShutdown {
     }
   }
 
+  private run(
+    statement: Statement,
+    parameters: unknown[],
+    transaction: EntityManager | undefined,
+  ): Promise<unknown[]> {
+    const query = this.queries.of(statement);
+    if (transaction) return runWithin(transaction, query, parameters);
+    return this.reads && statement.isPipelined
+      ? this.reads.rows(query, parameters)
+      : this.runOnPool(query, parameters);
+  }
+
   /** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
   private async runOnPool(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
     const client = await this.pool.connect();
@@ -114,10 +104,17 @@ export class Sql implements OnApplicationShutdown {
       throw failureOf(query, parameters, error);
     }
   }
+}
 
-  private queryOf(statement: Statement): QueryConfig {
-    return { name: this.usesPrepared ? statement.name : undefined, text: statement.text, types: TYPES };
-  }
+async function runWithin(
+  transaction: EntityManager,
+  query: QueryConfig,
+  parameters: unknown[],
+): Promise<unknown[]> {
+  // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const result = await transaction.query<unknown[] | Changed>(query as unknown as string, parameters);
+  return isChanged(result) ? result[0] : result;
 }
 
 /** Returns TypeORM's connection pool. */
@@ -126,6 +123,6 @@ function poolOf({ dataSource: { driver } }: EntityManager): Pool {
   return driver.master;
 }
 
-function isChanged<Row>(result: Row[] | Changed<Row>): result is Changed<Row> {
+function isChanged(result: unknown[] | Changed): result is Changed {
   return typeof result[1] === 'number';
 }

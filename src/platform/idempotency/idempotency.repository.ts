@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type Statement, Sql } from '../database/sql';
+import { Sql } from '../database/sql';
+import type { Statement } from '../database/statement';
 
 /** The parts of a response that a replay repeats. */
 export interface StoredResponse {

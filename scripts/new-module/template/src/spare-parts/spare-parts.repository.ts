@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type Statement, Sql } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 import { MIN_INT64 } from '../platform/http/int64';
 import type { NewSparePart, SparePart } from './spare-parts.dto';
 
