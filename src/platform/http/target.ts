@@ -1,6 +1,9 @@
 /** The longest request target in bytes. Node limits target and headers to 16 KiB together. */
 export const TARGET_LIMIT_BYTES = 8_192;
 
+/** The most bytes of UTF-8 for one UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
 const API_SEGMENT = 'v1';
 
 /** A path without a route. Targets that the router cannot handle are sent here, and the request checks reject them. */
@@ -32,7 +35,10 @@ function isRoutable(target: string): boolean {
 }
 
 export function isTooLong(target: string): boolean {
-  return Buffer.byteLength(target) > TARGET_LIMIT_BYTES;
+  // Most targets need no count.
+  return (
+    target.length * MAX_BYTES_PER_UNIT > TARGET_LIMIT_BYTES && Buffer.byteLength(target) > TARGET_LIMIT_BYTES
+  );
 }
 
 /** Returns the percent-decoded path of a request target; undefined if it is not UTF-8. */

@@ -9,6 +9,8 @@ const BUSY_RETRY_MS = 20;
 /** A shorter failure without a dropped line is not reported. */
 const RETRIES_BEFORE_REPORT = 5;
 const FLUSH_LIMIT_MS = 1_000;
+/** Characters of lines that are written together. */
+const MAX_JOINED = 16_384;
 
 /**
  * Writes lines to a file descriptor, asynchronously and in order. While writing fails or the reader stalls, lines wait
@@ -18,6 +20,8 @@ const FLUSH_LIMIT_MS = 1_000;
  */
 export class LogDestination {
   private readonly stream: SonicBoom;
+  /** The lines of this turn of the event loop: each write costs about as much as ten lines. */
+  private joined = '';
   private dropped = 0;
   private failure: NodeJS.ErrnoException | undefined;
   private retry: NodeJS.Timeout | undefined;
@@ -43,7 +47,7 @@ export class LogDestination {
       retryEAGAIN: () => false,
     });
     this.stream.on('error', (error: NodeJS.ErrnoException) => this.handleError(error));
-    this.stream.on('drop', () => this.handleDrop());
+    this.stream.on('drop', (text: string) => this.handleDrop(text));
     this.stream.on('drain', () => this.handleDrain());
   }
 
@@ -53,11 +57,14 @@ export class LogDestination {
   }
 
   write(line: string): void {
-    this.stream.write(this.format(line));
+    if (this.joined === '') setImmediate(() => this.writeJoined());
+    this.joined += this.format(line);
+    if (this.joined.length > MAX_JOINED) this.writeJoined();
   }
 
   /** Resolves when everything is written or writing has failed, at most after FLUSH_LIMIT_MS. */
   flush(): Promise<void> {
+    this.writeJoined();
     return new Promise((resolve) => {
       const { stream } = this;
       const finish = (): void => {
@@ -81,11 +88,17 @@ export class LogDestination {
    * @throws UserError if the text cannot be written for another reason
    */
   async print(text: string): Promise<boolean> {
-    this.stream.write(text);
+    this.joined += text;
     await this.flush();
     if (this.failure === undefined) return true;
     if (this.failure.code === 'EPIPE') return false;
     throw new UserError(`Standard output cannot be written (${this.failure.message}). ${REMEDY}.`);
+  }
+
+  private writeJoined(): void {
+    const text = this.joined;
+    this.joined = '';
+    if (text !== '') this.stream.write(text);
   }
 
   /** Schedules a retry. The stream keeps the unwritten text and continues at the same byte. */
@@ -94,7 +107,10 @@ export class LogDestination {
     this.retryAfter(isBusy(error) ? BUSY_RETRY_MS : RETRY_MS);
   }
 
-  private handleDrop(): void {
+  /** Drops single lines only: some of the lines that were joined may still fit. */
+  private handleDrop(text: string): void {
+    const lines = text.split(/(?<=\n)/);
+    if (lines.length > 1) return lines.forEach((line) => this.stream.write(line));
     this.reportBegin();
     this.dropped += 1;
     this.retryAfter(RETRY_MS);
