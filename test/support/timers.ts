@@ -22,6 +22,11 @@ export function holdTimers({ timeouts = false } = {}): void {
   jest.useFakeTimers({ doNotFake: [...OTHERS, ...running] });
 }
 
+/** Holds only `performance.now()`, by which the service measures durations. */
+export function holdMeasuredTime(): void {
+  jest.useFakeTimers({ doNotFake: [...OTHERS.filter((name) => name !== 'performance'), ...TIMERS] });
+}
+
 /** Advances the time. Returns before the work that this starts has ended. */
 export function pass({ seconds }: { seconds: number }): void {
   jest.advanceTimersByTime(seconds * 1_000);

@@ -3,23 +3,32 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Direction = 'to the server' | 'from the server';
 
+/** The connections that a cut ends. */
+export type Extent = 'every connection' | 'one connection';
+
 /** A proxy in front of PostgreSQL that can end its connections after any byte. */
 export interface CuttingProxy {
   /** Returns the URL of a database through the proxy. */
   through(url: string): string;
   /**
-   * Passes this number of bytes in one direction, counted over all connections, and then ends every connection by
-   * FIN or by RST.
+   * Passes this number of bytes in one direction, and then ends connections by FIN or by RST: every connection, with
+   * the bytes counted over all of them, or the first one on which so many bytes pass.
    */
-  cutAfter(bytes: number, direction: Direction, isReset: boolean): void;
-  /** Ends every connection when the server responds to the next message that contains the text. */
-  loseResponseTo(text: string): void;
+  cutAfter(bytes: number, direction: Direction, isReset: boolean, extent?: Extent): void;
   /** Cancels `cutAfter`. @returns true if it had already ended the connections */
   heal(): boolean;
+  /** Ends every connection when the server responds to the next message that contains the text. */
+  loseResponseTo(text: string): void;
+  /** Holds back all bytes of the connection that next sends the text, like a network that loses packets. */
+  holdBack(text: string): void;
+  /** Passes the bytes that `holdBack` holds. */
+  passOn(): void;
   /** Ends every connection immediately. */
   end(): void;
   /** Accepts no further connection. */
   refuse(): void;
+  /** The number of connections. */
+  readonly count: number;
   /** If true, drops all bytes and keeps the connections open, like a lost network route. */
   isSilent: boolean;
   /** Replaces bytes in messages of the server. Both texts have the same length, within one message. */
@@ -27,58 +36,88 @@ export interface CuttingProxy {
   close(): Promise<void>;
 }
 
+interface Counter {
+  /** The bytes that may still pass. */
+  left: number;
+}
+
+interface Connection extends Counter {
+  readonly client: Socket;
+  readonly upstream: Socket;
+  /** Passes the bytes that are held back; undefined if none are. */
+  passOn: (() => void) | undefined;
+}
+
+interface Order extends Counter {
+  readonly direction: Direction;
+  readonly isReset: boolean;
+  readonly extent: Extent;
+}
+
 /** @param serverUrl a database of the server, on a Unix socket or TCP */
 export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy> {
-  const open = new Set<Socket>();
+  const open = new Set<Connection>();
   let wasCut = false;
-  let order: { left: number; direction: Direction; isReset: boolean } | undefined;
+  let order: Order | undefined;
   let doomed: { text: string; isSent: boolean } | undefined;
+  let heldBack: string | undefined;
 
-  const cut = (isReset: boolean) => {
-    for (const socket of open) {
-      // A Unix socket cannot be reset.
-      if (isReset && socket.remoteFamily) socket.resetAndDestroy();
-      else socket.destroy();
-    }
-  };
   const isLost = (chunk: Buffer, direction: Direction): boolean => {
     if (!doomed) return false;
     if (direction === 'from the server') return doomed.isSent;
     doomed.isSent ||= chunk.includes(doomed.text);
     return false;
   };
-  const pass = (chunk: Buffer, to: Socket, direction: Direction) => {
+  const pass = (chunk: Buffer, connection: Connection, direction: Direction) => {
     if (proxy.isSilent) return;
     if (isLost(chunk, direction)) {
       doomed = undefined;
-      cut(false);
+      endAll(open, false);
       return;
     }
-    if (order?.direction !== direction || chunk.length <= order.left) {
-      if (order?.direction === direction) order.left -= chunk.length;
+    const to = direction === 'to the server' ? connection.upstream : connection.client;
+    const counter = order?.extent === 'one connection' ? connection : order;
+    if (order?.direction !== direction || !counter || chunk.length <= counter.left) {
+      if (order?.direction === direction && counter) counter.left -= chunk.length;
       to.write(chunk);
       return;
     }
-    const { left, isReset } = order;
+    const { isReset, extent } = order;
     order = undefined;
     wasCut = true;
-    to.write(chunk.subarray(0, left), () => cut(isReset));
+    const ended = extent === 'one connection' ? [connection] : open;
+    to.write(chunk.subarray(0, counter.left), () => endAll(ended, isReset));
+  };
+  const holdOrPass = (chunk: Buffer, connection: Connection) => {
+    if (heldBack === undefined || !chunk.includes(heldBack)) {
+      pass(chunk, connection, 'to the server');
+      return;
+    }
+    heldBack = undefined;
+    const sockets = [connection.client, connection.upstream];
+    for (const socket of sockets) socket.pause();
+    connection.passOn = () => {
+      connection.passOn = undefined;
+      pass(chunk, connection, 'to the server');
+      for (const socket of sockets) socket.resume();
+    };
   };
   const server = createServer((client) => {
     const upstream = connectTo(serverUrl);
+    const connection: Connection = { client, upstream, left: order?.left ?? 0, passOn: undefined };
+    open.add(connection);
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      open.add(socket);
       socket.on('error', () => undefined);
       socket.once('close', () => {
-        open.delete(socket);
+        open.delete(connection);
         other.destroy();
       });
     }
-    client.on('data', (chunk) => pass(chunk, upstream, 'to the server'));
-    upstream.on('data', (chunk) => pass(replace(chunk, proxy.replaced), client, 'from the server'));
+    client.on('data', (chunk) => holdOrPass(chunk, connection));
+    upstream.on('data', (chunk) => pass(replace(chunk, proxy.replaced), connection, 'from the server'));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -91,28 +130,49 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       parsed.search = 'sslmode=disable';
       return parsed.href;
     },
-    cutAfter: (left, direction, isReset) => {
+    cutAfter: (left, direction, isReset, extent = 'every connection') => {
       wasCut = false;
-      order = { left, direction, isReset };
-    },
-    loseResponseTo: (text) => {
-      doomed = { text, isSent: false };
+      order = { left, direction, isReset, extent };
+      for (const connection of open) connection.left = left;
     },
     heal: () => {
       order = undefined;
       return wasCut;
     },
-    end: () => cut(false),
+    loseResponseTo: (text) => {
+      doomed = { text, isSent: false };
+    },
+    holdBack: (text) => {
+      heldBack = text;
+    },
+    passOn: () => {
+      heldBack = undefined;
+      for (const connection of open) connection.passOn?.();
+    },
+    end: () => endAll(open, false),
     refuse: () => void server.close(),
+    get count() {
+      return open.size;
+    },
     isSilent: false,
     replaced: undefined,
     close: async () => {
-      cut(true);
+      endAll(open, true);
       server.close();
       await closed;
     },
   };
   return proxy;
+}
+
+function endAll(connections: Iterable<Connection>, isReset: boolean): void {
+  for (const { client, upstream } of connections) {
+    for (const socket of [client, upstream]) {
+      // A Unix socket cannot be reset.
+      if (isReset && socket.remoteFamily) socket.resetAndDestroy();
+      else socket.destroy();
+    }
+  }
 }
 
 function connectTo(serverUrl: string): Socket {
