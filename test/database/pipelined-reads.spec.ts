@@ -1,5 +1,7 @@
 import { PipelinedReads } from '../../src/platform/database/pipelined-reads';
 import { createDatabase, type TestDatabase } from '../support/database';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
+import { holdMeasuredTime, pass } from '../support/timers';
 import { until } from '../support/until';
 
 const MAX_IN_FLIGHT = 32;
@@ -12,15 +14,21 @@ describe('reads that share a connection', () => {
   let onPool: string[];
 
   const read = (text: string) => reads.rows({ text }, []);
+  /** Lets the time pass after which a connection may be opened again. */
   const isOpen = async () => {
     onPool = [];
     await read('SELECT 0');
+    pass({ seconds: 1 });
     return onPool.length === 0;
   };
   beforeAll(async () => {
     database = await createDatabase();
+    holdMeasuredTime();
   });
-  afterAll(() => database.drop());
+  afterAll(async () => {
+    jest.useRealTimers();
+    await database.drop();
+  });
   beforeEach(async () => {
     onPool = [];
     reads = new PipelinedReads({ connectionString: database.directUrl }, 1, ({ text }) => {
@@ -87,11 +95,53 @@ describe('reads that share a connection', () => {
     expect(await read('SELECT pg_backend_pid() AS pid')).not.toEqual([{ pid }]);
   });
 
+  it.each([
+    ['has lost', 'DEALLOCATE ALL'],
+    ['has already', 'PREPARE prepared AS SELECT 1'],
+  ])(
+    'are repeated on the pool if the server %s their prepared statement, and get another connection',
+    async (_how, change) => {
+      const prepared = { name: 'prepared', text: 'SELECT pg_backend_pid() AS pid' };
+      const [before] = await (change.startsWith('DEALLOCATE')
+        ? reads.rows(prepared, [])
+        : read(prepared.text));
+      await read(change);
+      await Promise.all([reads.rows(prepared, []), read('SELECT 1')]);
+      // On a busy machine the other read is repeated, too, because it waits behind this one.
+      expect(onPool).toContain(prepared.text);
+      await until(isOpen);
+      expect(await reads.rows(prepared, [])).not.toEqual([before]);
+      expect(onPool).toEqual([]);
+    },
+  );
+
   it('get another connection if it is renewed, as after a failover', async () => {
     const [before] = await read('SELECT pg_backend_pid() AS pid');
     reads.renew();
     await until(isOpen);
     expect(await read('SELECT pg_backend_pid() AS pid')).not.toEqual([before]);
+  });
+
+  it('have at most their number of connections if opening one takes long', async () => {
+    const proxy = await startCuttingProxy(database.directUrl);
+    proxy.holdBack('user');
+    const config = { connectionString: proxy.through(database.directUrl) };
+    const slow = new PipelinedReads(config, 1, () => Promise.resolve([{ one: 'on the pool' }]));
+    const one = async () => {
+      pass({ seconds: 1 });
+      const [row] = (await slow.rows({ text: 'SELECT 1 AS one' }, [])) as [{ one: unknown }];
+      return row.one;
+    };
+    try {
+      for (let asked = 0; asked < 3; asked += 1) expect(await one()).toBe('on the pool');
+      await until(() => proxy.count > 0);
+      proxy.passOn();
+      await until(async () => (await one()) === 1);
+      expect(proxy.count).toBe(1);
+    } finally {
+      await proxy.close();
+      await slow.close();
+    }
   });
 
   it('run on the pool after close, which waits for those under way', async () => {

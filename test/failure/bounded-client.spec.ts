@@ -73,6 +73,27 @@ describe('a connection after a query timeout', () => {
   });
 });
 
+describe('a prepared statement that the server rejects', () => {
+  it('is prepared under another name the next time: PgBouncer rejects the first name', async () => {
+    const database = await createDatabase();
+    const client = new BoundedClient({ connectionString: database.directUrl });
+    await client.connect();
+    const prepared = { name: 'prepared', text: 'SELECT count(*)::integer AS count FROM missing' };
+    for (let tries = 0; tries < 2; tries += 1) {
+      await expect(client.query(prepared)).rejects.toMatchObject({ code: '42P01' });
+    }
+    await client.query('CREATE TEMP TABLE missing ()');
+    for (let tries = 0; tries < 2; tries += 1) {
+      expect((await client.query(prepared)).rows).toEqual([{ count: 0 }]);
+    }
+    expect((await client.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([
+      { name: 'prepared 2' },
+    ]);
+    await client.end();
+    await database.drop();
+  });
+});
+
 /** Returns a pool of one connection like the service's, with a shorter timeout. */
 function poolOn(connectionString: string): Pool {
   const options = { Client: BoundedClient, connectionString, query_timeout: 200, max: 1 };

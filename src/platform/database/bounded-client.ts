@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Client, type ClientConfig, type QueryResult } from 'pg';
 
 /** The length of a CancelRequest message, and the code in the place of a protocol version. */
@@ -24,11 +24,22 @@ const FAILED_TRANSACTION_STATE = '25P02';
  * - A query times out. node-postgres leaves the query running, and the next query on the connection waits for it. If
  *   the server has disappeared, that lasts until TCP gives up.
  * - The session is read-only. After a failover the old server may keep its sessions open.
+ *
+ * It prepares a statement that the server has rejected under another name. PgBouncer notes a name before the server
+ * responds, and rejects the second use; node-postgres forgets it.
  */
 export class BoundedClient extends Client {
-  /** The server's id of this session; null until connected. The types of node-postgres lack both. */
+  /** The server's id of this session; null until connected. The types of node-postgres lack the three. */
   declare readonly processID: number | null;
   declare readonly secretKey: number | null;
+  declare readonly connection: Client['connection'] & {
+    readonly stream: Socket;
+    readonly parsedStatements: Readonly<Record<string, string>>;
+  };
+
+  /** The names of the statements that the server has rejected under their own. */
+  private readonly otherNames = new Map<string, string>();
+  private rejections = 0;
 
   constructor(config?: string | ClientConfig) {
     super(config);
@@ -37,14 +48,35 @@ export class BoundedClient extends Client {
     const query = (...input: unknown[]): unknown => {
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
-      const result: unknown = Reflect.apply(super.query, this, input);
+      const result: unknown = Reflect.apply(super.query, this, this.rename(input));
       if (!(result instanceof Promise)) return result;
-      const bounded = result.catch((error: unknown) => this.closeIfUnusable(error));
+      const bounded = result.catch((error: unknown) => {
+        this.noteRejection(input);
+        return this.closeIfUnusable(error);
+      });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.query = query as Client['query'];
+  }
+
+  private rename(input: unknown[]): unknown[] {
+    const [query, ...others] = input;
+    if (this.otherNames.size === 0 || !isNamed(query)) return input;
+    // A query may inherit its properties: statement.ts.
+    const renamed = Object.assign(Object.create(query), {
+      name: this.otherNames.get(query.name) ?? query.name,
+    });
+    return [renamed, ...others];
+  }
+
+  private noteRejection([query]: unknown[]): void {
+    if (!isNamed(query)) return;
+    const name = this.otherNames.get(query.name) ?? query.name;
+    if (name in this.connection.parsedStatements) return;
+    this.rejections += 1;
+    this.otherNames.set(query.name, `${query.name} ${this.rejections}`);
   }
 
   /** Runs before the caller receives the error, so before the pool receives the connection. */
@@ -87,6 +119,10 @@ function requireCommit<Result extends QueryResult>(result: Result): Result {
 /** Returns the error of a query that exceeded its time, as node-postgres reports it. */
 export function queryTimeout(): Error {
   return new Error(QUERY_TIMEOUT_MESSAGE);
+}
+
+function isNamed(query: unknown): query is { readonly name: string } {
+  return typeof query === 'object' && query !== null && 'name' in query && typeof query.name === 'string';
 }
 
 /** True if a query exceeded `query_timeout`. */

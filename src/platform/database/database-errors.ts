@@ -5,13 +5,18 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
 
+/** SQLSTATE codes of a session with other prepared statements: a pooler without them has switched it. */
+const STATEMENT_LOST_STATES = [
+  '26000', // a prepared statement is missing
+  '42P05', // a prepared statement exists already
+];
+
 /**
  * SQLSTATE codes and classes of temporary failures: the same request may succeed later
  * (PostgreSQL documentation, appendix A).
  */
 const UNAVAILABLE_STATES = [
-  '26000', // a prepared statement is missing: a pooler without them, see DATABASE_PREPARED_STATEMENTS
-  '42P05', // a prepared statement exists already
+  ...STATEMENT_LOST_STATES,
   '25006', // read-only transaction: a standby, or a server being switched over
   '40', // rolled back: serialization failure, deadlock
   '53', // insufficient resources: connections, memory, disk
@@ -92,6 +97,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 export function isConnectionLost(error: unknown): boolean {
   const { code, severity } = factsOf(error);
   return isSqlState(code) ? isSessionEnded(code, severity) : isDatabaseUnavailable(error);
+}
+
+/** Returns true if the session does not have the prepared statements of its connection: it must be closed. */
+export function isStatementLost(error: unknown): boolean {
+  return STATEMENT_LOST_STATES.includes(factsOf(error).code);
 }
 
 /** Returns true if a statement was sent and the connection was lost before its result arrived. */

@@ -1,7 +1,6 @@
-import type { Socket } from 'node:net';
 import type { ClientConfig, QueryConfig, QueryResult } from 'pg';
 import { BoundedClient, isQueryTimeout, queryTimeout } from './bounded-client';
-import { failureOf, isConnectionLost } from './database-errors';
+import { failureOf, isConnectionLost, isStatementLost } from './database-errors';
 
 /** Most reads on one connection at a time. */
 const MAX_IN_FLIGHT = 32;
@@ -14,17 +13,12 @@ export interface Read {
   readonly reject: (error: unknown) => void;
 }
 
-/** The socket of a client, which the types of node-postgres lack. */
-interface WithConnection {
-  readonly connection: { readonly stream: Socket };
-}
-
 /**
  * A connection on which several reads are under way. The server runs them in the order in which they were sent, so a
  * slow one delays those behind it. Its owner calls `check` regularly, and repeats the reads that it gets back.
  */
 export class PipelinedConnection {
-  private readonly client: BoundedClient & WithConnection;
+  private readonly client: BoundedClient;
   /** The reads whose results are awaited, the oldest first. */
   private sent: Read[] = [];
   /** Includes the reads that were given back: the server still runs them. */
@@ -42,8 +36,7 @@ export class PipelinedConnection {
   ) {
     // The checks replace node-postgres' timer for each query.
     this.timeoutMs = timeoutMs;
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.client = new BoundedClient({ ...config, pipeline: true }) as BoundedClient & WithConnection;
+    this.client = new BoundedClient({ ...config, pipeline: true });
     this.client.once('end', () => {
       this.isOpen = false;
     });
@@ -114,8 +107,25 @@ export class PipelinedConnection {
     if (at < 0) return;
     this.sent.splice(at, 1);
     if (!error) read.resolve(result?.rows ?? []);
-    else if (isConnectionLost(error) && !isQueryTimeout(error)) this.repeat(read);
+    else this.fail(read, error);
+  }
+
+  private fail(read: Read, error: unknown): void {
+    const isLost = isStatementLost(error);
+    if (isLost || this.isRejected(read.query)) this.replace();
+    if (isLost || (isConnectionLost(error) && !isQueryTimeout(error))) this.repeat(read);
     else read.reject(failureOf(read.query, read.parameters, error));
+  }
+
+  /** True if the server has not prepared the statement. PgBouncer would not let it be prepared a second time. */
+  private isRejected({ name }: QueryConfig): boolean {
+    return name !== undefined && !(name in this.client.connection.parsedStatements);
+  }
+
+  private replace(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    void this.close();
   }
 
   private giveUp(read: Read): void {

@@ -14,6 +14,8 @@ type RunOnPool = (query: QueryConfig, parameters: unknown[]) => Promise<unknown[
  */
 export class PipelinedReads {
   private readonly connections: (PipelinedConnection | undefined)[];
+  /** The places in `connections` for which one is being opened. */
+  private readonly opening = new Set<number>();
   private timer: NodeJS.Timeout | undefined;
   private openedAt = 0;
   private isClosed = false;
@@ -67,17 +69,20 @@ export class PipelinedReads {
     if (this.isClosed || (this.openedAt > 0 && now - this.openedAt < REOPEN_INTERVAL_MS)) return;
     this.openedAt = now;
     for (const [at, connection] of this.connections.entries()) {
-      if (!connection || connection.hasEnded) void this.open(at);
+      if ((!connection || connection.hasEnded) && !this.opening.has(at)) void this.open(at);
     }
   }
 
   private async open(at: number): Promise<void> {
     const connection = new PipelinedConnection(this.config, (read) => this.repeat(read));
+    this.opening.add(at);
     try {
       await connection.open();
     } catch {
       // The pool reports a database that is unavailable.
       return;
+    } finally {
+      this.opening.delete(at);
     }
     if (this.isClosed) await connection.close();
     else this.connections[at] = connection;
