@@ -11,6 +11,7 @@ import { createDocument } from '../src/platform/openapi/document';
 import { addResponseSchemas } from '../src/platform/openapi/response-schemas';
 import { UndeclaredRoute } from './modules/support/mistaken.modules';
 import { startApp, type TestApp } from './support/app';
+import { hasPreparedStatements } from './support/database';
 import { expectError } from './support/expect-error';
 import { send } from './support/http';
 
@@ -76,7 +77,8 @@ describe('routes', () => {
   });
 
   it('are protected by the guards if the request checks are not installed', async () => {
-    const config = { ...readConfig({}), databaseUrl: app.database.url };
+    const environment = { DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()) };
+    const config = { ...readConfig(environment), databaseUrl: app.database.url };
     const store = createStore([{ name: 'team', modules: [UndeclaredRoute] }]);
     const unchecked = await NestFactory.create<NestFastifyApplication>(
       AppModule.forRoot(config, app.clock, store),

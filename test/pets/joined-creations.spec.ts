@@ -1,6 +1,6 @@
 import { PetsService } from '../../src/pets';
 import { startApp, type TestApp } from '../support/app';
-import { createDatabase } from '../support/database';
+import { createDatabase, hasPreparedStatements } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 
@@ -14,10 +14,10 @@ async function transactionsOf(app: TestApp): Promise<number> {
 describe('creations at the same time', () => {
   let app: TestApp;
   beforeAll(async () => {
-    // Also in a run through a pooler, which switches pipelining off.
     const database = await createDatabase();
-    const direct = { ...database, url: database.directUrl };
-    app = await startApp({ databasePreparedStatements: true }, { database: direct });
+    // Pipelining is off behind a pooler without prepared statements.
+    const url = hasPreparedStatements() ? database.url : database.directUrl;
+    app = await startApp({ databasePreparedStatements: true }, { database: { ...database, url } });
   });
   afterAll(() => app.close());
   beforeEach(() => app.database.query('TRUNCATE pets CASCADE'));

@@ -7,7 +7,7 @@ import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/platform/logging/logger';
 import { TestClock } from './clock';
-import { createDatabase, isPooled, type TestDatabase } from './database';
+import { createDatabase, hasPreparedStatements, type TestDatabase } from './database';
 import { type HttpResponse, type RequestOptions, send } from './http';
 
 /** The service on a free port, with its own database and clock. */
@@ -62,7 +62,7 @@ export async function startApp(
   const store = createStore([...extensions, { name: 'team', modules }]);
   const log: string[] = [];
   const clock = beside?.clock ?? new TestClock();
-  const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(!isPooled()) };
+  const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()) };
   const config = { ...readConfig(environment, store.settings), ...settings, databaseUrl: database.url };
 
   const start = async () => {

@@ -11,9 +11,9 @@ import {
 import { once } from './once';
 import { ensureTemplate } from './template';
 
-/** Returns true if the service connects through PgBouncer in transaction mode. */
-export function isPooled(): boolean {
-  return process.env[POOLER_URL_VARIABLE] !== undefined;
+/** Returns false if the service connects through a PgBouncer without prepared statements. */
+export function hasPreparedStatements(): boolean {
+  return process.env['TEST_POOLER'] !== 'pgbouncer';
 }
 
 /** The database of one spec file, cloned from the migrated template. */

@@ -19,16 +19,17 @@ declare global {
 }
 
 /**
- * Starts one server for the whole run (or uses TEST_DATABASE_URL). With
- * TEST_POOLER=pgbouncer the service connects through a PgBouncer in transaction mode.
+ * Starts one server for the whole run (or uses TEST_DATABASE_URL). With TEST_POOLER the service connects through a
+ * PgBouncer in transaction mode: `pgbouncer` has no prepared statements, `pgbouncer-prepared` has them.
  */
 export default async function setUp(): Promise<void> {
   const adminUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
   // That of an earlier run on TEST_DATABASE_URL may have another schema.
   await once(adminUrl, `DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE}`);
-  if (process.env['TEST_POOLER'] !== 'pgbouncer') return;
-  globalThis.testPooler = await startPgBouncer(serviceUrl(adminUrl));
+  const pooler = process.env['TEST_POOLER'];
+  if (pooler === undefined) return;
+  globalThis.testPooler = await startPgBouncer(serviceUrl(adminUrl), pooler === 'pgbouncer-prepared');
   process.env[POOLER_URL_VARIABLE] = globalThis.testPooler.url('postgres');
 }
 
