@@ -5,6 +5,7 @@ import { holdMeasuredTime, pass } from '../support/timers';
 import { until } from '../support/until';
 
 const MAX_IN_FLIGHT = 32;
+const QUERY_TIMEOUT_SECONDS = 6;
 const LOCK = 'SELECT pg_advisory_lock_shared(1)';
 
 describe('reads that share a connection', () => {
@@ -31,7 +32,8 @@ describe('reads that share a connection', () => {
   });
   beforeEach(async () => {
     onPool = [];
-    reads = new PipelinedReads({ connectionString: database.directUrl }, 1, ({ text }) => {
+    const config = { connectionString: database.directUrl, query_timeout: QUERY_TIMEOUT_SECONDS * 1_000 };
+    reads = new PipelinedReads(config, 1, ({ text }) => {
       onPool.push(text);
       return Promise.resolve([{ text }]);
     });
@@ -114,6 +116,25 @@ describe('reads that share a connection', () => {
       expect(onPool).toEqual([]);
     },
   );
+
+  it('are given up after the time of a query: the server cancels it, and another connection is opened', async () => {
+    const [before] = await read('SELECT pg_backend_pid() AS pid');
+    await database.query('SELECT pg_advisory_lock(1)');
+    let failure: unknown;
+    read(LOCK).catch((error: unknown) => (failure = error));
+    await until(() => {
+      pass({ seconds: QUERY_TIMEOUT_SECONDS });
+      return failure !== undefined;
+    });
+    expect(String(failure)).toContain('Query read timeout');
+    await until(async () => {
+      const waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+      return (await database.query(waiting)).length === 0;
+    });
+    await until(isOpen);
+    expect(await read('SELECT pg_backend_pid() AS pid')).not.toEqual([before]);
+    expect(onPool).not.toContain(LOCK);
+  });
 
   it('get another connection if it is renewed, as after a failover', async () => {
     const [before] = await read('SELECT pg_backend_pid() AS pid');
