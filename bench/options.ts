@@ -20,7 +20,7 @@ export interface Options {
   readonly profile: string | undefined;
 }
 
-export const USAGE = `npm run bench [-- options]           the service against two baselines
+export const USAGE = `npm run bench [-- options]           the service against three baselines
 npm run bench -- growth [options]    how it grows
 
   --rounds 7  --seconds 2  --connections 32  --pets 1000000

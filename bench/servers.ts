@@ -13,21 +13,28 @@ const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
 /** The flags that the service sets itself (src/platform/runtime/v8-flags.ts); the baselines get the same. */
 const V8_FLAGS = ['--no-allocation-site-pretenuring'];
 
+const HANDWRITTEN = [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')];
+
 /** The arguments of Node.js and the addresses of pages for each server. */
 export const SERVERS = {
   service: { args: [join(ROOT, 'dist', 'main.js')], list: serviceList },
-  handwritten: {
-    args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')],
-    list: handwrittenList,
-  },
+  handwritten: { args: HANDWRITTEN, list: handwrittenList },
+  'handwritten-pipelined': { args: [...HANDWRITTEN, 'pipelined'], list: handwrittenList },
   /** An earlier build of the service in `dist-previous`, to measure the effect of a change. */
   previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
   textbook: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
 } as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
 
 export type ServerName = keyof typeof SERVERS;
-export const SERVER_NAMES: readonly ServerName[] = ['service', 'handwritten', 'textbook', 'previous'];
-export const USUAL_SERVERS: readonly ServerName[] = ['service', 'handwritten', 'textbook'];
+/** In the order of the tables. */
+export const SERVER_NAMES = [
+  'service',
+  'handwritten',
+  'handwritten-pipelined',
+  'textbook',
+  'previous',
+] as const satisfies readonly ServerName[];
+export const USUAL_SERVERS: readonly ServerName[] = SERVER_NAMES.filter((name) => name !== 'previous');
 
 /** The processes to kill when this process ends. */
 const living = new Set<ChildProcess>();

@@ -1,9 +1,7 @@
 import type { Comparison, LoadResult, Measurement } from './compare';
 import { loads } from './loads';
-import type { ServerName } from './servers';
+import { SERVER_NAMES, type ServerName } from './servers';
 import { medianOf, quartilesOf } from './statistics';
-
-const BASELINES = ['handwritten', 'textbook', 'previous'] as const satisfies readonly ServerName[];
 
 /** A title, headings and rows of text. */
 export interface Table {
@@ -49,7 +47,7 @@ function rowOf(result: LoadResult, server: ServerName, memory: Comparison['memor
 
 /** Formats the median of the ratios within each round, with their quartiles in brackets. */
 function ratioTo({ rounds }: LoadResult, server: ServerName): string {
-  if (!BASELINES.some((baseline) => baseline === server)) return '';
+  if (server === 'service') return '';
   const ratios = rounds.flatMap(({ service, [server]: baseline }) =>
     service && baseline ? [service.perSecond / baseline.perSecond] : [],
   );
@@ -59,7 +57,7 @@ function ratioTo({ rounds }: LoadResult, server: ServerName): string {
 }
 
 function serversOf({ rounds: [first = {}] }: LoadResult): ServerName[] {
-  return (['service', ...BASELINES] as const).filter((server) => first[server]);
+  return SERVER_NAMES.filter((server) => first[server]);
 }
 
 /** Formats the table in Markdown. Each column is as wide as its longest cell. */
