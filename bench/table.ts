@@ -1,5 +1,5 @@
 import type { Comparison, LoadResult, Measurement } from './compare';
-import { loads } from './loads';
+import { type LoadName, loads } from './loads';
 import { SERVER_NAMES, type ServerName } from './servers';
 import { medianOf, quartilesOf } from './statistics';
 
@@ -10,53 +10,58 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Makes a row for each load and server: medians over the rounds, and the ratio of the service to each baseline. */
+type Round = LoadResult['rounds'][number];
+type Figure = (measured: Measurement) => number;
+
+const perSecond: Figure = (measured) => measured.perSecond;
+const p50: Figure = (measured) => measured.p50Ms;
+const p99: Figure = (measured) => measured.p99Ms;
+
+/** The columns of every comparison, with the number of decimal places. */
+const FIGURES: readonly (readonly [heading: string, figure: Figure, digits: number])[] = [
+  ['requests/s', perSecond, 0],
+  ['p50 ms', p50, 2],
+  ['p99 ms', p99, 2],
+  ['CPU s/1000', ({ serverCpu }) => serverCpu, 3],
+  ['PostgreSQL CPU s/1000', ({ postgresCpu }) => postgresCpu, 3],
+];
+const HEADINGS = ['load', 'server', ...FIGURES.map(([heading]) => heading)];
+const P99_RATIO = 'p99 of service ÷ this';
+
+/** Makes a row for each load and server: medians over the rounds, and the ratios of the service to each baseline. */
 export function comparisonTable(title: string, { loads: results, memory }: Comparison): Table {
   return {
     title,
-    headings: [
-      'load',
-      'server',
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'CPU s/1000',
-      'PostgreSQL CPU s/1000',
-      'memory MiB',
-      'service is … times as fast',
-    ],
-    rows: results.flatMap((result) => serversOf(result).map((server) => rowOf(result, server, memory))),
+    headings: [...HEADINGS, 'memory MiB', 'service is … times as fast', P99_RATIO],
+    rows: results.flatMap(({ load, rounds }) =>
+      serversOf(rounds).map((server) => [
+        ...cellsOf(load, rounds, server),
+        (memory[server] ?? 0).toFixed(0),
+        ratioTo(rounds, server, perSecond),
+        ratioTo(rounds, server, p99),
+      ]),
+    ),
   };
 }
 
-function rowOf(result: LoadResult, server: ServerName, memory: Comparison['memory']): string[] {
-  const median = (of: (measured: Measurement) => number): number =>
-    medianOf(result.rounds.flatMap((round) => (round[server] ? [of(round[server])] : [])));
-  return [
-    loads[result.load].title,
-    server,
-    median(({ perSecond }) => perSecond).toFixed(0),
-    median(({ p50Ms }) => p50Ms).toFixed(2),
-    median(({ p99Ms }) => p99Ms).toFixed(2),
-    median(({ serverCpu }) => serverCpu).toFixed(3),
-    median(({ postgresCpu }) => postgresCpu).toFixed(3),
-    (memory[server] ?? 0).toFixed(0),
-    ratioTo(result, server),
-  ];
+function cellsOf(load: LoadName, rounds: readonly Round[], server: ServerName): string[] {
+  const runs = rounds.flatMap(({ [server]: measured }) => measured ?? []);
+  const medians = FIGURES.map(([, figure, digits]) => medianOf(runs.map(figure)).toFixed(digits));
+  return [loads[load].title, server, ...medians];
 }
 
 /** Formats the median of the ratios within each round, with their quartiles in brackets. */
-function ratioTo({ rounds }: LoadResult, server: ServerName): string {
+function ratioTo(rounds: readonly Round[], server: ServerName, figure: Figure): string {
   if (server === 'service') return '';
   const ratios = rounds.flatMap(({ service, [server]: baseline }) =>
-    service && baseline ? [service.perSecond / baseline.perSecond] : [],
+    service && baseline ? [figure(service) / figure(baseline)] : [],
   );
   if (ratios.length === 0) return '';
   const { low, median, high } = quartilesOf(ratios);
   return `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
 }
 
-function serversOf({ rounds: [first = {}] }: LoadResult): ServerName[] {
+function serversOf([first = {}]: readonly Round[]): ServerName[] {
   return SERVER_NAMES.filter((server) => first[server]);
 }
 
