@@ -17,6 +17,8 @@ export interface Run {
   readonly file: string;
   readonly connections: number;
   readonly seconds: number;
+  /** Requests per second over all connections, only for wrk; undefined sends without a pause. */
+  readonly rate?: number | undefined;
   /** True if every response must be an error; false if none may be. */
   readonly expectErrors: boolean;
 }

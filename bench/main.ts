@@ -4,7 +4,7 @@ import { interruption } from './interruption';
 import { generator } from './load-generator';
 import { type Options, readOptions, USAGE, UsageError } from './options';
 import { keepResults, machine } from './results';
-import { comparisonTable, type Table, toMarkdown } from './table';
+import { comparisonTable, rateTable, type Table, toMarkdown } from './table';
 
 const FIRST_ARGUMENT = 2;
 
@@ -32,8 +32,10 @@ function nameOf({ command, parts }: Options): string {
 async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
   const result = await compare(options, say);
   const { processors, model, node } = machine();
-  const title = `${options.connections} connections, ${options.pets} animals, medians of ${options.rounds} rounds of ${options.seconds} s; ${processors} × ${model}, Node ${node}, load from ${generator}`;
-  return { data: result, tables: [comparisonTable(title, result)] };
+  const how = `${options.connections} connections, ${options.pets} animals, medians of ${options.rounds} rounds of ${options.seconds} s; ${processors} × ${model}, Node ${node}, load from ${generator}`;
+  const tables = [comparisonTable(how, result)];
+  if (options.rate) tables.push(rateTable(`Half the rate of the slowest server: ${how}`, result));
+  return { data: result, tables };
 }
 
 async function growth(options: Options): Promise<{ data: object; tables: Table[] }> {

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { PART_NAMES, type PartName } from './growth/growth';
 import { isLoadName, type LoadName, loads } from './loads';
-import { SERVER_NAMES, type ServerName, USUAL_SERVERS } from './servers';
+import { generator } from './load-generator';
+import { SERVER_NAMES, type ServerName } from './servers';
 
 /** The options of the command line. */
 export interface Options {
@@ -12,6 +13,8 @@ export interface Options {
   readonly pets: number;
   readonly only: readonly LoadName[];
   readonly servers: readonly ServerName[];
+  /** Measures each load at half the rate of the slowest server, too. */
+  readonly rate: boolean;
   /** The parts of the growth measurement to run. */
   readonly parts: readonly PartName[];
   /** The number of requests of the memory measurement. */
@@ -20,12 +23,17 @@ export interface Options {
   readonly profile: string | undefined;
 }
 
+const USUAL_SERVERS: readonly ServerName[] = SERVER_NAMES.filter((name) => name !== 'previous');
+/** At half the rate of the textbook the other servers would be nearly idle. */
+const SERVERS_AT_RATE = USUAL_SERVERS.filter((name) => name !== 'textbook');
+
 export const USAGE = `npm run bench [-- options]           the service against three baselines
 npm run bench -- growth [options]    how it grows
 
   --rounds 7  --seconds 2  --connections 32  --pets 1000000
   --only ${Object.keys(loads).join(',')}
   --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
+  --rate             latencies at half the rate of the slowest server, too; by default without textbook
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
   growth: --parts ${PART_NAMES.join(',')}  --requests 2000000
 `;
@@ -47,7 +55,8 @@ function parse(args: readonly string[]) {
         pets: { type: 'string', default: DEFAULTS.pets },
         requests: { type: 'string', default: DEFAULTS.requests },
         only: { type: 'string', default: Object.keys(loads).join(',') },
-        servers: { type: 'string', default: USUAL_SERVERS.join(',') },
+        servers: { type: 'string' },
+        rate: { type: 'boolean', default: false },
         parts: { type: 'string', default: PART_NAMES.join(',') },
         profile: { type: 'string' },
       },
@@ -63,6 +72,9 @@ export function readOptions(args: readonly string[]): Options {
   const [command = 'compare'] = positionals;
   if (command !== 'compare' && command !== 'growth')
     throw new UsageError(`Unknown measurement "${command}".`);
+  // autocannon sends the requests of each second without a pause, and then waits for the next one.
+  if (values.rate && generator !== 'wrk') throw new UsageError('--rate needs wrk (apt-get install wrk).');
+  const usual = values.rate ? SERVERS_AT_RATE : USUAL_SERVERS;
   return {
     command,
     rounds: wholeNumber('rounds', values.rounds),
@@ -71,7 +83,10 @@ export function readOptions(args: readonly string[]): Options {
     pets: wholeNumber('pets', values.pets),
     requests: wholeNumber('requests', values.requests),
     only: listOf('--only', values.only, isLoadName),
-    servers: listOf('--servers', values.servers, (name) => SERVER_NAMES.some((each) => each === name)),
+    servers: listOf('--servers', values.servers ?? usual.join(','), (name) =>
+      SERVER_NAMES.some((each) => each === name),
+    ),
+    rate: values.rate,
     parts: listOf('--parts', values.parts, (name) => PART_NAMES.some((each) => each === name)),
     profile: values.profile,
   };

@@ -34,7 +34,6 @@ export const SERVER_NAMES = [
   'textbook',
   'previous',
 ] as const satisfies readonly ServerName[];
-export const USUAL_SERVERS: readonly ServerName[] = SERVER_NAMES.filter((name) => name !== 'previous');
 
 /** The processes to kill when this process ends. */
 const living = new Set<ChildProcess>();

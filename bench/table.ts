@@ -1,5 +1,6 @@
-import type { Comparison, LoadResult, Measurement } from './compare';
+import type { Comparison } from './compare';
 import { type LoadName, loads } from './loads';
+import type { Measurement, Round } from './measure-load';
 import { SERVER_NAMES, type ServerName } from './servers';
 import { medianOf, quartilesOf } from './statistics';
 
@@ -10,7 +11,6 @@ export interface Table {
   readonly rows: readonly (readonly string[])[];
 }
 
-type Round = LoadResult['rounds'][number];
 type Figure = (measured: Measurement) => number;
 
 const perSecond: Figure = (measured) => measured.perSecond;
@@ -39,6 +39,21 @@ export function comparisonTable(title: string, { loads: results, memory }: Compa
         (memory[server] ?? 0).toFixed(0),
         ratioTo(rounds, server, perSecond),
         ratioTo(rounds, server, p99),
+      ]),
+    ),
+  };
+}
+
+/** Makes the same rows for the rounds in which every server got the same requests per second. */
+export function rateTable(title: string, { loads: results }: Comparison): Table {
+  return {
+    title,
+    headings: [...HEADINGS, 'p50 of service ÷ this', P99_RATIO],
+    rows: results.flatMap(({ load, atRate = [] }) =>
+      serversOf(atRate).map((server) => [
+        ...cellsOf(load, atRate, server),
+        ratioTo(atRate, server, p50),
+        ratioTo(atRate, server, p99),
       ]),
     ),
   };

@@ -22,12 +22,11 @@ export function hasWrk(): boolean {
 }
 
 /** Runs wrk on one thread, which sends about 100,000 requests per second. All connections share one list. */
-export async function runWrk({ url, file, connections, seconds }: Run): Promise<Outcome> {
-  const seed = String(Math.floor(Math.random() * 1e6));
+export async function runWrk({ url, file, connections, seconds, rate = 0 }: Run): Promise<Outcome> {
+  const seed = Math.floor(Math.random() * 1e6);
   const how = `--threads 1 --connections ${connections} --duration ${seconds}s --timeout ${TIMEOUT_SECONDS}s`;
-  const { stdout } = await execute('wrk', [...how.split(' '), '--script', REPLAY, url, '--', file, seed], {
-    signal: interruption,
-  });
+  const args = [...how.split(' '), '--script', REPLAY, url, '--', file, String(seed), String(rate)];
+  const { stdout } = await execute('wrk', args, { signal: interruption });
   const report = JSON.parse(stdout.slice(stdout.lastIndexOf('{'))) as Report;
   const { requests, microseconds, p50Us, p99Us, errors, broken } = report;
   return {

@@ -1,5 +1,9 @@
 -- Sends the requests of a file in turn. Each line has a method, a path, a key (or -) and an optional body.
+-- Arguments: the file, a random seed, and the requests per second (0: each connection sends without a pause).
 -- There is no `response` function, because it would slow wrk down. wrk itself counts responses of 400 and above.
+local ffi = require('ffi')
+ffi.cdef('typedef struct { long seconds; long microseconds; } Moment; int gettimeofday(Moment *, void *);')
+
 local requests = {}
 local at = 0
 
@@ -14,11 +18,28 @@ function init(args)
   -- Begins at a random request, so that successive runs do not send the same requests.
   math.randomseed(tonumber(args[2]))
   at = math.random(0, #requests - 1)
+  local rate = tonumber(args[3])
+  if rate > 0 then delay = delayFor(rate) end
 end
 
 function request()
   at = at % #requests + 1
   return requests[at]
+end
+
+-- Returns wrk's `delay` function: the milliseconds that a free connection waits before its next request.
+-- The requests are due at equal intervals. wrk's timer has whole milliseconds, so it sends those of one together.
+function delayFor(rate)
+  local moment = ffi.new('Moment')
+  local interval = 1000 / rate
+  local due = 0
+  return function()
+    ffi.C.gettimeofday(moment, nil)
+    local now = tonumber(moment.seconds) * 1000 + tonumber(moment.microseconds) / 1000
+    -- If every connection was busy, the missed requests are not sent: wrk adds their latencies (stats_correct).
+    due = math.max(due + interval, now)
+    return math.floor(due) - math.floor(now)
+  end
 end
 
 function done(summary, latency)
