@@ -41,13 +41,18 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** A measured server in its own process. */
-export interface Server {
+/** A server process that listens on a port of 127.0.0.1. */
+export interface Process {
   readonly pid: number;
-  readonly url: string;
-  /** The time from the start of Node.js until the server accepted a connection. */
+  readonly port: number;
+  /** The time from the start of the process until it accepted a connection. */
   readonly startMs: number;
   stop(): Promise<void>;
+}
+
+/** A measured server in its own process. */
+export interface Server extends Process {
+  readonly url: string;
 }
 
 /** Starts a server and waits until it listens. The server writes its log to /dev/null. */
@@ -56,13 +61,10 @@ export async function startServer(
   environment: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
 ): Promise<Server> {
-  const port = await freePort();
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [...nodeOptions, ...SERVERS[name].args], {
-    cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
+  const args = [...nodeOptions, ...SERVERS[name].args];
+  const started = await startProcess(process.execPath, (port) => ({
+    args,
+    environment: {
       NODE_ENV: 'production',
       RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000000',
       // The baselines have no bans. A banned request is cheaper than a limited one.
@@ -70,19 +72,40 @@ export async function startServer(
       PORT: String(port),
       ...environment,
     },
+  }));
+  return { ...started, url: `http://127.0.0.1:${started.port}` };
+}
+
+interface Start {
+  readonly args: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Starts a process and waits until it listens on the port.
+ *
+ * @throws Error if it ends, or does not listen within a minute
+ */
+export async function startProcess(command: string, startOn: (port: number) => Start): Promise<Process> {
+  const port = await freePort();
+  const { args, environment } = startOn(port);
+  const startedAt = performance.now();
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   living.add(child);
   const ended = once(child, 'exit').finally(() => living.delete(child));
   while (!(await isListening(port))) {
     if (child.exitCode !== null || performance.now() - startedAt > MAX_START_MS) {
-      throw new Error(`${name} did not start`);
+      throw new Error(`${[command, ...args].join(' ')} did not start`);
     }
     await sleep(5, undefined, { signal: interruption });
   }
   return {
     pid: child.pid ?? 0,
-    url: `http://127.0.0.1:${port}`,
+    port,
     startMs: performance.now() - startedAt,
     stop: async () => {
       child.kill('SIGTERM');

@@ -2,6 +2,7 @@ import type { Options } from '../options';
 import type { Table } from '../table';
 import { createWorld, type World } from '../world';
 import { measureDepth } from './depth';
+import { measureInstances } from './instances';
 import { measureKeys } from './keys';
 import { measureMemory } from './memory';
 import { measureStart } from './start';
@@ -15,6 +16,7 @@ const PARTS = {
   keys: measureKeys,
   memory: measureMemory,
   start: measureStart,
+  instances: measureInstances,
 } as const satisfies Readonly<Record<string, Part>>;
 
 export type PartName = keyof typeof PARTS;
