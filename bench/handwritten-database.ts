@@ -44,33 +44,46 @@ export function openPool(connectionString: string | undefined): Database {
  */
 export function openPipelined(connectionString: string | undefined): Database {
   const readers = Array.from({ length: READING_CLIENTS }, () => openReader(connectionString));
-  let turn = 0;
   return {
-    read: (query) => {
-      turn = (turn + 1) % READING_CLIENTS;
-      return readers[turn]!(query);
-    },
+    read: (query) =>
+      readers.reduce((one, other) => (other.inFlight < one.inFlight ? other : one)).read(query),
     insert: joinInsertions(new Pool({ connectionString, max: INSERTING_CLIENTS })),
   };
 }
 
+interface Reader {
+  inFlight: number;
+  readonly read: Database['read'];
+}
+
 /** Opens a connection that sends the queries of one turn of the event loop with one system call. */
-function openReader(connectionString: string | undefined): Database['read'] {
+function openReader(connectionString: string | undefined): Reader {
   const client = new Client({ connectionString, pipeline: true });
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
   void client.connect();
   let isCorked = false;
-  return (query) => {
-    if (!isCorked) {
-      isCorked = true;
-      stream.cork();
-      setImmediate(() => {
-        isCorked = false;
-        stream.uncork();
-      });
-    }
-    return client.query(query);
+  const cork = (): void => {
+    if (isCorked) return;
+    isCorked = true;
+    stream.cork();
+    setImmediate(() => {
+      isCorked = false;
+      stream.uncork();
+    });
   };
+  const reader: Reader = {
+    inFlight: 0,
+    read: async (query) => {
+      cork();
+      reader.inFlight += 1;
+      try {
+        return await client.query(query);
+      } finally {
+        reader.inFlight -= 1;
+      }
+    },
+  };
+  return reader;
 }
 
 interface Waiting {
