@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { V8_FLAGS } from '../src/platform/runtime/v8-flags';
 import { freePort } from '../test/support/free-port';
 import { interruption } from './interruption';
 import { handwrittenList, type ListAddress, serviceList, textbookList } from './requests';
@@ -10,12 +11,12 @@ import { handwrittenList, type ListAddress, serviceList, textbookList } from './
 const ROOT = join(__dirname, '..');
 const MAX_START_MS = 60_000;
 const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
-/** The flags that the service sets itself (src/platform/runtime/v8-flags.ts); the baselines get the same. */
-const V8_FLAGS = ['--no-allocation-site-pretenuring'];
+/** The option of the start script (package.json); every server gets it. */
+const YOUNG_GENERATION = '--max-semi-space-size=32';
 
 const HANDWRITTEN = [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')];
 
-/** The arguments of Node.js and the addresses of pages for each server. */
+/** The arguments of Node.js and the addresses of pages for each server. The service sets V8_FLAGS itself. */
 export const SERVERS = {
   service: { args: [join(ROOT, 'dist', 'main.js')], list: serviceList },
   handwritten: { args: HANDWRITTEN, list: handwrittenList },
@@ -61,7 +62,7 @@ export async function startServer(
   environment: Readonly<Record<string, string>>,
   nodeOptions: readonly string[] = [],
 ): Promise<Server> {
-  const args = [...nodeOptions, ...SERVERS[name].args];
+  const args = [YOUNG_GENERATION, ...nodeOptions, ...SERVERS[name].args];
   const started = await startProcess(process.execPath, (port) => ({
     args,
     environment: {
