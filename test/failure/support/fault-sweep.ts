@@ -8,11 +8,11 @@ import { expectUnavailable, isOutcomeUnknown } from './expect-unavailable';
 import { query } from './own-server';
 import { poolOf } from './pool';
 
-const DIRECTIONS: readonly Direction[] = ['to the server', 'from the server'];
+export const DIRECTIONS: readonly Direction[] = ['to the server', 'from the server'];
 /** More than a request and its response need; a sweep that reaches it would never end. */
-const MAX_BYTES = 10_000;
+export const MAX_BYTES = 10_000;
 
-/** The service with one connection to PostgreSQL, through a proxy that can cut it. */
+/** The service with few connections to PostgreSQL, through a proxy that can cut them. */
 export interface CutApp {
   readonly app: TestApp;
   readonly proxy: CuttingProxy;
@@ -22,11 +22,12 @@ export interface CutApp {
   close(): Promise<void>;
 }
 
-export async function startCutApp(): Promise<CutApp> {
+/** @param databasePoolSize 1 for a single connection, which is not pipelined */
+export async function startCutApp(databasePoolSize = 1): Promise<CutApp> {
   const proxy = await startCuttingProxy(process.env[ADMIN_URL_VARIABLE] ?? '');
   const database = await createDatabase();
   const behindProxy = { ...database, url: proxy.through(database.url) };
-  const app = await startApp({ databasePoolSize: 1 }, { database: behindProxy });
+  const app = await startApp({ databasePoolSize }, { database: behindProxy });
   return {
     app,
     proxy,
@@ -53,11 +54,12 @@ export interface Cut {
  * @param afterwards runs after each cut, when the proxy passes all bytes again
  */
 export async function sweep(
-  { app, proxy }: CutApp,
+  cutApp: CutApp,
   stride: number,
   ask: (name: string) => Promise<HttpResponse>,
   afterwards: (cut: Cut) => Promise<void> = () => Promise.resolve(),
 ): Promise<Cut[]> {
+  const { proxy } = cutApp;
   const cuts: Cut[] = [];
   for (const direction of DIRECTIONS) {
     for (let bytes = 0; ; bytes += stride) {
@@ -71,14 +73,18 @@ export async function sweep(
       cuts.push({ name, response });
       await afterwards({ name, response });
       if (!wasCut) break;
-      // The next request must open a new connection.
-      await until(() => {
-        proxy.end();
-        return poolOf(app).totalCount === 0;
-      });
+      await endConnections(cutApp);
     }
   }
   return cuts;
+}
+
+/** Ends every connection, so that the next request must open one. */
+export async function endConnections({ app, proxy }: CutApp): Promise<void> {
+  await until(() => {
+    proxy.end();
+    return poolOf(app).totalCount === 0;
+  });
 }
 
 /** Sweeps POST /v1/pets: no animal exists twice, and an animal exists or not as its response says. */

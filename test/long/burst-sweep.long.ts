@@ -1,0 +1,42 @@
+import { BURST_POOL_SIZE, JOINED, summary, sweepCreations, sweepReads } from '../failure/support/burst-sweep';
+import { type CutApp, startCutApp } from '../failure/support/fault-sweep';
+import { type OwnServer, useOwnServer } from '../failure/support/own-server';
+import { holdMeasuredTime } from '../support/timers';
+
+jest.setTimeout(600_000);
+
+describe('a connection to PostgreSQL that is cut after each byte while requests share it', () => {
+  let server: OwnServer;
+  let cutApp: CutApp;
+  beforeAll(async () => {
+    server = await useOwnServer();
+    holdMeasuredTime();
+    cutApp = await startCutApp(BURST_POOL_SIZE);
+  });
+  afterAll(async () => {
+    await cutApp.close();
+    jest.useRealTimers();
+    await server.remove();
+  });
+
+  it('each of six pipelined reads has its own result: the pool repeats it', async () => {
+    const bursts = await sweepReads(cutApp, 1);
+    process.stdout.write(`fault sweep, pipelined reads: ${summary(bursts)}\n`);
+    expect(bursts.unavailable).toBe(0);
+    expect(bursts.cuts).toBeGreaterThan(1_000);
+  });
+
+  it.each([
+    ['their connection', 1, { sent: JOINED, hasRejected: true }],
+    ['every connection', 1, {}],
+    // Many statements, each of the sizes above.
+    ['every connection, one creation rejected', 19, { hasRejected: true }],
+  ])(
+    'each of six joined creations is 201, 503 or its own error, as the database shows: %s',
+    async (lost, stride, cut) => {
+      const bursts = await sweepCreations(cutApp, stride, cut);
+      process.stdout.write(`fault sweep, joined creations, ${lost}: ${summary(bursts)}\n`);
+      expect(bursts.joined).toBeGreaterThan(50);
+    },
+  );
+});
