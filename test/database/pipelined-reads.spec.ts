@@ -143,6 +143,23 @@ describe('reads that share a connection', () => {
     expect(await read('SELECT pg_backend_pid() AS pid')).not.toEqual([before]);
   });
 
+  it.each([
+    ['renewed', () => reads.renew()],
+    ['closed', () => void reads.close()],
+  ])('are given up after the time of a query if their connection is being %s', async (_how, change) => {
+    await database.query('SELECT pg_advisory_lock(1)');
+    let failure: unknown;
+    read(LOCK).catch((error: unknown) => (failure = error));
+    const behind = read('SELECT 1');
+    change();
+    expect(await behind).toEqual([{ text: 'SELECT 1' }]);
+    await until(() => {
+      pass({ seconds: QUERY_TIMEOUT_SECONDS });
+      return failure !== undefined;
+    });
+    expect(String(failure)).toContain('Query read timeout');
+  });
+
   it('have at most their number of connections if opening one takes long', async () => {
     const proxy = await startCuttingProxy(database.directUrl);
     proxy.holdBack('user');

@@ -46,11 +46,27 @@ describe('while PostgreSQL is frozen', () => {
     expect((await sessions()).filter((pid) => before.includes(pid))).toEqual([]);
   });
 
+  it('stops without a confirmation of PostgreSQL', async () => {
+    const created = await createImpatientDatabase(QUERY_TIMEOUT_MS);
+    // Runs after the service has stopped.
+    const drop = async () => {
+      server.thaw();
+      await created.drop();
+    };
+    const stopping = await startApp({ databasePoolSize: 3 }, { database: { ...created, drop } });
+    await until(async () => {
+      await stopping.get('/v1/pets/1');
+      return (await sessions(stopping)).length > poolOf(stopping).totalCount;
+    });
+    server.freeze();
+    await stopping.close();
+  });
+
   /** The process ids of the application's sessions. */
-  const sessions = async () =>
+  const sessions = async ({ database }: TestApp = app) =>
     (
       await query<{ pid: number }>(
-        app.database.url,
+        database.url,
         `SELECT pid FROM pg_stat_activity
          WHERE datname = current_database() AND usename = current_user AND query NOT LIKE '%pg_stat_activity%' AND query <> ''`,
       )

@@ -47,9 +47,14 @@ export class PipelinedConnection {
     this.isOpen = true;
   }
 
-  /** Resolves when the reads under way have ended. */
+  /** Resolves when the reads under way have ended. A frozen server would never confirm the end of the session. */
   close(): Promise<void> {
-    return this.client.end();
+    const hasReads = this.inFlight > 0;
+    const ended = new Promise<void>((resolve) => {
+      this.client.once('drain', resolve).once('end', resolve);
+    });
+    void this.client.end();
+    return hasReads ? ended : Promise.resolve();
   }
 
   get hasEnded(): boolean {

@@ -14,6 +14,8 @@ type RunOnPool = (query: QueryConfig, parameters: unknown[]) => Promise<unknown[
  */
 export class PipelinedReads {
   private readonly connections: (PipelinedConnection | undefined)[];
+  /** Also those that have been replaced, until they end: their reads must not hang. */
+  private readonly checked = new Set<PipelinedConnection>();
   /** The places in `connections` for which one is being opened. */
   private readonly opening = new Set<number>();
   private timer: NodeJS.Timeout | undefined;
@@ -43,10 +45,11 @@ export class PipelinedReads {
     }
   }
 
+  /** Resolves when the reads under way have ended, or have been given up. */
   async close(): Promise<void> {
     this.isClosed = true;
+    await Promise.all([...this.checked].map((connection) => connection.close()));
     clearTimeout(this.timer);
-    for (const connection of this.connections) await connection?.close();
   }
 
   private leastLoaded(): PipelinedConnection | undefined {
@@ -84,8 +87,12 @@ export class PipelinedReads {
     } finally {
       this.opening.delete(at);
     }
-    if (this.isClosed) await connection.close();
-    else this.connections[at] = connection;
+    if (this.isClosed) {
+      await connection.close();
+      return;
+    }
+    this.connections[at] = connection;
+    this.checked.add(connection);
   }
 
   private repeat({ query, parameters, resolve, reject }: Read): void {
@@ -100,7 +107,10 @@ export class PipelinedReads {
   private check(): void {
     const now = performance.now();
     let isBusy = false;
-    for (const connection of this.connections) if (connection?.check(now)) isBusy = true;
+    for (const connection of this.checked) {
+      if (connection.check(now)) isBusy = true;
+      else if (connection.hasEnded) this.checked.delete(connection);
+    }
     this.timer = isBusy ? this.startTimer() : undefined;
   }
 }
