@@ -3,18 +3,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Direction = 'to the server' | 'from the server';
 
-/** The connections that a cut ends. */
-export type Extent = 'every connection' | 'one connection';
-
 /** A proxy in front of PostgreSQL that can end its connections after any byte. */
 export interface CuttingProxy {
   /** Returns the URL of a database through the proxy. */
   through(url: string): string;
   /**
-   * Passes this number of bytes in one direction, and then ends connections by FIN or by RST: every connection, with
-   * the bytes counted over all of them, or the first one on which so many bytes pass.
+   * Passes this number of bytes in one direction, counted over all connections, and then ends every connection by
+   * FIN or by RST.
+   *
+   * @param sent only counts the bytes of the connection that next sends this text, and ends only that connection
    */
-  cutAfter(bytes: number, direction: Direction, isReset: boolean, extent?: Extent): void;
+  cutAfter(bytes: number, direction: Direction, isReset: boolean, sent?: string): void;
   /** Cancels `cutAfter`. @returns true if it had already ended the connections */
   heal(): boolean;
   /** Ends every connection when the server responds to the next message that contains the text. */
@@ -36,22 +35,21 @@ export interface CuttingProxy {
   close(): Promise<void>;
 }
 
-interface Counter {
-  /** The bytes that may still pass. */
-  left: number;
-}
-
-interface Connection extends Counter {
+interface Connection {
   readonly client: Socket;
   readonly upstream: Socket;
   /** Passes the bytes that are held back; undefined if none are. */
   passOn: (() => void) | undefined;
 }
 
-interface Order extends Counter {
+interface Order {
+  /** The bytes that may still pass. */
+  left: number;
   readonly direction: Direction;
   readonly isReset: boolean;
-  readonly extent: Extent;
+  readonly sent: string | undefined;
+  /** The connection that has sent the text. */
+  sender: Connection | undefined;
 }
 
 /** @param serverUrl a database of the server, on a Unix socket or TCP */
@@ -76,17 +74,19 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       return;
     }
     const to = direction === 'to the server' ? connection.upstream : connection.client;
-    const counter = order?.extent === 'one connection' ? connection : order;
-    if (order?.direction !== direction || !counter || chunk.length <= counter.left) {
-      if (order?.direction === direction && counter) counter.left -= chunk.length;
+    if (!order || !isCounted(order, chunk, connection, direction)) {
       to.write(chunk);
       return;
     }
-    const { isReset, extent } = order;
-    order = undefined;
-    wasCut = true;
-    const ended = extent === 'one connection' ? [connection] : open;
-    to.write(chunk.subarray(0, counter.left), () => endAll(ended, isReset));
+    const { left, isReset, sender } = order;
+    order.left -= chunk.length;
+    if (order.left < 0) {
+      order = undefined;
+      wasCut = true;
+    }
+    to.write(chunk.subarray(0, left), () => {
+      if (chunk.length > left) endAll(sender ? [sender] : open, isReset);
+    });
   };
   const holdOrPass = (chunk: Buffer, connection: Connection) => {
     if (heldBack === undefined || !chunk.includes(heldBack)) {
@@ -104,7 +104,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   };
   const server = createServer((client) => {
     const upstream = connectTo(serverUrl);
-    const connection: Connection = { client, upstream, left: order?.left ?? 0, passOn: undefined };
+    const connection: Connection = { client, upstream, passOn: undefined };
     open.add(connection);
     for (const [socket, other] of [
       [client, upstream],
@@ -130,10 +130,9 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       parsed.search = 'sslmode=disable';
       return parsed.href;
     },
-    cutAfter: (left, direction, isReset, extent = 'every connection') => {
+    cutAfter: (left, direction, isReset, sent) => {
       wasCut = false;
-      order = { left, direction, isReset, extent };
-      for (const connection of open) connection.left = left;
+      order = { left, direction, isReset, sent, sender: undefined };
     },
     heal: () => {
       order = undefined;
@@ -163,6 +162,12 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     },
   };
   return proxy;
+}
+
+function isCounted(order: Order, chunk: Buffer, connection: Connection, direction: Direction): boolean {
+  if (order.sent === undefined) return direction === order.direction;
+  if (direction === 'to the server' && !order.sender && chunk.includes(order.sent)) order.sender = connection;
+  return direction === order.direction && connection === order.sender;
 }
 
 function endAll(connections: Iterable<Connection>, isReset: boolean): void {
