@@ -5,7 +5,8 @@ import { linksOf } from '../support/links';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 
 const ROUNDS = 10;
-const WRITERS = 8;
+/** So many that creations wait for each other, and are joined. */
+const WRITERS = 32;
 const MIN_LIFE_MS = 200;
 const MAX_LIFE_MS = 1_500;
 
@@ -57,7 +58,7 @@ describe('SIGKILL of the service, with fsync on', () => {
   });
 });
 
-/** Adds animals with eight clients, each after its last response, until the service is killed at a random time. */
+/** Adds animals with several clients, each after its last response, until the service is killed at a random time. */
 async function writeUntilKilled(
   service: RunningService,
   key: string,
