@@ -71,9 +71,11 @@ const CHANGE_STATUS: Statement = {
 /** The statements about animals. */
 @Injectable()
 export class PetsRepository {
-  private readonly joined = new JoinedInserts((pets: readonly NewPet[]) => this.insertAll(pets));
+  private readonly joined: JoinedInserts<NewPet, Pet>;
 
-  constructor(private readonly sql: Sql) {}
+  constructor(private readonly sql: Sql) {
+    this.joined = new JoinedInserts((pets) => this.insertAll(pets), sql.maxWaitMs);
+  }
 
   /** Lists at most `count` animals after the id `after`, by ascending id. The cost does not grow with the depth. */
   list(after: bigint | undefined, count: number, status?: PetStatus): Promise<Pet[]> {

@@ -51,9 +51,13 @@ const UNSENT_MESSAGES = [
   'Client was closed and is not queryable',
 ];
 
-/** Messages of node-postgres and pg-pool if a connection cannot be opened or does not respond. */
+/** The message for a statement that was not sent, because others took too long. */
+export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
+
+/** Messages of this service, node-postgres and pg-pool if a connection cannot be opened or does not respond. */
 const UNAVAILABLE_MESSAGES = [
   ...UNSENT_MESSAGES,
+  WAIT_TIMEOUT_MESSAGE,
   'timeout exceeded when trying to connect',
   'timeout expired',
   'Connection terminated',

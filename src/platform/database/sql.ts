@@ -20,12 +20,15 @@ export class Sql implements OnApplicationShutdown {
   private readonly pool: Pool;
   private readonly reads: PipelinedReads | undefined;
   private readonly queries: Queries;
+  /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. */
+  readonly maxWaitMs: number;
 
   constructor(
     @InjectEntityManager() private readonly manager: EntityManager,
     @Inject(CONFIG) config: Config,
   ) {
     this.queries = new Queries(config.databasePreparedStatements);
+    this.maxWaitMs = config.databasePoolWaitMs;
     this.pool = poolOf(manager);
     const { pipelined } = connectionsOf(config);
     if (pipelined > 0) {
