@@ -10,16 +10,23 @@ import type { RequestCheck } from '../http/request-check';
 export function installRequestChecks(fastify: FastifyInstance, checks: readonly RequestCheck[]): void {
   fastify.decorateRequest('isAdmitted', false);
   fastify.addHook('onRequest', (request, reply, done) => {
+    // Fastify continues after `done` with a false value.
+    const fail = (failure: unknown): void =>
+      done(failure instanceof Error ? failure : new Error(`a request check failed: ${String(failure)}`));
     const finish = (error: ApiError | undefined): void => {
       if (error) {
-        sendError(reply, error);
+        try {
+          sendError(reply, error);
+        } catch (failure) {
+          fail(failure);
+        }
         return;
       }
       request.isAdmitted = true;
       done();
     };
     const outcome = firstError(checks, request, reply);
-    if (outcome instanceof Promise) outcome.then(finish, done);
+    if (outcome instanceof Promise) outcome.then(finish, fail);
     else finish(outcome);
   });
 }
