@@ -59,7 +59,7 @@ describe('while PostgreSQL is frozen', () => {
       return (await sessions(stopping)).length > poolOf(stopping).totalCount;
     });
     server.freeze();
-    await stopping.close();
+    await expect(stopping.close()).resolves.toBeUndefined();
   });
 
   /** The process ids of the application's sessions. */
