@@ -70,6 +70,18 @@ describe('reads that share a connection', () => {
     await Promise.all(all);
   });
 
+  it('count one with a parameter that cannot be sent once, and it fails', async () => {
+    const json = { name: 'json', text: 'SELECT $1::json' };
+    await reads.rows(json, [{ number: 1 }]);
+    await expect(reads.rows(json, [{ number: 1n }])).rejects.toThrow('BigInt');
+    await read('SELECT 1');
+    await database.query('SELECT pg_advisory_lock(1)');
+    const all = Array.from({ length: MAX_IN_FLIGHT + 8 }, () => read(LOCK));
+    expect(onPool).toHaveLength(8);
+    await database.query('SELECT pg_advisory_unlock(1)');
+    await Promise.all(all);
+  });
+
   it('do not wait for one that hangs: the pool repeats those behind it, and runs all later ones', async () => {
     await database.query('SELECT pg_advisory_lock(1)');
     let hasEnded = false;

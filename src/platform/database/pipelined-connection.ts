@@ -72,8 +72,11 @@ export class PipelinedConnection {
     this.sent.push(read);
     this.inFlight += 1;
     const { query, parameters } = read;
+    let isCounted = true;
     const callback = (error: Error | undefined, result: QueryResult): void => {
-      this.inFlight -= 1;
+      // node-postgres calls it a second time after a parameter that cannot be sent.
+      if (isCounted) this.inFlight -= 1;
+      isCounted = false;
       this.finish(read, error, result);
     };
     // A config is possible, too, but its type is missing.
