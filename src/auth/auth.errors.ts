@@ -2,11 +2,13 @@ import type { ApiError } from '../platform/errors/api-error';
 import { BEARER_CHALLENGE } from '../platform/errors/http.errors';
 import { platformErrors } from '../platform/errors/platform.errors';
 
-/** Created once, because clients without a valid key may send many requests. */
-const MISSING = platformErrors.missing_api_key({ headers: { 'WWW-Authenticate': BEARER_CHALLENGE } });
-const INVALID = invalidToken('invalid_api_key');
-const EXPIRED = invalidToken('expired_api_key');
-const REVOKED = invalidToken('revoked_api_key');
+/** Created once, because clients without a valid key may send many requests. Frozen, because requests share them. */
+const MISSING = Object.freeze(
+  platformErrors.missing_api_key({ headers: { 'WWW-Authenticate': BEARER_CHALLENGE } }),
+);
+const INVALID = Object.freeze(invalidToken('invalid_api_key'));
+const EXPIRED = Object.freeze(invalidToken('expired_api_key'));
+const REVOKED = Object.freeze(invalidToken('revoked_api_key'));
 
 export function missingApiKey(): ApiError {
   return MISSING;

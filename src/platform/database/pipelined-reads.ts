@@ -21,6 +21,8 @@ export class PipelinedReads {
   private timer: NodeJS.Timeout | undefined;
   private openedAt = 0;
   private isClosed = false;
+  /** The number of renewals. A connection that one overtakes is not used. */
+  private generation = 0;
 
   constructor(
     private readonly config: ClientConfig,
@@ -39,6 +41,7 @@ export class PipelinedReads {
 
   /** Replaces the connections: after a failover they may lead to a server that is a standby now. */
   renew(): void {
+    this.generation += 1;
     for (const [at, connection] of this.connections.entries()) {
       void connection?.close();
       this.connections[at] = undefined;
@@ -78,6 +81,7 @@ export class PipelinedReads {
 
   private async open(at: number): Promise<void> {
     const connection = new PipelinedConnection(this.config, (read) => this.repeat(read));
+    const { generation } = this;
     this.opening.add(at);
     try {
       await connection.open();
@@ -87,7 +91,7 @@ export class PipelinedReads {
     } finally {
       this.opening.delete(at);
     }
-    if (this.isClosed) {
+    if (this.isClosed || generation !== this.generation) {
       await connection.close();
       return;
     }

@@ -31,7 +31,7 @@ export class ApiError extends Error {
     Error.stackTraceLimit = stackTraceLimit;
     this.code = known.code;
     this.status = known.status;
-    this.headers = headers;
+    this.headers = Object.freeze({ ...headers });
     this.body = JSON.stringify({ code: this.code, message, status: this.status });
   }
 }

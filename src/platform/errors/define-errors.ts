@@ -46,8 +46,8 @@ export function defineErrors<const Table extends Readonly<Record<string, CodeFac
 ): { readonly [Code in keyof Table]: DefinedError & ErrorFactory<Table[Code]> } {
   const entries = Object.entries(table).map(([code, { message, example, ...facts }]) => {
     const known = { code, status: facts.status, message: message ?? '' };
-    // Errors have no stack and do not change, so most requests can share one.
-    const common = new ApiError(known);
+    // Errors have no stack, so requests can share one. It is frozen, because a change would reach other clients.
+    const common = Object.freeze(new ApiError(known));
     const create = (options?: ErrorOptions): ApiError => (options ? new ApiError(known, options) : common);
     return [code, Object.assign(create, { ...facts, code, example: message ?? example })];
   });
