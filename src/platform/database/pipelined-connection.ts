@@ -64,7 +64,10 @@ export class PipelinedConnection {
   /** The number of reads under way; Infinity if it accepts no more. */
   get load(): number {
     const isStuck = this.oldestAtCheck !== undefined && this.oldestAtCheck === this.sent[0];
-    return !this.isOpen || isStuck || this.inFlight >= MAX_IN_FLIGHT ? Infinity : this.inFlight;
+    // A read that was given back may hang, too, and the server still runs it.
+    const isBehind = this.inFlight > this.sent.length;
+    const isFull = this.inFlight >= MAX_IN_FLIGHT;
+    return !this.isOpen || isStuck || isBehind || isFull ? Infinity : this.inFlight;
   }
 
   send(read: Read): void {
