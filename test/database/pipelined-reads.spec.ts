@@ -97,6 +97,17 @@ describe('reads that share a connection', () => {
     await until(isOpen);
   });
 
+  it('are not sent behind one that was sent 20 ms ago: the pool runs them', async () => {
+    await database.query('SELECT pg_advisory_lock(1)');
+    const hanging = read(LOCK);
+    pass({ seconds: 1 });
+    const later = read('SELECT 1');
+    // Immediately: it was not sent first.
+    expect(onPool).toEqual(['SELECT 1']);
+    await database.query('SELECT pg_advisory_unlock(1)');
+    await Promise.all([hanging, later]);
+  });
+
   it('do not wait for a repeated one that hangs, too, although the server still runs it', async () => {
     const OTHER_LOCK = 'SELECT pg_advisory_lock_shared(2)';
     await database.query('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');

@@ -4,11 +4,15 @@ import { failureOf, isConnectionLost, isStatementLost } from './database-errors'
 
 /** Most reads on one connection at a time. */
 const MAX_IN_FLIGHT = 32;
+/** No read is sent behind one that was sent this long ago. */
+export const MAX_AGE_MS = 20;
 
 /** A single SELECT outside of a transaction: it can be repeated. */
 export interface Read {
   readonly query: QueryConfig;
   readonly parameters: unknown[];
+  /** By `performance.now()`. */
+  readonly sentAt: number;
   readonly resolve: (rows: unknown[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -61,13 +65,14 @@ export class PipelinedConnection {
     return !this.isOpen;
   }
 
-  /** The number of reads under way; Infinity if it accepts no more. */
-  get load(): number {
-    const isStuck = this.oldestAtCheck !== undefined && this.oldestAtCheck === this.sent[0];
+  /** Returns the number of reads under way; Infinity if it accepts no more. */
+  loadAt(now: number): number {
+    const [oldest] = this.sent;
+    const isSlow = oldest !== undefined && now - oldest.sentAt > MAX_AGE_MS;
     // A read that was given back may hang, too, and the server still runs it.
     const isBehind = this.inFlight > this.sent.length;
     const isFull = this.inFlight >= MAX_IN_FLIGHT;
-    return !this.isOpen || isStuck || isBehind || isFull ? Infinity : this.inFlight;
+    return !this.isOpen || isSlow || isBehind || isFull ? Infinity : this.inFlight;
   }
 
   send(read: Read): void {

@@ -1,8 +1,6 @@
 import type { ClientConfig, QueryConfig } from 'pg';
-import { PipelinedConnection, type Read } from './pipelined-connection';
+import { MAX_AGE_MS, PipelinedConnection, type Read } from './pipelined-connection';
 
-/** A read that was sent this long ago delays no other: those behind it are repeated on the pool. */
-const CHECK_INTERVAL_MS = 20;
 const REOPEN_INTERVAL_MS = 1_000;
 
 /** Runs a query on the pool. */
@@ -33,10 +31,11 @@ export class PipelinedReads {
   }
 
   rows(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
-    const connection = this.leastLoaded();
+    const sentAt = performance.now();
+    const connection = this.leastLoaded(sentAt);
     if (!connection) return this.runOnPool(query, parameters);
     this.timer ??= this.startTimer();
-    return new Promise((resolve, reject) => connection.send({ query, parameters, resolve, reject }));
+    return new Promise((resolve, reject) => connection.send({ query, parameters, sentAt, resolve, reject }));
   }
 
   /** Replaces the connections: after a failover they may lead to a server that is a standby now. */
@@ -55,23 +54,23 @@ export class PipelinedReads {
     clearTimeout(this.timer);
   }
 
-  private leastLoaded(): PipelinedConnection | undefined {
+  private leastLoaded(now: number): PipelinedConnection | undefined {
     let best: PipelinedConnection | undefined;
     let least = Infinity;
     let isMissing = false;
     for (const connection of this.connections) {
       if (!connection || connection.hasEnded) isMissing = true;
-      else if (connection.load < least) {
-        best = connection;
-        least = connection.load;
+      else {
+        const load = connection.loadAt(now);
+        if (load < least) best = connection;
+        least = Math.min(least, load);
       }
     }
-    if (isMissing) this.openMissing();
+    if (isMissing) this.openMissing(now);
     return best;
   }
 
-  private openMissing(): void {
-    const now = performance.now();
+  private openMissing(now: number): void {
     if (this.isClosed || (this.openedAt > 0 && now - this.openedAt < REOPEN_INTERVAL_MS)) return;
     this.openedAt = now;
     for (const [at, connection] of this.connections.entries()) {
@@ -105,7 +104,7 @@ export class PipelinedReads {
 
   private startTimer(): NodeJS.Timeout {
     // After the timer has fired, results that have arrived are read first: the process itself may have been busy.
-    return setTimeout(() => setImmediate(() => this.check()), CHECK_INTERVAL_MS).unref();
+    return setTimeout(() => setImmediate(() => this.check()), MAX_AGE_MS).unref();
   }
 
   private check(): void {
