@@ -102,7 +102,8 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       for (const socket of sockets) socket.resume();
     };
   };
-  const server = createServer((client) => {
+  // Without noDelay the proxy would add 40 ms to some responses.
+  const server = createServer({ noDelay: true }, (client) => {
     const upstream = connectTo(serverUrl);
     const connection: Connection = { client, upstream, passOn: undefined };
     open.add(connection);
@@ -184,7 +185,7 @@ function connectTo(serverUrl: string): Socket {
   const { hostname, port, searchParams } = new URL(serverUrl);
   const directory = searchParams.get('host');
   return directory === null
-    ? connect({ host: hostname, port: Number(port) })
+    ? connect({ host: hostname, port: Number(port), noDelay: true })
     : connect(`${directory}/.s.PGSQL.${port}`);
 }
 
