@@ -31,7 +31,7 @@ export class PipelinedConnection {
   private oldestSince = 0;
   private readonly timeoutMs: number;
   private isCorked = false;
-  private isOpen = false;
+  isOpen = false;
 
   /** @param repeat gets each read that this connection cannot finish in time */
   constructor(
@@ -53,16 +53,12 @@ export class PipelinedConnection {
 
   /** Resolves when the reads under way have ended. A frozen server would never confirm the end of the session. */
   close(): Promise<void> {
-    const hasReads = this.inFlight > 0;
     const ended = new Promise<void>((resolve) => {
-      this.client.once('drain', resolve).once('end', resolve);
+      if (this.inFlight === 0) resolve();
+      else this.client.once('drain', resolve).once('end', resolve);
     });
     void this.client.end();
-    return hasReads ? ended : Promise.resolve();
-  }
-
-  get hasEnded(): boolean {
-    return !this.isOpen;
+    return ended;
   }
 
   /** Returns the number of reads under way; Infinity if it accepts no more. */
@@ -71,8 +67,8 @@ export class PipelinedConnection {
     const isSlow = oldest !== undefined && now - oldest.sentAt > MAX_AGE_MS;
     // A read that was given back may hang, too, and the server still runs it.
     const isBehind = this.inFlight > this.sent.length;
-    const isFull = this.inFlight >= MAX_IN_FLIGHT;
-    return !this.isOpen || isSlow || isBehind || isFull ? Infinity : this.inFlight;
+    const isAccepting = this.isOpen && !isSlow && !isBehind && this.inFlight < MAX_IN_FLIGHT;
+    return isAccepting ? this.inFlight : Infinity;
   }
 
   send(read: Read): void {

@@ -59,7 +59,7 @@ export class PipelinedReads {
     let least = Infinity;
     let isMissing = false;
     for (const connection of this.connections) {
-      if (!connection || connection.hasEnded) isMissing = true;
+      if (!connection?.isOpen) isMissing = true;
       else {
         const load = connection.loadAt(now);
         if (load < least) best = connection;
@@ -74,7 +74,7 @@ export class PipelinedReads {
     if (this.isClosed || (this.openedAt > 0 && now - this.openedAt < REOPEN_INTERVAL_MS)) return;
     this.openedAt = now;
     for (const [at, connection] of this.connections.entries()) {
-      if ((!connection || connection.hasEnded) && !this.opening.has(at)) void this.open(at);
+      if (!connection?.isOpen && !this.opening.has(at)) void this.open(at);
     }
   }
 
@@ -112,7 +112,7 @@ export class PipelinedReads {
     let isBusy = false;
     for (const connection of this.checked) {
       if (connection.check(now)) isBusy = true;
-      else if (connection.hasEnded) this.checked.delete(connection);
+      else if (!connection.isOpen) this.checked.delete(connection);
     }
     this.timer = isBusy ? this.startTimer() : undefined;
   }
