@@ -12,7 +12,8 @@ const DURATION_MS = 1_500;
 const MAX_DELAY_MS = 50;
 /** The hanging requests took at least this time, so the page did hang. */
 const MIN_HANG_MS = 900;
-const HANGING_PATH = '/v1/store/orders?limit=10';
+/** Different pages: one query would serve all requests for the same page. */
+const hangingPath = (at: number) => `/v1/store/orders?limit=${10 + at}`;
 const HANGING_STATEMENT = 'store_orders_list';
 
 jest.setTimeout(300_000);
@@ -28,7 +29,7 @@ interface Times {
 /** Makes the list of orders hang, while all other reads share its connections. */
 interface Hang {
   readonly name: string;
-  /** Concurrent hanging requests. Of more than three, the number of pipelined connections, the pool runs some. */
+  /** Concurrent hanging requests. Three make all pipelined connections hang. */
   readonly requests: number;
   readonly begin: () => Promise<unknown> | void;
   readonly end: () => Promise<unknown> | void;
@@ -54,6 +55,10 @@ describe('a page that hangs, with pipelined reads and joined creations', () => {
        SELECT 'animal', 1, CASE WHEN n % 2 = 0 THEN 'sold' ELSE 'available' END FROM generate_series(1, 1000) AS n`,
     );
     await neighbours();
+    // A connection that waits for a lock to prepare its statement would be replaced.
+    for (let turn = 0; turn < 20; turn += 1) {
+      await Promise.all([0, 1, 2].map((at) => send(service.url, 'GET', hangingPath(at), { key })));
+    }
   });
   afterAll(async () => {
     service.child.kill('SIGTERM');
@@ -69,8 +74,8 @@ describe('a page that hangs, with pipelined reads and joined creations', () => {
 
   const hangs: readonly Hang[] = [
     {
-      name: 'six requests wait for a lock',
-      requests: 6,
+      name: 'three requests wait for a lock',
+      requests: 3,
       begin: lock,
       end: unlock,
     },
@@ -89,11 +94,11 @@ describe('a page that hangs, with pipelined reads and joined creations', () => {
   ];
 
   /** Repeats the hanging request until it is aborted. @returns the longest time of one */
-  async function hang(ended: AbortSignal): Promise<number> {
+  async function hang(path: string, ended: AbortSignal): Promise<number> {
     let longestMs = 0;
     while (!ended.aborted) {
       const startedAt = performance.now();
-      await send(service.url, 'GET', HANGING_PATH, { key });
+      await send(service.url, 'GET', path, { key });
       longestMs = Math.max(longestMs, performance.now() - startedAt);
     }
     return longestMs;
@@ -103,7 +108,7 @@ describe('a page that hangs, with pipelined reads and joined creations', () => {
     const usual = await neighbours();
     await begin();
     const ended = new AbortController();
-    const hanging = Array.from({ length: requests }, () => hang(ended.signal));
+    const hanging = Array.from({ length: requests }, (_, at) => hang(hangingPath(at), ended.signal));
     const during = await neighbours();
     ended.abort();
     await end();
