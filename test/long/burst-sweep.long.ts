@@ -28,7 +28,7 @@ describe('a connection to PostgreSQL that is cut after each byte while requests 
 
   it.each([
     ['their connection', 1, { sent: JOINED, hasRejected: true }],
-    // The bytes of several connections, so many more cuts.
+    // Each connection has its own bytes, so the cuts are many more.
     ['every connection', 3, {}],
     // Many statements, each of the sizes above.
     ['every connection, one creation rejected', 19, { hasRejected: true }],
