@@ -24,12 +24,13 @@ export class AuthChecks {
     return keyRejection;
   }
 
-  /** Returns 403 unless the key has the scope that the route declares. */
+  /** Returns 403 unless the key has one of the scopes that the route declares. */
   requireScope(request: FastifyRequest): ApiError | undefined {
     if (!isProtected(request)) return undefined;
-    const { scope } = request.routeOptions.config;
-    if (scope === undefined) throw new Error('a route without a scope was registered');
-    return request.principal?.scopes.includes(scope) ? undefined : insufficientScope(scope);
+    const { scopes } = request.routeOptions.config;
+    if (!scopes) throw new Error('a route without a scope was registered');
+    const held = request.principal?.scopes ?? [];
+    return scopes.some((scope) => held.includes(scope)) ? undefined : insufficientScope(...scopes);
   }
 }
 

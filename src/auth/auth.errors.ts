@@ -34,9 +34,11 @@ export function rotatedOutApiKey(): ApiError {
   );
 }
 
-export function insufficientScope(scope: string): ApiError {
+/** @param scopes the key needs one of them */
+export function insufficientScope(...scopes: readonly string[]): ApiError {
+  const scope = scopes.join(' ');
   return platformErrors.insufficient_scope({
-    message: `The API key lacks the scope ${scope}.`,
+    message: `The API key lacks the scope ${scopes.join(' or ')}.`,
     headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
 }

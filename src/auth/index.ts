@@ -1,5 +1,5 @@
 export { AuthChecks } from './auth.checks';
-export { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
+export { expiredApiKey, insufficientScope, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 export { AuthModule } from './auth.module';
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';
 export { bearerToken } from './bearer-token';

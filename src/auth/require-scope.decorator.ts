@@ -10,8 +10,8 @@ import type { DefinedScope } from '../platform/extension/define-scopes';
  */
 export function RequireScope(scope: DefinedScope): MethodDecorator {
   return applyDecorators(
-    routeFacts({ scope }),
+    routeFacts({ scopes: [scope] }),
     ApiBearerAuth(),
-    ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
+    ApiOperation({ description: scopeSentence([scope]) }, { overrideExisting: false }),
   );
 }

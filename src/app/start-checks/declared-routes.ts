@@ -33,17 +33,18 @@ function requireOwnAddress({ method, url, constraints = {} }: RouteOptions, addr
 }
 
 /** A route is public or declares a scope of an extension. Routes that serve no operation need neither. */
-function requireDeclaration({ method, url, config = {} }: RouteOptions, scopes: readonly string[]): void {
-  const { scope } = config;
+function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
+  const { scopes } = config;
   if (config.public || isWithoutOperation(url, config)) return;
-  if (scope === undefined) {
+  if (!scopes) {
     throw new UserError(
       `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
     );
   }
-  if (!scopes.includes(scope)) {
+  const unknown = scopes.find((scope) => !declared.includes(scope));
+  if (unknown !== undefined) {
     throw new UserError(
-      `${String(method)} ${url} requires the scope ${scope}, which no extension declares: use one of ${scopes.join(', ')}.`,
+      `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
     );
   }
 }

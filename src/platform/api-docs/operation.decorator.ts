@@ -1,4 +1,4 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { RouteSchema } from '@nestjs/platform-fastify';
 import {
   ApiBearerAuth,
@@ -12,7 +12,7 @@ import {
 } from '@nestjs/swagger';
 import { MAX_ITEMS } from '../http/page';
 import { routeFacts } from '../http/route-facts';
-import { IDEMPOTENCY_KEY_HEADER } from './idempotency-key-header';
+import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { isPage, type OperationFacts, registerOperation } from './operations';
 
 /**
@@ -21,27 +21,33 @@ import { isPage, type OperationFacts, registerOperation } from './operations';
  * `platform/openapi/complete-operations.ts`.
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
-  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false } = facts;
+  const { id, summary, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;
   registerOperation(facts);
   return applyDecorators(
-    routeFacts({ scope, idempotent, ...(deprecation && { deprecation }) }),
+    routeFacts({ scopes: scopesOf(facts), idempotent, entityTag: true, ...(deprecation && { deprecation }) }),
     ApiBearerAuth(),
     ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),
     ...Object.entries(pathIds).map(([name, description]) => pathId(name, description)),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
+    ...(conditional ? [ApiHeader(IF_MATCH_HEADER)] : []),
     ...extensionsOf(facts),
     ...responseOf(facts),
   );
 }
 
-/** The sentence that the description of an operation ends with. */
-export function scopeSentence(scope: string): string {
-  return `The key needs the scope \`${scope}\`.`;
+/** The sentence that the description of an operation ends with. @param scopes the key needs one of them */
+export function scopeSentence(scopes: readonly string[]): string {
+  return `The key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
 }
 
-function descriptionOf({ description, extension, scope }: OperationFacts): string {
+function scopesOf({ scope }: OperationFacts): readonly string[] {
+  return typeof scope === 'string' ? [scope] : scope;
+}
+
+function descriptionOf(facts: OperationFacts): string {
   const isExtension = 'An extension: this operation goes beyond the specification.';
-  return [description, ...(extension ? [isExtension] : []), scopeSentence(scope)].join('\n\n');
+  const { description, extension } = facts;
+  return [description, ...(extension ? [isExtension] : []), scopeSentence(scopesOf(facts))].join('\n\n');
 }
 
 function pathId(name: string, description: string): MethodDecorator {
@@ -58,6 +64,7 @@ function extensionsOf({ extension, deprecation }: OperationFacts): MethodDecorat
 
 function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {
   if (isPage(body)) return pageOf(status, body[0], description);
+  if (!body) return [HttpCode(status), ApiResponse({ status, description })];
   return [
     ApiResponse({ status, description, type: body }),
     RouteSchema({ response: { [status]: { $ref: `${body.name}#` } } }),

@@ -11,16 +11,20 @@ export interface OperationFacts {
   readonly summary: string;
   /** Markdown. The extension and the scope are added to it. */
   readonly description: string;
-  /** The scope that the key needs. */
-  readonly scope: string;
+  /** The scope that the key needs, or several of which it needs one. */
+  readonly scope: string | readonly string[];
   /** The int64 parameters of the path: their names and descriptions. */
   readonly pathIds?: Readonly<Record<string, string>>;
-  /** The successful response: its status, its DTO class (`[Class]` for a page), its description. */
-  readonly returns: readonly [status: 200 | 201, body: Type | readonly [Type], description: string];
+  /** The successful response: its status, its DTO class (`[Class]` for a page, undefined for 204), its description. */
+  readonly returns:
+    | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
+    | readonly [status: 204, body: undefined, description: string];
   /** The error codes of this operation, without those of every operation and every body. */
   readonly rejects?: readonly DefinedError[];
   /** True if the operation accepts an Idempotency-Key. Its handler works through `IdempotentWork`. */
   readonly idempotent?: true;
+  /** True if the operation obeys `If-Match`. Its handler compares with `Preconditions`. */
+  readonly conditional?: true;
   readonly deprecation?: Deprecation;
   /** True for an operation beyond the specification. */
   readonly extension?: true;
@@ -38,9 +42,11 @@ export function findOperation(id: string | undefined): OperationFacts | undefine
 }
 
 /** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
-export function ownCodes({ returns: [, body], rejects = [], idempotent }: OperationFacts): DefinedError[] {
+export function ownCodes({ returns: [, body], ...facts }: OperationFacts): DefinedError[] {
+  const { rejects = [], idempotent, conditional } = facts;
   return [
     ...rejects,
+    ...(conditional ? [platformErrors.precondition_failed] : []),
     ...(isPage(body) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ...(idempotent ? [platformErrors.idempotency_key_in_use, platformErrors.idempotency_key_reused] : []),
   ];
@@ -51,10 +57,11 @@ export function ownHeaders({ returns: [status, body], idempotent }: OperationFac
   return [
     ...(status === 201 ? (['Location'] as const) : []),
     ...(isPage(body) ? (['Link'] as const) : []),
+    ...(body ? (['ETag'] as const) : []),
     ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
   ];
 }
 
-export function isPage(body: Type | readonly [Type]): body is readonly [Type] {
+export function isPage(body: Type | readonly [Type] | undefined): body is readonly [Type] {
   return Array.isArray(body);
 }

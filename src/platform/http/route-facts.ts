@@ -7,10 +7,12 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True if the route needs no key. */
     public?: boolean;
-    /** The scope that the key needs. The start fails if a route has neither `public` nor `scope`. */
-    scope?: string;
+    /** The key needs one of these scopes. The start fails if a route has neither `public` nor `scopes`. */
+    scopes?: readonly string[];
     /** The source of the deprecation headers of every response. */
     deprecation?: Deprecation;
+    /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
+    entityTag?: boolean;
     /** True if the operation accepts an Idempotency-Key. */
     idempotent?: boolean;
     /** The methods of the URL; set only on the route that responds 405 to all other methods. */

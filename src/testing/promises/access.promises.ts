@@ -32,34 +32,35 @@ async function checkKeys(probe: Probe, operation: Operation, path: string): Prom
 /** The key of every other scope is tried only if the operation rejects a key without its scope. */
 async function checkScope(probe: Probe, operation: Operation, path: string, keys: ScopedKeys): Promise<void> {
   const { title, object } = operation;
-  const scope = await requiredScope(probe, operation, path, keys);
-  if (scope === undefined) {
+  const scopes = await requiredScopes(probe, operation, path, keys);
+  if (!scopes) {
     probe.note(title, 'accepts a key without its scope. Declare the scope with @Operation');
     return;
   }
-  if (object.description?.includes(scopeSentence(scope)) === false) {
-    probe.note(title, `requires the scope ${scope}, and its description names another one or none`);
+  const names = scopes.join(' or ');
+  if (object.description?.includes(scopeSentence(scopes)) === false) {
+    probe.note(title, `requires the scope ${names}, and its description names another one or none`);
   }
-  const key = await keys.with(probe.store.scopes.filter((each) => each !== scope));
+  const key = await keys.with(probe.store.scopes.filter((each) => !scopes.includes(each)));
   const { status } = await probe.send(operation, { path, key, body: bodyOf(operation) });
   if (status !== 403) {
-    probe.note(title, `responds ${status} to a key without the scope ${scope}, and must respond 403`);
+    probe.note(title, `responds ${status} to a key without the scope ${names}, and must respond 403`);
   }
 }
 
-/** Finds the scope by the rejection of a key with another one; undefined if two different scopes are accepted. */
-async function requiredScope(
+/** Finds the scopes by the rejection of a key with another one; undefined if two others are accepted. */
+async function requiredScopes(
   probe: Probe,
   operation: Operation,
   path: string,
   keys: ScopedKeys,
-): Promise<string | undefined> {
+): Promise<string[] | undefined> {
   const { description = '' } = operation.object;
-  const others = probe.store.scopes.filter((scope) => !description.includes(scopeSentence(scope)));
+  const others = probe.store.scopes.filter((scope) => !description.includes(`\`${scope}\``));
   for (const other of others.slice(0, 2)) {
     const request = { path, key: await keys.with([other]), body: bodyOf(operation) };
     const { status, headers } = await probe.send(operation, request);
-    if (status === 403) return /scope="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1];
+    if (status === 403) return /scope="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1]?.split(' ');
   }
   return undefined;
 }
