@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** Computes a strong entity tag (RFC 9110, 8.8.3): a hash of the bytes. */
 export function entityTagOf(bytes: string | Buffer): string {
-  return `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  return `"${hash('sha256', bytes, 'base64url')}"`;
 }
 
 /** True if `If-Match` excludes this entity tag (RFC 9110, 13.1.1, strong comparison); the response is then 412. */
@@ -12,11 +12,8 @@ export function failsIfMatch({ 'if-match': condition }: IncomingHttpHeaders, tag
 }
 
 /** True if `If-None-Match` names this entity tag (RFC 9110, 13.1.2, weak comparison); the response is then 304. */
-export function isNotModified(
-  { 'if-none-match': condition = '' }: IncomingHttpHeaders,
-  tag: string,
-): boolean {
-  return listsTag(condition.replaceAll('W/"', '"'), tag);
+export function isNotModified({ 'if-none-match': condition }: IncomingHttpHeaders, tag: string): boolean {
+  return condition !== undefined && listsTag(condition.replaceAll('W/"', '"'), tag);
 }
 
 /** @param condition `*`, or a comma-separated list of entity tags; the service's own tags contain no comma */

@@ -3,7 +3,8 @@ import type { FastifyReply } from 'fastify';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import { JSON_TYPE } from '../errors/error-reply';
-import { encodeCursor, type Page, type PageQuery } from './page';
+import { entityTagOf } from './entity-tag';
+import { encodeCursor, type Filters, type Page, type PageQuery, type PageResponse } from './page';
 import { serializeJson } from './print-json';
 
 /** Sets headers that link to other resources. Their base is the configured URL, never the Host header. */
@@ -27,11 +28,16 @@ export class Links {
    * @returns the body: the page's items as JSON
    */
   page(reply: FastifyReply, path: string, query: PageQuery, page: Page<unknown>): string {
-    page.response ??= { body: serializeJson(reply, page.items), link: this.linkOf(path, query, page) };
-    const { body, link } = page.response;
+    page.response ??= this.responseOf(reply, path, query, page);
+    const { body, link, tag } = page.response;
     if (link !== undefined) reply.header('Link', link);
-    reply.type(JSON_TYPE);
+    reply.type(JSON_TYPE).header('ETag', tag);
     return body;
+  }
+
+  private responseOf(reply: FastifyReply, path: string, query: PageQuery, page: Page<unknown>): PageResponse {
+    const body = serializeJson(reply, page.items);
+    return { body, link: this.linkOf(path, query, page), tag: entityTagOf(body) };
   }
 
   private linkOf(path: string, query: PageQuery, { next }: Page<unknown>): string | undefined {
@@ -51,11 +57,13 @@ export function listName(path: string, query: PageQuery): string {
 }
 
 /** Encodes like URLSearchParams, except for spaces, in a quarter of the time. */
-function search(parameters: Readonly<Record<string, string | undefined>>): string {
+function search(parameters: Filters): string {
   let text = '';
   for (const name of Object.keys(parameters)) {
     const value = parameters[name];
-    if (value !== undefined) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(value)}`;
+    if (typeof value === 'string') text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(value)}`;
+    else if (value)
+      for (const each of value) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(each)}`;
   }
   return text;
 }

@@ -1,6 +1,7 @@
 export { Decimal } from './decimal';
 export { Flag } from './flag';
 export { Int64 } from './int64';
+export { Int64List } from './int64-list';
 export { Integer } from './integer';
 export { ListOf } from './list-of';
 export { Nested } from './nested';

@@ -5,7 +5,8 @@ import { IS_INT64 } from '../exact-integers';
 import { declareField, type FieldFacts } from './field';
 
 interface Int64Facts extends FieldFacts {
-  readonly example: number;
+  /** Swagger UI sends the example of an optional parameter. */
+  readonly example?: number;
 }
 
 /**
@@ -17,7 +18,7 @@ export function Int64({ example, ...facts }: Int64Facts): PropertyDecorator {
   return applyDecorators(
     FromText((text) => (typeof text === 'string' ? (parseInt64(text) ?? text) : text)),
     declareField(facts, {
-      schema: { type: 'integer', format: 'int64', description, example },
+      schema: { type: 'integer', format: 'int64', description, ...(example !== undefined && { example }) },
       name: IS_INT64,
       rule: `an integer from ${MIN_INT64} to ${MAX_INT64}`,
       isValid: isInt64,

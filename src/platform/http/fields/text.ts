@@ -5,7 +5,8 @@ interface TextFacts extends FieldFacts {
   readonly max: number;
   /** 0 allows an empty text. Default 1. */
   readonly min?: number;
-  readonly example: string;
+  /** Swagger UI sends the example of an optional parameter. */
+  readonly example?: string;
 }
 
 /**
@@ -28,7 +29,14 @@ export function Text({ max, min = 1, example, ...facts }: TextFacts): PropertyDe
       : ' without control characters';
   const { description } = facts;
   return declareField(facts, {
-    schema: { type: 'string', minLength: min, maxLength: max, pattern, description, example },
+    schema: {
+      type: 'string',
+      minLength: min,
+      maxLength: max,
+      pattern,
+      description,
+      ...(example !== undefined && { example }),
+    },
     name: 'isText',
     rule: `a string of ${min} to ${max} characters${content}`,
     isValid: (value) => isLong(value, min, max) && value.isWellFormed() && acceptable.test(value),
