@@ -17,6 +17,7 @@ import { guardFraming } from '../platform/edge/http1/framing';
 import { RouteMethods } from '../platform/edge/methods';
 import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/protocol-errors';
 import { installResponseHeaders } from '../platform/edge/common-headers';
+import { installEntityTags } from '../platform/edge/entity-tags';
 import { requireDecodablePath, requireRoute, requireShortTarget } from '../platform/edge/route-checks';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../platform/logging/nest-logger';
@@ -84,6 +85,7 @@ async function assemble(
   hooks.servedMethods = () => methods.served();
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, config.publicBaseUrl);
+  installEntityTags(fastify);
   installLimitHeaders(fastify, limit);
   installChecks(fastify, app.get(AuthChecks), limit, store.checks);
   useJsonBodies(fastify, config.bodyLimitBytes);

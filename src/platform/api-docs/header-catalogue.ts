@@ -44,6 +44,12 @@ const RESPONSE_HEADERS = {
     example: '</v1/pets?limit=20&cursor=MjBAL3BldHM_>; rel="next"',
     isOptional: true,
   },
+  ETag: {
+    description:
+      'A hash of the body (RFC 9110, 8.8.3). `If-None-Match` compares it for a read, and `If-Match` for a change.',
+    schema: { type: 'string', minLength: 45, maxLength: 45, pattern: '^"[A-Za-z0-9_-]{43}"$' },
+    example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
+  },
   'Idempotent-Replayed': {
     description:
       'The response is the stored one of an earlier request with this Idempotency-Key. This request changed nothing.',

@@ -9,6 +9,7 @@ import {
 import { getMetadataStorage } from 'class-validator';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/http.errors';
+import { needsMember } from './at-least-one.decorator';
 import { problemsOf } from './dto-problems';
 import { exactFieldsOf, toNumbers } from './exact-integers';
 import { readersOf } from './from-text.decorator';
@@ -57,6 +58,7 @@ export class StrictDtoPipe implements PipeTransform {
     if (!metatype || shape.fields.size === 0) return type === 'body' ? toNumbers(value) : value;
     if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
     const known = pick(value, shape);
+    if (needsMember(metatype)) requireMember(known, shape);
     try {
       return validate(metatype, known, shape);
     } catch (error) {
@@ -107,6 +109,13 @@ function pick(value: Members, { fields, isTransformed: isWhole }: Shape): Member
     if (Object.hasOwn(value, name)) picked[name] = convert(value[name]);
   }
   return picked;
+}
+
+/** @throws ApiError `validation_failed` */
+function requireMember(known: Members, { fields }: Shape): void {
+  const names = [...fields.keys()];
+  if (names.some((name) => known[name] !== undefined)) return;
+  throw validationFailed([`The body must have at least one of ${names.join(', ')}`]);
 }
 
 function membersOf(value: Members): Record<string, unknown> {

@@ -1,10 +1,25 @@
-import type { OpenAPIObject, OperationObject, ResponseObject, ResponsesObject } from '@nestjs/swagger';
+import type {
+  HeaderObject,
+  HeadersObject,
+  OpenAPIObject,
+  OperationObject,
+  ResponseObject,
+  ResponsesObject,
+} from '@nestjs/swagger';
 import { UserError } from '../errors/user-error';
 import { findOperation, type OperationFacts, ownCodes, ownHeaders } from '../api-docs/operations';
+import { IF_NONE_MATCH_HEADER } from '../api-docs/request-headers';
 import type { Codes } from './codes';
 import { errorResponseObject, isSharedByOperations, sharedName, sharedReference } from './error-responses';
 import { headersOf, type OwnHeader } from './headers';
 import { operationsOf } from './operations-of';
+
+const REVALIDATED: HeaderObject = {
+  description: 'The client may store the response for itself, and must ask each time whether it is current.',
+  required: true,
+  schema: { type: 'string', enum: ['private, no-cache'] },
+  example: 'private, no-cache',
+};
 
 const DEPRECATION_HEADERS: readonly OwnHeader[] = [
   { name: 'Link' },
@@ -26,11 +41,14 @@ export function completeOperations(
   const shared: Record<string, ResponseObject> = {};
   const operations = operationsOf(paths);
   requireUniqueIds(operations);
+  const reads = new Set(Object.values(paths).map(({ get }) => get));
   for (const operation of operations) {
     const facts = findOperation(operation.operationId);
     if (facts?.deprecation) operation.deprecated = true;
     const extra = facts?.deprecation ? DEPRECATION_HEADERS : [];
-    completeSuccess(operation, [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra]);
+    const own = [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra];
+    completeSuccess(operation, own);
+    if (facts && reads.has(operation)) addNotModified(operation, own);
     for (const group of rejectionsOf(operation, facts, codes)) {
       const isShared = extra.length === 0 && isSharedByOperations(group, codes);
       addRejection(
@@ -64,9 +82,25 @@ function moveToEnd(operation: object, names: readonly string[]): void {
 }
 
 function completeSuccess({ responses }: OperationObject, own: readonly OwnHeader[]): void {
-  for (const response of Object.values(responses)) {
-    if (response && !('$ref' in response)) response.headers = headersOf(own);
+  for (const [status, response] of Object.entries(responses)) {
+    if (!response || '$ref' in response) continue;
+    response.headers = status === '200' ? revalidated(headersOf(own)) : headersOf(own);
   }
+}
+
+/** Replaces `Cache-Control` by that of a response with an entity tag. */
+function revalidated(headers: HeadersObject): HeadersObject {
+  if (!('ETag' in headers)) return headers;
+  return { ...headers, 'Cache-Control': REVALIDATED };
+}
+
+/** A 304 has the headers of the 200 (RFC 9110, 15.4.5). */
+function addNotModified(operation: OperationObject, headers: readonly OwnHeader[]): void {
+  operation.parameters = [...(operation.parameters ?? []), { in: 'header', ...IF_NONE_MATCH_HEADER }];
+  operation.responses[304] = {
+    description: 'The response with this `ETag` is current: the client uses the one that it has.',
+    headers: revalidated(headersOf(headers)),
+  };
 }
 
 /** Lists the codes of an operation's error responses, in one group for each status. */

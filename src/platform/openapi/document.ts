@@ -4,7 +4,7 @@ import type { Config } from '../config/config';
 import { ErrorDto } from '../errors/error.dto';
 import { type Codes, codesOf } from './codes';
 import { completeOperations } from './complete-operations';
-import { completeSchemas } from './complete-schemas';
+import { completeDocument } from './complete-schemas';
 import { description } from './description';
 import { errorExamples } from './error-responses';
 import { headerComponents } from './headers';
@@ -56,7 +56,7 @@ export function createDocument(
       examples: errorExamples(codes, operations, responses),
     },
   };
-  completeSchemas(document, components?.schemas ?? {});
+  completeDocument(document, components?.schemas ?? {});
   return document;
 }
 

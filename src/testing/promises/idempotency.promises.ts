@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { IDEMPOTENCY_KEY_HEADER } from '../../platform/api-docs/idempotency-key-header';
+import { IDEMPOTENCY_KEY_HEADER } from '../../platform/api-docs/request-headers';
 import { type Operation, parametersIn } from './api-document';
 import { idsOf } from './page.promises';
 import { codeOf, type Probe } from './probe';
