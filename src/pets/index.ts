@@ -1,7 +1,8 @@
 export { petsExtension } from './pets.extension';
 export { PET_STATUSES, type PetStatus } from './pet-status';
 export { type PetChange, PetEvents } from './pet-events';
-export { ListPetsQuery, type NewPet, type Pet } from './pets.dto';
+export { type PetHold, PetHolds } from './pet-holds';
+export { ListPetsQuery, type NewPet, type Pet, type PetUpdate } from './pets.dto';
 export { petErrors } from './pets.errors';
 export { petScopes } from './pets.scopes';
 export { PetsModule } from './pets.module';

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import type { Pet } from './pets.dto';
 
@@ -12,8 +13,26 @@ export interface PetChange {
 /** Tells other modules of every change of an animal, inside its transaction. */
 @Injectable()
 export class PetEvents extends ChangeListeners<PetChange> {
-  /** Adds a listener. Call it in `onModuleInit`. */
+  private readonly removals = new Removals();
+
+  /** Adds a listener to created and changed animals. Call it in `onModuleInit`. */
   onChanged(listener: ChangeListener<PetChange>): void {
     this.add(listener);
+  }
+
+  /** Adds a listener to removed animals; it runs after the row was deleted. Call it in `onModuleInit`. */
+  onRemoved(listener: ChangeListener<Pet>): void {
+    this.removals.add(listener);
+  }
+
+  /** Runs the listeners to removed animals. */
+  runRemoved(pet: Pet, transaction: EntityManager): Promise<void> {
+    return this.removals.run(pet, transaction);
+  }
+}
+
+class Removals extends ChangeListeners<Pet> {
+  override add(listener: ChangeListener<Pet>): void {
+    super.add(listener);
   }
 }

@@ -3,7 +3,7 @@ export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
 export type PetStatus = (typeof PET_STATUSES)[number];
 
-/** Each status with the statuses that may precede it. Only orders change the status of an animal. */
+/** Each status with the statuses that an order may change to it. */
 export const PET_TRANSITIONS: Readonly<Record<PetStatus, readonly PetStatus[]>> = {
   available: ['pending'],
   pending: ['available'],

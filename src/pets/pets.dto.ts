@@ -1,7 +1,11 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf, Text } from '../platform/http/fields';
-import { PageQuery } from '../platform/http/page';
+import { AtLeastOne } from '../platform/http/at-least-one.decorator';
+import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/http/fields';
+import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
+
+/** Most ids of one request for the list. */
+const MAX_IDS = 100;
 
 const STATUS: Choice = {
   name: 'PetStatus',
@@ -31,6 +35,23 @@ export class NewPet {
   readonly status: PetStatus = 'available';
 }
 
+/** Body of updatePet. */
+@AtLeastOne()
+@ApiSchema({
+  description:
+    'New values of an animal. Members that are left out keep their value; at least one is required.',
+})
+export class PetUpdate {
+  @Text({ ...NAME, optional: true })
+  readonly name?: string;
+
+  @Int64({ ...CATEGORY, optional: true })
+  readonly categoryId?: bigint;
+
+  @OneOf(STATUS, { optional: true, description: 'Availability of the animal.', example: 'available' })
+  readonly status?: PetStatus;
+}
+
 /** Body of a response with an animal. */
 @ApiSchema({ description: 'An animal of the store.' })
 export class Pet {
@@ -48,11 +69,22 @@ export class Pet {
 }
 
 /** Query of listPets. */
-export class ListPetsQuery extends PageQuery {
+export class ListPetsQuery extends SortedPageQuery {
+  @Int64List({
+    max: MAX_IDS,
+    optional: true,
+    description: 'Only the animals with these ids, as `id=7&id=9`. Ids of no animal are left out.',
+  })
+  readonly id?: readonly bigint[];
+
+  @Int64({ optional: true, description: 'Only animals of this category.' })
+  readonly categoryId?: bigint;
+
   @OneOf(STATUS, { optional: true, description: 'Only animals with this status.', example: 'available' })
   readonly status?: PetStatus;
 
-  override filters(): Readonly<Record<string, string | undefined>> {
-    return { status: this.status };
+  override filters(): Filters {
+    const { id, categoryId, status } = this;
+    return { id: id?.map(String), categoryId: categoryId?.toString(), status, ...super.filters() };
   }
 }

@@ -12,4 +12,14 @@ export const petErrors = defineErrors({
     when: 'the animal is reserved or sold',
     message: 'The animal is not available: it is reserved or sold.',
   },
+  pet_has_open_order: {
+    status: 409,
+    when: 'an order of the animal is neither delivered nor cancelled',
+    message: 'An open order holds the animal: deliver or cancel the order first.',
+  },
+  pet_in_use: {
+    status: 409,
+    when: 'records of another module refer to the animal',
+    message: 'Other records of the store refer to the animal: remove them first.',
+  },
 });

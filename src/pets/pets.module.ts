@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Links } from '../platform/http/links';
 import { PetEntity } from './pet.entity';
 import { PetEvents } from './pet-events';
+import { PetHolds } from './pet-holds';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
 import { PetsService } from './pets.service';
@@ -10,7 +11,7 @@ import { PetsService } from './pets.service';
 @Module({
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController],
-  providers: [PetsRepository, PetsService, PetEvents, Links],
-  exports: [PetsService, PetEvents],
+  providers: [PetsRepository, PetsService, PetEvents, PetHolds, Links],
+  exports: [PetsService, PetEvents, PetHolds],
 })
 export class PetsModule {}

@@ -1,3 +1,3 @@
 import { defineScopes } from '../platform/extension/define-scopes';
 
-export const petScopes = defineScopes('pets', 'read', 'write');
+export const petScopes = defineScopes('pets', 'read', 'write', 'manage');

@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { isStillReferenced } from '../platform/database/constraint-errors';
 import { Sql } from '../platform/database/sql';
 import { CoalescedRead } from '../platform/database/coalesced-read';
-import { cutPage, decodeCursor, type Page } from '../platform/http/page';
+import { cutPage, decodeCursor, firstId, type Page } from '../platform/http/page';
 import { listName } from '../platform/http/links';
-import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
+import type { Precondition } from '../platform/http/precondition';
+import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
+import { PetHolds } from './pet-holds';
 import { PET_TRANSITIONS, type PetStatus } from './pet-status';
 import { petErrors } from './pets.errors';
 import { PetsRepository } from './pets.repository';
@@ -21,6 +24,7 @@ export class PetsService {
     private readonly sql: Sql,
     private readonly pets: PetsRepository,
     private readonly events: PetEvents,
+    private readonly holds: PetHolds,
   ) {}
 
   /**
@@ -29,10 +33,11 @@ export class PetsService {
    * @throws ApiError `invalid_cursor`
    */
   list(query: ListPetsQuery): Promise<Page<Pet>> {
-    const { limit, status } = query;
-    const after = decodeCursor(listName(PETS_PATH, query), query.cursor);
-    return this.pages.read(`${after} ${limit} ${status}`, () =>
-      this.pets.list(after, limit + 1, status).then((pets) => cutPage(pets, limit)),
+    const { limit, sort } = query;
+    const name = listName(PETS_PATH, query);
+    const after = decodeCursor(name, query.cursor);
+    return this.pages.read(`${after} ${limit} ${name}`, () =>
+      this.pets.list(query, firstId(after, sort), limit + 1).then((pets) => cutPage(pets, limit)),
     );
   }
 
@@ -54,6 +59,41 @@ export class PetsService {
   }
 
   /**
+   * Changes the given members of an animal.
+   *
+   * @throws ApiError `pet_not_found`, `precondition_failed`; `pet_has_open_order` if the status would change meanwhile
+   */
+  update(id: bigint, change: PetUpdate, precondition: Precondition<Pet>): Promise<Pet> {
+    return this.sql.transaction(async (transaction) => {
+      const previous = await this.lock(id, precondition, transaction);
+      const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
+      if (status !== previous.status) await this.requireNoHold(id, transaction);
+      const pet = { id, name, categoryId, status };
+      await this.pets.update(pet, transaction);
+      await this.events.run({ pet, previous }, transaction);
+      return pet;
+    });
+  }
+
+  /**
+   * Removes an animal. Its earlier orders stay.
+   *
+   * @throws ApiError `pet_not_found`, `precondition_failed`, `pet_has_open_order`, `pet_in_use`
+   */
+  async remove(id: bigint, precondition: Precondition<Pet>): Promise<void> {
+    try {
+      await this.sql.transaction(async (transaction) => {
+        const pet = await this.lock(id, precondition, transaction);
+        await this.requireNoHold(id, transaction);
+        await this.pets.delete(pet, transaction);
+        await this.events.runRemoved(pet, transaction);
+      });
+    } catch (error) {
+      throw isStillReferenced(error) ? petErrors.pet_in_use() : error;
+    }
+  }
+
+  /**
    * Changes the status of an animal within the transaction of an order. Of concurrent changes exactly one succeeds.
    *
    * @throws ApiError `pet_not_found`; `pet_not_available` if the transition is not allowed
@@ -63,6 +103,18 @@ export class PetsService {
     const pet = await this.pets.changeStatus(id, to, PET_TRANSITIONS[to], transaction);
     if (!pet) throw await this.rejectionOf(id, transaction);
     if (previous) await this.events.run({ pet, previous }, transaction);
+  }
+
+  /** From here to the end of the transaction nobody else changes the animal, or orders it. */
+  private async lock(id: bigint, precondition: Precondition<Pet>, transaction: EntityManager): Promise<Pet> {
+    const pet = await this.pets.lock(id, transaction);
+    if (!pet) throw petErrors.pet_not_found();
+    precondition(pet);
+    return pet;
+  }
+
+  private async requireNoHold(id: bigint, transaction: EntityManager): Promise<void> {
+    if (await this.holds.isHeld(id, transaction)) throw petErrors.pet_has_open_order();
   }
 
   private async rejectionOf(id: bigint, transaction: EntityManager) {

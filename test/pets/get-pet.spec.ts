@@ -16,10 +16,10 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
     headers['sunset'],
     headers['link'],
   ];
-  const announced = [
+  const announced = (successor: string) => [
     '@1795219200',
     'Thu, 05 Dec 2030 00:00:00 GMT',
-    '</v1/pets?status=available>; rel="successor-version"',
+    `<${successor}>; rel="successor-version"`,
   ];
   const nothing = [undefined, undefined, undefined];
 
@@ -78,16 +78,26 @@ describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
 
   it('sends the deprecation headers with 200, HEAD, 401, 403 and 404', async () => {
     const { key: writeOnly } = await app.createKey({ scopes: ['pets:write'] });
-    expect(deprecation(await app.get('/v1/pets/1'))).toEqual(announced);
-    expect(deprecation(await app.send('HEAD', '/v1/pets/1'))).toEqual(announced);
-    expect(deprecation(await app.get('/v1/pets/1', { key: undefined }))).toEqual(announced);
-    expect(deprecation(await app.get('/v1/pets/1', { key: writeOnly }))).toEqual(announced);
-    expect(deprecation(await app.get('/v1/pets/2'))).toEqual(announced);
-    expect(deprecation(await app.get('/v1/pets/abc', { key: undefined }))).toEqual(announced);
+    const found = announced('/v1/pets?id=1');
+    expect(deprecation(await app.get('/v1/pets/1'))).toEqual(found);
+    expect(deprecation(await app.send('HEAD', '/v1/pets/1'))).toEqual(found);
+    expect(deprecation(await app.get('/v1/pets/1', { key: undefined }))).toEqual(found);
+    expect(deprecation(await app.get('/v1/pets/1', { key: writeOnly }))).toEqual(found);
+    expect(deprecation(await app.get('/v1/pets/2'))).toEqual(announced('/v1/pets?id=2'));
+    expect(deprecation(await app.get('/v1/pets/-7'))).toEqual(announced('/v1/pets?id=-7'));
+    for (const id of ['abc', '01', '9223372036854775808', '%3E'])
+      expect(deprecation(await app.get(`/v1/pets/${id}`))).toEqual(announced('/v1/pets'));
+    expect(deprecation(await app.get('/v1/pets/abc', { key: undefined }))).toEqual(announced('/v1/pets'));
+  });
+
+  it('its successor returns the same animal', async () => {
+    const response = await app.get('/v1/pets/1');
+    const successor = /<([^>]+)>/.exec(String(response.headers['link']))![1]!;
+    expect((await app.get(successor)).text).toBe(`[${response.text}]`);
   });
 
   it('sends no deprecation headers with the 405 of another method, nor for other operations', async () => {
-    const wrongMethod = await app.send('DELETE', '/v1/pets/1');
+    const wrongMethod = await app.send('POST', '/v1/pets/1');
     expectError(wrongMethod, 405, 'method_not_allowed');
     expect(deprecation(wrongMethod)).toEqual(nothing);
     expect(deprecation(await app.get('/v1/pets'))).toEqual(nothing);

@@ -4,18 +4,22 @@ export interface Deprecation {
   readonly since: Date;
   /** When the operation will be removed (RFC 8594). */
   readonly sunset: Date;
-  /** The successor, relative to the base URL: `/pets?status=available`. */
-  readonly successor: string;
+  /** Returns the successor of a request, relative to the base URL: `/pets?id=1`. */
+  readonly successorOf: (params: PathParams) => string;
 }
+
+/** The parameters of a path as they were sent. */
+export type PathParams = Readonly<Record<string, string>>;
 
 /** Returns `Deprecation`, `Sunset` and the `Link` to the successor (RFC 9745, RFC 8594, RFC 5829). */
 export function deprecationHeaders(
-  { since, sunset, successor }: Deprecation,
+  { since, sunset, successorOf }: Deprecation,
   baseUrl: string,
+  params: PathParams,
 ): Readonly<Record<string, string>> {
   return {
     Deprecation: `@${since.getTime() / 1000}`,
     Sunset: sunset.toUTCString(),
-    Link: `<${baseUrl}${successor}>; rel="successor-version"`,
+    Link: `<${baseUrl}${successorOf(params)}>; rel="successor-version"`,
   };
 }

@@ -1,0 +1,218 @@
+import { DEFAULT_SCOPES } from '../../src/app/store';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+
+const ORDERS = '/v1/store/orders';
+
+describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
+  let app: TestApp;
+  let buyer: string;
+  beforeAll(async () => {
+    app = await startApp();
+    buyer = (await app.createKey({ scopes: DEFAULT_SCOPES })).key;
+  });
+  afterAll(() => app.close());
+
+  const patch = (id: number, body: unknown, headers = {}) =>
+    app.send('PATCH', `/v1/pets/${id}`, {
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers,
+    });
+  const remove = (id: number, headers = {}) => app.send('DELETE', `/v1/pets/${id}`, { headers });
+  const get = (id: number) => app.get(`/v1/pets/${id}`);
+  const newPet = async (members = {}): Promise<number> =>
+    (await app.post('/v1/pets', aNewPet({ name: 'Rex', categoryId: 3, ...members }))).json.id;
+  const order = async (petId: number): Promise<number> =>
+    (await app.post(ORDERS, { petId }, { key: buyer })).json.id;
+  const move = (orderId: number, status: string) =>
+    app.send('PATCH', `${ORDERS}/${orderId}`, { body: { status } });
+
+  it.each([
+    [{ name: 'Mimi' }, { name: 'Mimi', categoryId: 3, status: 'available' }],
+    [{ categoryId: 7 }, { name: 'Rex', categoryId: 7, status: 'available' }],
+    [{ status: 'sold' }, { name: 'Rex', categoryId: 3, status: 'sold' }],
+    [
+      { name: 'A', categoryId: -1, status: 'pending' },
+      { name: 'A', categoryId: -1, status: 'pending' },
+    ],
+    [
+      { name: 'A', id: 99, color: 'red' },
+      { name: 'A', categoryId: 3, status: 'available' },
+    ],
+  ])('200 changes only the given members: %j', async (change, expected) => {
+    const id = await newPet();
+    const response = await patch(id, change);
+    expect(response).toMatchObject({ status: 200, json: { id, ...expected } });
+    expect((await get(id)).text).toBe(response.text);
+  });
+
+  it('200 keeps an int64 exact', async () => {
+    const id = await newPet();
+    const response = await patch(id, '{"categoryId":9223372036854775807}');
+    expect(response.text).toContain('"categoryId":9223372036854775807');
+    expect((await get(id)).text).toBe(response.text);
+  });
+
+  it.each(['pending', 'sold'])(
+    '200 makes an animal that was added as %s available, without an order',
+    async (status) => {
+      const id = await newPet({ status });
+      expect((await patch(id, { status: 'available' })).status).toBe(200);
+      expect((await app.post(ORDERS, { petId: id })).status).toBe(201);
+    },
+  );
+
+  it.each([
+    ['no member', '{}'],
+    ['only unknown members', '{"color":"red","id":1}'],
+    ['nothing', ''],
+    ['null', '{"name":null}'],
+    ['an empty name', '{"name":""}'],
+    ['a fraction', '{"categoryId":1.5}'],
+    ['an unknown status', '{"status":"lost"}'],
+    ['a list', '[]'],
+  ])('400 validation_failed for %s, and nothing changes', async (_what, body) => {
+    const id = await newPet();
+    expectError(await patch(id, body), 400, 'validation_failed');
+    expect((await get(id)).json).toEqual({ id, name: 'Rex', categoryId: 3, status: 'available' });
+  });
+
+  it('204 without a body removes an animal; then it is 404 and in no list', async () => {
+    const id = await newPet();
+    const response = await remove(id);
+    expect(response).toMatchObject({ status: 204, text: '' });
+    expectError(await get(id), 404, 'pet_not_found');
+    expectError(await remove(id), 404, 'pet_not_found');
+    expectError(await patch(id, { name: 'A' }), 404, 'pet_not_found');
+    expect((await app.get(`/v1/pets?id=${id}`)).text).toBe('[]');
+    expectError(await app.post(ORDERS, { petId: id }), 404, 'pet_not_found');
+  });
+
+  it.each(['0', '01', 'x', '9223372036854775808'])('404 pet_not_found for the petId %s', async (id) => {
+    expectError(await app.send('PATCH', `/v1/pets/${id}`, { body: { name: 'A' } }), 404, 'pet_not_found');
+    expectError(await app.send('DELETE', `/v1/pets/${id}`), 404, 'pet_not_found');
+  });
+
+  it.each(['placed', 'approved'])(
+    '409 pet_has_open_order for a new status and for removal while its order is %s; a new name is 200',
+    async (status) => {
+      const id = await newPet();
+      const orderId = await order(id);
+      if (status === 'approved') await move(orderId, status);
+      for (const other of ['available', 'sold'])
+        expectError(await patch(id, { name: 'A', status: other }), 409, 'pet_has_open_order');
+      expectError(await remove(id), 409, 'pet_has_open_order');
+      expect((await get(id)).json).toEqual({ id, name: 'Rex', categoryId: 3, status: 'pending' });
+      expect((await patch(id, { name: 'B', status: 'pending' })).json.name).toBe('B');
+    },
+  );
+
+  it.each([
+    ['delivered', ['approved', 'delivered']],
+    ['cancelled', ['cancelled']],
+  ])('a removed animal keeps its order that is %s', async (status, moves) => {
+    const id = await newPet();
+    const orderId = await order(id);
+    for (const next of moves) expect((await move(orderId, next)).status).toBe(200);
+    const before = await app.get(`${ORDERS}/${orderId}`, { key: buyer });
+    expect((await remove(id)).status).toBe(204);
+    const after = await app.get(`${ORDERS}/${orderId}`, { key: buyer });
+    expect(after.text).toBe(before.text);
+    expect(after.json).toMatchObject({ petId: id, status });
+  });
+
+  it('409 pet_in_use if a table of another module refers to the animal', async () => {
+    await app.database.query(
+      'CREATE TABLE visits (pet_id bigint REFERENCES pets (id) DEFERRABLE INITIALLY DEFERRED)',
+    );
+    const id = await newPet();
+    await app.database.query('INSERT INTO visits VALUES ($1)', [id]);
+    expectError(await remove(id), 409, 'pet_in_use');
+    expect((await get(id)).status).toBe(200);
+    await app.database.query('DROP TABLE visits');
+    expect((await remove(id)).status).toBe(204);
+  });
+
+  it('403 insufficient_scope for a key without pets:manage', async () => {
+    const id = await newPet();
+    for (const method of ['PATCH', 'DELETE']) {
+      const rejected = await app.send(method, `/v1/pets/${id}`, { key: buyer, body: { name: 'A' } });
+      expectError(rejected, 403, 'insufficient_scope');
+      expect(rejected.headers['www-authenticate']).toContain('scope="pets:manage"');
+    }
+  });
+
+  describe('with If-Match', () => {
+    it('200 and 204 for the ETag of GET, of the list of one, of the creation and of the last change', async () => {
+      const created = await app.post('/v1/pets', aNewPet());
+      const { id } = created.json;
+      const changed = await patch(id, { name: 'A' }, { 'if-match': created.headers['etag'] });
+      expect(changed.status).toBe(200);
+      expect((await get(id)).headers['etag']).toBe(changed.headers['etag']);
+      const again = await patch(id, { name: 'B' }, { 'if-match': `"other", ${changed.headers['etag']}` });
+      expect(again.status).toBe(200);
+      expect((await patch(id, { name: 'C' }, { 'if-match': '*' })).status).toBe(200);
+      const current = String((await get(id)).headers['etag']);
+      expect((await remove(id, { 'if-match': current })).status).toBe(204);
+    });
+
+    it.each(['"other"', '', 'nonsense', '"a", "b"'])(
+      '412 precondition_failed for %s, and nothing changes',
+      async (tag) => {
+        const id = await newPet();
+        expectError(await patch(id, { name: 'A' }, { 'if-match': tag }), 412, 'precondition_failed');
+        expectError(await remove(id, { 'if-match': tag }), 412, 'precondition_failed');
+        expect((await get(id)).json.name).toBe('Rex');
+      },
+    );
+
+    it('412 for a weak tag: a change needs the strong one', async () => {
+      const id = await newPet();
+      const weak = `W/${String((await get(id)).headers['etag'])}`;
+      expectError(await patch(id, { name: 'A' }, { 'if-match': weak }), 412, 'precondition_failed');
+    });
+
+    it('404 before 412, and 412 before 409', async () => {
+      expectError(await patch(4711, { name: 'A' }, { 'if-match': '"x"' }), 404, 'pet_not_found');
+      const id = await newPet();
+      await order(id);
+      expectError(await patch(id, { status: 'sold' }, { 'if-match': '"x"' }), 412, 'precondition_failed');
+      expectError(await remove(id, { 'if-match': '"x"' }), 412, 'precondition_failed');
+    });
+
+    it('of 50 writers with the same ETag one gets 200 and 49 get 412, in 20 of 20 rounds', async () => {
+      const key = await app.unlimitedKey();
+      const id = await newPet();
+      for (let round = 0; round < 20; round += 1) {
+        const tag = String((await app.get(`/v1/pets/${id}`, { key })).headers['etag']);
+        const responses = await Promise.all(
+          Array.from({ length: 50 }, (_, at) =>
+            app.send('PATCH', `/v1/pets/${id}`, {
+              key,
+              body: { name: `writer ${round} ${at}` },
+              headers: { 'if-match': tag },
+            }),
+          ),
+        );
+        const winners = responses.filter(({ status }) => status === 200);
+        expect(winners).toHaveLength(1);
+        expect(responses.filter(({ status }) => status === 412)).toHaveLength(49);
+        expect((await app.get(`/v1/pets/${id}`, { key })).text).toBe(winners[0]!.text);
+      }
+    });
+  });
+
+  it('of orders and removals of one animal at once the order or the removal succeeds, in 20 rounds', async () => {
+    const key = await app.unlimitedKey();
+    for (let round = 0; round < 20; round += 1) {
+      const petId = (await app.post('/v1/pets', aNewPet(), { key })).json.id;
+      const [removed, ...ordered] = await Promise.all([
+        app.send('DELETE', `/v1/pets/${petId}`, { key }),
+        ...Array.from({ length: 5 }, () => app.post(ORDERS, { petId }, { key })),
+      ]);
+      const placed = ordered.filter(({ status }) => status === 201);
+      expect([removed.status, placed.length]).toEqual(removed.status === 204 ? [204, 0] : [409, 1]);
+    }
+  });
+});
