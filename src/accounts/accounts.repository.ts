@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, Repository } from 'typeorm';
+import { type EntityManager, In, Repository } from 'typeorm';
 import { AccountEntity } from './account.entity';
 import type { PlanChoice } from './plans';
 
@@ -11,6 +11,14 @@ export class AccountsRepository {
   /** Lists all accounts by name. */
   list(): Promise<AccountEntity[]> {
     return this.accounts.find({ order: { name: 'ASC' } });
+  }
+
+  find(name: string): Promise<AccountEntity | null> {
+    return this.accounts.findOneBy({ name });
+  }
+
+  findAll(ids: readonly bigint[]): Promise<AccountEntity[]> {
+    return ids.length === 0 ? Promise.resolve([]) : this.accounts.findBy({ id: In(ids) });
   }
 
   /** @returns false if no account has this name */

@@ -19,6 +19,17 @@ export class AccountsService {
     return this.accounts.list();
   }
 
+  /** @returns null if no account has this name */
+  find(name: string): Promise<AccountEntity | null> {
+    return this.accounts.find(name);
+  }
+
+  /** Returns the names of accounts by id. */
+  async namesOf(ids: readonly bigint[]): Promise<ReadonlyMap<bigint, string>> {
+    const found = await this.accounts.findAll([...new Set(ids)]);
+    return new Map(found.map(({ id, name }) => [id, name]));
+  }
+
   /**
    * Finds an account, or creates it with this plan. Concurrent calls create one account.
    *

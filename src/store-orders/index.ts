@@ -6,4 +6,5 @@ export { storeOrdersExtension } from './store-orders.extension';
 export { StoreOrdersModule } from './store-orders.module';
 export { orderScopes } from './store-orders.scopes';
 export { StoreOrdersService } from './store-orders.service';
+export type { StoredOrder } from './order-pages';
 export type { OrderKey } from './store-orders.repository';

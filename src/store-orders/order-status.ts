@@ -5,6 +5,9 @@ export const ORDER_STATUSES = ['placed', 'approved', 'delivered', 'cancelled'] a
 
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
+/** The statuses of an order that holds its animal. */
+export const OPEN_STATUSES: readonly OrderStatus[] = ['placed', 'approved'];
+
 /** Each status with the statuses that may precede it. */
 export const ORDER_TRANSITIONS: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   placed: [],

@@ -19,4 +19,7 @@ export class StoreOrderEntity {
 
   @Column({ type: 'timestamptz', name: 'placed_at' })
   readonly placedAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'updated_at', default: () => 'now()' })
+  readonly updatedAt!: Date;
 }

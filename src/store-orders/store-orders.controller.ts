@@ -1,42 +1,54 @@
-import { Body, Controller, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/http/id.pipe';
 import { Links } from '../platform/http/links';
+import type { Page } from '../platform/http/page';
+import { preconditionOf } from '../platform/http/precondition';
 import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
+import type { StoredOrder } from './order-pages';
+import { AccountParameterGuard, isStaff, OrderAccounts, requireMaySet } from './order-staff';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
+import type { OrderKey } from './store-orders.repository';
 import { orderScopes } from './store-orders.scopes';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
 
 const ORDER_ID = { orderId: 'Identifier of the order.' };
+const EMPTY_PAGE: Page<StoredOrder> = { items: [], next: undefined };
 
 @ApiTags('store orders')
 @Controller({ path: STORE_ORDERS_PATH, version: '1' })
 export class StoreOrdersController {
   constructor(
     private readonly orders: StoreOrdersService,
+    private readonly accounts: OrderAccounts,
     private readonly links: Links,
     private readonly idempotent: IdempotentWork,
   ) {}
 
   @Get()
+  @UseGuards(AccountParameterGuard)
   @Operation({
     id: 'listOrders',
-    summary: "List the account's orders",
-    description: "Lists the orders of the key's account in pages, by ascending `id`.",
-    scope: orderScopes.read,
-    returns: [200, [Order], "A page of the account's orders by ascending `id`. `Link` has the next page."],
+    summary: 'List orders',
+    description:
+      "Lists the orders of the key's account in pages. With the scope `orders:manage` a key also lists those of other accounts: `?account=NAME`, or `?account=*` for all.",
+    scope: [orderScopes.read, orderScopes.manage],
+    returns: [200, [Order], 'A page of orders in the order of `sort`. `Link` has the next page.'],
   })
   async listOrders(
-    @CurrentPrincipal() { accountId }: Principal,
+    @CurrentPrincipal() principal: Principal,
     @Query() query: ListOrdersQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return this.links.page(reply, STORE_ORDERS_PATH, query, await this.orders.list(accountId, query));
+    const listed = await this.accounts.listedBy(principal, query.account);
+    const { items, next } = listed ? await this.orders.list(listed.accountId, query) : EMPTY_PAGE;
+    const page = { items: await this.accounts.show(principal, items), next };
+    return this.links.page(reply, STORE_ORDERS_PATH, query, page);
   }
 
   @Post()
@@ -51,31 +63,34 @@ export class StoreOrdersController {
     rejects: [petErrors.pet_not_found, petErrors.pet_not_available],
   })
   placeOrder(
-    @CurrentPrincipal() { accountId }: Principal,
+    @CurrentPrincipal() principal: Principal,
     @Body() order: NewOrder,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return this.idempotent.run(reply, async (transaction) =>
-      this.links.created(reply, STORE_ORDERS_PATH, await this.orders.place(accountId, order, transaction)),
-    );
+    return this.idempotent.run(reply, async (transaction) => {
+      const placed = await this.orders.place(principal.accountId, order, transaction);
+      const account = isStaff(principal) ? { account: principal.accountName } : {};
+      return this.links.created(reply, STORE_ORDERS_PATH, { ...placed, ...account });
+    });
   }
 
   @Get(':orderId')
   @Operation({
     id: 'getOrder',
     summary: 'Get an order',
-    description: "Returns one order of the key's account.",
+    description: "Returns an order of the key's account; with the scope `orders:manage` of any account.",
     extension: true,
-    scope: orderScopes.read,
+    scope: [orderScopes.read, orderScopes.manage],
     pathIds: ORDER_ID,
     returns: [200, Order, 'The order.'],
     rejects: [orderErrors.order_not_found],
   })
-  getOrder(
-    @CurrentPrincipal() { accountId }: Principal,
+  async getOrder(
+    @CurrentPrincipal() principal: Principal,
     @Param('orderId', new IdPipe(orderErrors.order_not_found)) id: bigint,
   ) {
-    return this.orders.get({ id, accountId });
+    const [order] = await this.accounts.show(principal, [await this.orders.get(keyOf(principal, id))]);
+    return order;
   }
 
   @Patch(':orderId')
@@ -83,18 +98,31 @@ export class StoreOrdersController {
     id: 'updateOrder',
     summary: 'Approve, deliver or cancel an order',
     description:
-      'A `placed` order can be `approved`, and an `approved` order `delivered`; both can be `cancelled`. Delivery makes the animal `sold`; cancellation makes it `available` again.',
+      'A `placed` order can be `approved`, and an `approved` order `delivered`; both can be `cancelled`. Delivery makes the animal `sold`; cancellation makes it `available` again. Approval and delivery need the scope `orders:manage`. An order that has the status already stays as it is.',
     extension: true,
-    scope: orderScopes.write,
+    scope: [orderScopes.write, orderScopes.manage],
+    conditional: true,
     pathIds: ORDER_ID,
     returns: [200, Order, 'The updated order.'],
     rejects: [orderErrors.order_not_found, petErrors.pet_not_available, orderErrors.invalid_transition],
   })
-  updateOrder(
-    @CurrentPrincipal() { accountId }: Principal,
+  async updateOrder(
+    @CurrentPrincipal() principal: Principal,
     @Param('orderId', new IdPipe(orderErrors.order_not_found)) id: bigint,
     @Body() { status }: OrderUpdate,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return this.orders.update({ id, accountId }, status);
+    requireMaySet(principal, status);
+    const key = keyOf(principal, id);
+    // The account of an order never changes. Read before the transaction, it occupies no second connection.
+    const account = isStaff(principal) ? await this.accounts.nameOf(await this.orders.get(key)) : undefined;
+    const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
+    const precondition = preconditionOf(reply, Order);
+    return view(await this.orders.update(key, status, (current) => precondition(view(current))));
   }
+}
+
+/** Staff accesses the orders of every account. */
+function keyOf(principal: Principal, id: bigint): OrderKey {
+  return { id, accountId: isStaff(principal) ? undefined : principal.accountId };
 }

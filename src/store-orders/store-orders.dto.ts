@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf, Timestamp } from '../platform/http/fields';
-import { PageQuery } from '../platform/http/page';
+import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/http/fields';
+import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS: Choice = {
@@ -8,6 +8,9 @@ const STATUS: Choice = {
   description: 'Status of an order; `delivered` and `cancelled` are final.',
   values: ORDER_STATUSES,
 };
+
+/** As `keys create` accepts it. */
+const ACCOUNT_NAME = { max: 100 } as const;
 
 /** Body of placeOrder. */
 @ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
@@ -19,7 +22,7 @@ export class NewOrder {
 /** Body of updateOrder. */
 @ApiSchema({ description: 'A new status for an order. Members that are not listed are ignored.' })
 export class OrderUpdate {
-  @OneOf(STATUS, { description: 'New status of the order.', example: 'approved' })
+  @OneOf(STATUS, { description: 'New status of the order.', example: 'cancelled' })
   readonly status!: OrderStatus;
 }
 
@@ -40,14 +43,37 @@ export class Order {
     example: '2026-11-21T12:00:00.000Z',
   })
   readonly placedAt!: string;
+
+  @Timestamp({
+    description: 'When the order was placed or last changed (RFC 3339, UTC, to the millisecond).',
+    example: '2026-11-21T12:00:00.000Z',
+  })
+  readonly updatedAt!: string;
+
+  @Text({
+    ...ACCOUNT_NAME,
+    optional: true,
+    description: 'Name of the account that placed the order. Only for a key with the scope `orders:manage`.',
+    example: 'shop',
+  })
+  readonly account?: string;
 }
 
 /** Query of listOrders. */
-export class ListOrdersQuery extends PageQuery {
+export class ListOrdersQuery extends SortedPageQuery {
+  @Text({
+    ...ACCOUNT_NAME,
+    optional: true,
+    description:
+      'The orders of the account with this name, or of all accounts with `*`. The key needs the scope `orders:manage`.',
+  })
+  readonly account?: string;
+
   @OneOf(STATUS, { optional: true, description: 'Only orders with this status.', example: 'placed' })
   readonly status?: OrderStatus;
 
-  override filters(): Readonly<Record<string, string | undefined>> {
-    return { status: this.status };
+  override filters(): Filters {
+    const { account, status } = this;
+    return { account, status, ...super.filters() };
   }
 }

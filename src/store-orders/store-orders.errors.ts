@@ -1,6 +1,6 @@
 import { defineErrors } from '../platform/errors/define-errors';
 
-/** The codes of orders. An order of another account is not found, so that a client cannot tell which orders exist. */
+/** The codes of orders. To a buyer an order of another account is not found, so that none can tell which exist. */
 export const orderErrors = defineErrors({
   order_not_found: {
     status: 404,

@@ -1,17 +1,19 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Links } from '../platform/http/links';
+import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
 import { OrderEvents } from './order-events';
+import { OrderAccounts } from './order-staff';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
 import { StoreOrdersService } from './store-orders.service';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule],
+  imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
-  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, Links],
+  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderAccounts, Links],
   exports: [StoreOrdersService, OrderEvents],
 })
 export class StoreOrdersModule {}

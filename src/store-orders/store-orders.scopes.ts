@@ -1,3 +1,3 @@
 import { defineScopes } from '../platform/extension/define-scopes';
 
-export const orderScopes = defineScopes('orders', 'read', 'write');
+export const orderScopes = defineScopes('orders', 'read', 'write', 'manage');

@@ -1,13 +1,15 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import { listName } from '../platform/http/links';
-import { cutPage, decodeCursor, type Page } from '../platform/http/page';
-import { petErrors, PetsService } from '../pets';
+import { cutPage, decodeCursor, firstId, type Page } from '../platform/http/page';
+import type { Precondition } from '../platform/http/precondition';
+import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
+import type { StoredOrder } from './order-pages';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
-import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
+import type { ListOrdersQuery, NewOrder } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { type OrderKey, StoreOrdersRepository } from './store-orders.repository';
 
@@ -15,29 +17,36 @@ import { type OrderKey, StoreOrdersRepository } from './store-orders.repository'
 export const STORE_ORDERS_PATH = '/store/orders';
 
 @Injectable()
-export class StoreOrdersService {
+export class StoreOrdersService implements OnModuleInit {
   constructor(
     private readonly sql: Sql,
     private readonly orders: StoreOrdersRepository,
     private readonly pets: PetsService,
+    private readonly holds: PetHolds,
     private readonly events: OrderEvents,
     private readonly clock: Clock,
   ) {}
 
+  onModuleInit(): void {
+    this.holds.add((petId, transaction) => this.orders.hasOpenOrder(petId, transaction));
+  }
+
   /**
-   * Lists a page of an account's orders. A cursor does not contain an account: a cursor of another account is only a
-   * position among this account's orders.
+   * Lists a page of an account's orders. A cursor does not contain the caller's account: a cursor of another account is
+   * only a position among this account's orders.
    *
+   * @param accountId undefined: the orders of all accounts
    * @throws ApiError `invalid_cursor`
    */
-  async list(accountId: bigint, query: ListOrdersQuery): Promise<Page<Order>> {
+  async list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
     const after = decodeCursor(listName(STORE_ORDERS_PATH, query), query.cursor);
-    const { limit, status } = query;
-    return cutPage(await this.orders.list({ accountId, status }, after, limit + 1), limit);
+    const { limit, status, sort } = query;
+    const filter = { accountId, status, sort };
+    return cutPage(await this.orders.list(filter, firstId(after, sort), limit + 1), limit);
   }
 
   /** @throws ApiError `order_not_found` */
-  async get(order: OrderKey, transaction?: EntityManager): Promise<Order> {
+  async get(order: OrderKey, transaction?: EntityManager): Promise<StoredOrder> {
     const found = await this.orders.find(order, transaction);
     if (!found) throw orderErrors.order_not_found();
     return found;
@@ -48,10 +57,10 @@ export class StoreOrdersService {
    *
    * @throws ApiError `pet_not_found`, `pet_not_available`
    */
-  place(accountId: bigint, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
+  place(accountId: bigint, { petId }: NewOrder, outer?: EntityManager): Promise<StoredOrder> {
     return this.sql.transaction(async (transaction) => {
       await this.changePetStatus(petId, 'placed', transaction);
-      const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), transaction);
+      const placed = await this.orders.insert(accountId, petId, this.now(), transaction);
       if (!placed) throw petErrors.pet_not_available();
       await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
@@ -59,18 +68,26 @@ export class StoreOrdersService {
   }
 
   /**
-   * Changes the status of an order, and of its animal, in one transaction.
+   * Changes the status of an order, and of its animal, in one transaction. An order that has the status stays as it is.
    *
-   * @throws ApiError `order_not_found`, `invalid_transition`
+   * @throws ApiError `order_not_found`, `precondition_failed`, `invalid_transition`
    */
-  update(key: OrderKey, status: OrderStatus): Promise<Order> {
+  update(
+    key: OrderKey,
+    status: OrderStatus,
+    precondition: Precondition<StoredOrder> = () => undefined,
+  ): Promise<StoredOrder> {
     return this.sql.transaction(async (transaction) => {
-      const previous = this.events.isEmpty ? undefined : await this.orders.lock(key, transaction);
-      const order = await this.orders.changeStatus(key, status, ORDER_TRANSITIONS[status], transaction);
-      if (!order) throw await this.rejectionOf(key, status, transaction);
+      const previous = await this.orders.lock(key, transaction);
+      if (!previous) throw orderErrors.order_not_found();
+      precondition(previous);
+      if (previous.status === status) return previous;
+      requireTransition(previous.status, status);
+      const order = { ...previous, status, updatedAt: this.now().toISOString() };
+      await this.orders.updateStatus(order, transaction);
       await this.changePetStatus(order.petId, status, transaction);
-      const { accountId } = key;
-      if (previous) await this.events.run({ order, accountId, previous: previous.status }, transaction);
+      const { accountId } = order;
+      await this.events.run({ order, accountId, previous: previous.status }, transaction);
       return order;
     });
   }
@@ -84,10 +101,12 @@ export class StoreOrdersService {
     if (petStatus) await this.pets.changeStatus(petId, petStatus, transaction);
   }
 
-  private async rejectionOf(order: OrderKey, to: OrderStatus, transaction: EntityManager) {
-    const found = await this.orders.find(order, transaction);
-    if (!found) return orderErrors.order_not_found();
-    const message = `An order that is ${found.status} cannot become ${to}.`;
-    return orderErrors.invalid_transition({ message });
+  private now(): Date {
+    return new Date(this.clock.now());
   }
+}
+
+function requireTransition(from: OrderStatus, to: OrderStatus): void {
+  if (ORDER_TRANSITIONS[to].includes(from)) return;
+  throw orderErrors.invalid_transition({ message: `An order that is ${from} cannot become ${to}.` });
 }

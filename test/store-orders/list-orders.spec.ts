@@ -43,11 +43,17 @@ describe('GET /v1/store/orders (listOrders)', () => {
   const list = (query = '', { key }: Client = acme) => app.get(`${PATH}${query}`, { key });
   const follow = ({ key }: Client, query = '') => followPages(app, key, `${PATH}${query}`);
 
-  it('200 returns each order with exactly its four fields', async () => {
+  it('200 returns each order with exactly its five fields', async () => {
     await fillOrders(app, [acme], 1);
     const { json } = await list();
     expect(json).toEqual([
-      { id: expect.any(Number), petId: expect.any(Number), status: 'placed', placedAt: expect.any(String) },
+      {
+        id: expect.any(Number),
+        petId: expect.any(Number),
+        status: 'placed',
+        placedAt: expect.any(String),
+        updatedAt: expect.any(String),
+      },
     ]);
   });
 
@@ -84,7 +90,7 @@ describe('GET /v1/store/orders (listOrders)', () => {
     expectError(await app.get(PATH, { key: undefined }), 401, 'missing_api_key');
     const rejected = await app.get(PATH, { key });
     expectError(rejected, 403, 'insufficient_scope');
-    expect(rejected.headers['www-authenticate']).toContain('scope="orders:read"');
+    expect(rejected.headers['www-authenticate']).toContain('scope="orders:read orders:manage"');
     const { key: readOnly } = await app.createKey({ scopes: ['orders:read'] });
     expect((await app.get(PATH, { key: readOnly })).status).toBe(200);
   });

@@ -1,4 +1,12 @@
-import { BODY, KEYED, LIST, type ModuleOperations, ONE, type Rejection } from '../support/module-operations';
+import {
+  BODY,
+  CONDITIONAL,
+  KEYED,
+  LIST,
+  type ModuleOperations,
+  ONE,
+  type Rejection,
+} from '../support/module-operations';
 import { aNewPet } from '../support/factories';
 import type { TestApp } from '../support/app';
 
@@ -16,7 +24,13 @@ export const operations: ModuleOperations = {
   },
   updateOrder: {
     route: 'patch /store/orders/{orderId}',
-    codes: { ...BODY, 200: [], 404: ['order_not_found'], 409: ['pet_not_available', 'invalid_transition'] },
+    codes: {
+      ...BODY,
+      ...CONDITIONAL,
+      200: [],
+      404: ['order_not_found'],
+      409: ['pet_not_available', 'invalid_transition'],
+    },
     isExtension: true,
   },
 };
@@ -29,7 +43,7 @@ export const rejections: readonly Rejection[] = [
     'invalid_transition',
     async (app) => {
       const { id } = (await order(app, 'available')).json;
-      return app.send('PATCH', `/v1/store/orders/${id}`, { body: { status: 'placed' } });
+      return app.send('PATCH', `/v1/store/orders/${id}`, { body: { status: 'delivered' } });
     },
   ],
 ];

@@ -1,4 +1,6 @@
-import { LIST_ORDERS, LIST_ORDERS_BY_STATUS } from '../../src/store-orders/store-orders.repository';
+import { SORTS } from '../../src/platform/http/page';
+import type { OrderStatus } from '../../src/store-orders';
+import { orderPages } from '../../src/store-orders/order-pages';
 import { startApp, type TestApp } from '../support/app';
 import { fillPets } from '../support/factories';
 import { type Client, fillOrders, newClient } from './support/orders';
@@ -51,27 +53,49 @@ describe('a page of orders, of 21 accounts and 100,000 orders of one account', (
       ['the oldest account, one status', 'oldest', 'placed'],
       ['the newest account', 'newest', undefined],
       ['the newest account, one status', 'newest', 'placed'],
-    ])('of %s scans only its index, without a sort', async (_what, account, status) => {
-      const { text } = status === undefined ? LIST_ORDERS : LIST_ORDERS_BY_STATUS;
-      const values = [Math.floor(depth * lastId), 101, accounts[account], ...(status ? [status] : [])];
-      const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
-      expectIndexAlone(plan, status === undefined ? BY_ID : BY_STATUS);
-    });
+      ['all accounts', undefined, undefined],
+      ['all accounts, a frequent status', undefined, 'delivered'],
+      ['all accounts, a rare status', undefined, 'cancelled'],
+    ] as const)(
+      'of %s scans only its index, without a sort, in both orders',
+      async (_what, account, status) => {
+        for (const sort of SORTS) {
+          const { text, values } = page(account, status, sort);
+          const all = [Math.floor(depth * lastId), 101, ...values];
+          const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) ${text}`, all);
+          expectIndexAlone(plan, indexOf(account, status));
+        }
+      },
+    );
   });
 
   it.each([
-    ['without filter', LIST_ORDERS, '', BY_ID],
-    ['of one status', LIST_ORDERS_BY_STATUS, `, 'placed'`, BY_STATUS],
-  ])(
+    ['of an account', 'large', undefined],
+    ['of an account, one status', 'large', 'placed'],
+    ['of all accounts', undefined, undefined],
+    ['of all accounts, one status', undefined, 'placed'],
+  ] as const)(
     '%s scans only its index under a generic plan, which a prepared statement may get',
-    async (...[, statement, status, index]) => {
-      const { name, text } = statement;
+    async (_what, account, status) => {
       await app.database.query('SET plan_cache_mode = force_generic_plan');
-      await app.database.query(`PREPARE ${name} AS ${text}`);
-      const [plan] = await app.database.query(
-        `EXPLAIN (FORMAT JSON) EXECUTE ${name} (50000, 101, ${accounts['large']}${status})`,
-      );
-      expectIndexAlone(plan, index);
+      for (const sort of SORTS) {
+        const { name, text, values } = page(account, status, sort);
+        await app.database.query(`PREPARE ${name} AS ${text}`);
+        const list = ['50000', '101', ...values.map((value) => `'${value}'`)].join(', ');
+        const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) EXECUTE ${name} (${list})`);
+        expectIndexAlone(plan, indexOf(account, status));
+      }
     },
   );
+
+  function page(account: string | undefined, status: OrderStatus | undefined, sort: (typeof SORTS)[number]) {
+    const accountId = account === undefined ? undefined : BigInt(accounts[account]!);
+    const [{ name, text }, values] = orderPages({ accountId, status, sort });
+    return { name, text, values: values.map(String) };
+  }
+
+  function indexOf(account: string | undefined, status: OrderStatus | undefined): string {
+    if (account === undefined) return status === undefined ? 'store_orders_pkey' : 'store_orders_status_id';
+    return status === undefined ? BY_ID : BY_STATUS;
+  }
 });

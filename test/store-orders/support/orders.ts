@@ -1,6 +1,7 @@
+import { DEFAULT_SCOPES } from '../../../src/app/store';
 import type { TestApp } from '../../support/app';
 
-/** An account with a key. */
+/** An account with a buyer's key. */
 export interface Client {
   readonly account: string;
   readonly id: string;
@@ -8,7 +9,7 @@ export interface Client {
 }
 
 export async function newClient(app: TestApp, account: string): Promise<Client> {
-  const { key } = await app.createKey({ account });
+  const { key } = await app.createKey({ account, scopes: DEFAULT_SCOPES });
   const [row] = await app.database.query<{ id: string }>('SELECT id FROM accounts WHERE name = $1', [
     account,
   ]);

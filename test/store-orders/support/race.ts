@@ -45,7 +45,8 @@ export async function startNaiveApp(): Promise<TestApp> {
       `INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, $2, 'placed', $3) RETURNING id`,
       [accountId, petId, placedAt],
     );
-    return { id: BigInt(row!.id), petId, status: 'placed', placedAt: placedAt.toISOString() };
+    const at = placedAt.toISOString();
+    return { id: BigInt(row!.id), accountId, petId, status: 'placed', placedAt: at, updatedAt: at };
   };
   return app;
 }
