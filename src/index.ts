@@ -25,6 +25,7 @@ export {
   Decimal,
   Flag,
   Int64,
+  Int64List,
   Integer,
   ListOf,
   Nested,
@@ -39,6 +40,7 @@ export {
   bearerToken,
   CurrentPrincipal,
   expiredApiKey,
+  insufficientScope,
   type Identity,
   invalidApiKey,
   KeyAuthenticator,
@@ -50,14 +52,27 @@ export {
 } from './auth';
 export type { RequestCheck } from './platform/http/request-check';
 
+export { AtLeastOne } from './platform/http/at-least-one.decorator';
 export { MIN_INT64 } from './platform/http/int64';
 export { IdPipe } from './platform/http/id.pipe';
 export { Links, listName } from './platform/http/links';
-export { cutPage, decodeCursor, type Page, PageQuery } from './platform/http/page';
+export { type Precondition, preconditionOf } from './platform/http/precondition';
+export {
+  cutPage,
+  decodeCursor,
+  directionOf,
+  type Filters,
+  firstId,
+  type Page,
+  PageQuery,
+  type Sort,
+  SortedPageQuery,
+} from './platform/http/page';
 export { IdempotentWork } from './platform/idempotency';
 
 export { Sql } from './platform/database/sql';
 export type { Statement } from './platform/database/statement';
+export { type ListedTable, pageStatements, type PageStatements } from './platform/database/page-statements';
 export { CoalescedRead } from './platform/database/coalesced-read';
 export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';
@@ -83,10 +98,13 @@ export {
   type PetChange,
   petErrors,
   PetEvents,
+  type PetHold,
+  PetHolds,
   petScopes,
   PetsModule,
   PetsService,
   type PetStatus,
+  type PetUpdate,
 } from './pets';
 export {
   ListOrdersQuery,
@@ -99,5 +117,6 @@ export {
   orderScopes,
   type OrderStatus,
   StoreOrdersModule,
+  type StoredOrder,
   StoreOrdersService,
 } from './store-orders';

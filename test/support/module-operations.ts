@@ -31,7 +31,8 @@ interface ModuleTables {
   readonly rejections: readonly Rejection[];
 }
 
-const ALWAYS = {
+/** The codes of every operation. */
+export const ALWAYS = {
   401: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
   403: ['insufficient_scope'],
   408: ['request_timeout'],
@@ -44,7 +45,12 @@ const ALWAYS = {
 };
 
 /** The codes of a list. */
-export const LIST = { ...ALWAYS, 200: [], 400: ['malformed_request', 'validation_failed', 'invalid_cursor'] };
+export const LIST = {
+  ...ALWAYS,
+  200: [],
+  304: [],
+  400: ['malformed_request', 'validation_failed', 'invalid_cursor'],
+};
 /** The codes of an operation with a body. */
 export const BODY = {
   ...ALWAYS,
@@ -53,7 +59,9 @@ export const BODY = {
   415: ['unsupported_media_type'],
 };
 /** The codes of an operation that returns one resource. */
-export const ONE = { ...ALWAYS, 200: [], 400: ['malformed_request'] };
+export const ONE = { ...ALWAYS, 200: [], 304: [], 400: ['malformed_request'] };
+/** The codes of a change that obeys If-Match. */
+export const CONDITIONAL = { 412: ['precondition_failed'] };
 /** The codes of an operation that creates a resource and takes an Idempotency-Key. */
 export const KEYED = { ...BODY, 201: [], 409: ['idempotency_key_in_use'], 422: ['idempotency_key_reused'] };
 
