@@ -84,7 +84,7 @@ describe('a listener to animals and orders', () => {
     expect(await entries()).toEqual(before);
   });
 
-  it('sees concurrent changes of one order in the order in which they commit', async () => {
+  it('sees one change if concurrent requests set the same status', async () => {
     const { id } = await addPet('Kiki');
     const { json: order } = await app.post('/v1/store/orders', { petId: id });
     const path = `/v1/store/orders/${order.id}`;
@@ -92,8 +92,8 @@ describe('a listener to animals and orders', () => {
       app.send('PATCH', path, { body: { status: 'approved' } }),
     );
     const statuses = (await Promise.all(approvals)).map(({ status }) => status);
-    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-    expect(statuses.filter((status) => status === 409)).toHaveLength(5);
+    // The first one approves; the others find the order approved.
+    expect(statuses).toEqual(Array(6).fill(200));
     expect((await entries()).filter((entry) => entry.endsWith('placed to approved'))).toHaveLength(1);
   });
 });
