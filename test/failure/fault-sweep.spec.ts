@@ -57,7 +57,7 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
 
     it.each([
       ['placeOrder', 'store_orders_insert', order],
-      ['updateOrder', 'store_orders_change_status', approve],
+      ['updateOrder', 'UPDATE "store_orders"', approve],
       [
         'createPet with an Idempotency-Key',
         'idempotency_store',
@@ -66,7 +66,7 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
       ['listPets', 'pets_list', () => send('GET', '/v1/pets')],
       ['getPet', 'pets_find', getPet],
       ['listOrders', 'store_orders_list', () => send('GET', '/v1/store/orders')],
-      ['getOrder', 'store_orders_find', getOrder],
+      ['getOrder', 'FROM "store_orders"', getOrder],
     ])(
       '%s is 503 without effect if the response to %s is lost; no work is done',
       async (_operation, statement, ask) => {

@@ -27,7 +27,9 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     const placed = await app.post(PATH, { petId });
     expect(placed.status).toBe(201);
     const { id } = placed.json;
-    expect(placed.json).toEqual({ id, petId, status: 'placed', placedAt: '2026-11-21T12:00:00.000Z' });
+    const at = '2026-11-21T12:00:00.000Z';
+    const account = 'account 1';
+    expect(placed.json).toEqual({ id, petId, status: 'placed', placedAt: at, updatedAt: at, account });
     expect(placed.headers['location']).toBe(`${PATH}/${id}`);
     expect((await app.get(placed.headers['location']!)).text).toBe(placed.text);
     expect(await statusOf(petId)).toBe('pending');
