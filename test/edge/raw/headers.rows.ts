@@ -38,7 +38,7 @@ export const headers: readonly Row[] = [
   withLine('X-Original-URL: /docs'),
   withLine('Forwarded: for="[::1'),
   withLine('Range: bytes=0-0'),
-  withLine('If-None-Match: *'),
+  withLine('If-None-Match: *', '304'),
   withLine('Accept: text/html;q=x'),
   withLine('Accept-Encoding: ;;,gzip'),
   withLine('Cookie: =;=;;'),
