@@ -16,7 +16,7 @@ function scopeRows(paths: OpenAPIObject['paths']): Row[] {
   const ids = operationsOf(paths).map(({ operationId = '' }) => operationId);
   const rows = createStore().scopes.map((scope) => [
     `\`${scope}\``,
-    ids.filter((id) => findOperation(id)?.scope === scope).join(', '),
+    ids.filter((id) => [findOperation(id)?.scope].flat().includes(scope)).join(', '),
   ]);
   return [['scope', 'operations'], ...rows];
 }
