@@ -65,7 +65,7 @@ describe('the OpenAPI document and Swagger UI', () => {
   });
 
   it('has the schemas of the DTO classes: int64 as integers, bounds, enums, Error', () => {
-    const { Pet, NewPet, PetStatus, Error: ErrorSchema } = document.components.schemas;
+    const { Pet, NewPet, PetUpdate, PetStatus, Error: ErrorSchema } = document.components.schemas;
     expect(Pet.required.sort()).toEqual(['categoryId', 'id', 'name', 'status']);
     expect(Pet.properties.id).toMatchObject({ type: 'integer', format: 'int64' });
     expect(NewPet.required.sort()).toEqual(['categoryId', 'name']);
@@ -78,7 +78,21 @@ describe('the OpenAPI document and Swagger UI', () => {
       required: false,
       schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
     });
-    expect(parameters.map((each: any) => each.name).sort()).toEqual(['cursor', 'limit', 'status']);
+    expect(parameters.map((each: any) => each.name)).toEqual([
+      'limit',
+      'cursor',
+      'sort',
+      'id',
+      'categoryId',
+      'status',
+      'If-None-Match',
+    ]);
+    expect(parameters.find((each: any) => each.name === 'id').schema).toMatchObject({
+      type: 'array',
+      maxItems: 100,
+      items: { type: 'integer', format: 'int64' },
+    });
+    expect([PetUpdate.minProperties, PetUpdate.required]).toEqual([1, undefined]);
   });
 
   it('the contact is only a name by default; it has a URL if the setting has one', async () => {

@@ -24,6 +24,11 @@ const responses = operations.flatMap(({ operationId, responses: all }) =>
   }),
 );
 
+/** Returns the status of success. */
+function successOf(codes: object): number {
+  return Number(Object.keys(codes).find((status) => status.startsWith('2')));
+}
+
 describe('openapi.json', () => {
   it('has exactly these operations', () => {
     expect(new Set(operations.map(({ operationId }) => operationId))).toEqual(
@@ -36,10 +41,15 @@ describe('openapi.json', () => {
     (name, { codes: expected }) => {
       const own = responses.filter(({ operationId }) => operationId === name);
       const codes = own.map(({ status, response }) => {
-        const { examples = {}, schema } = response.content['application/json'];
+        const { examples = {}, schema } = response.content?.['application/json'] ?? {};
         const bodies = Object.values<any>(examples).map((example) => resolved(example).value);
-        const isError = schema.$ref === '#/components/schemas/Error';
-        expect({ status, isError }).toEqual({ status, isError: status >= 400 });
+        const isError = schema?.$ref === '#/components/schemas/Error';
+        const hasBody = response.content !== undefined;
+        expect({ status, isError, hasBody }).toEqual({
+          status,
+          isError: status >= 400,
+          hasBody: status !== 204 && status !== 304,
+        });
         for (const body of bodies) expect(body).toMatchObject({ status, message: expect.any(String) });
         return [status, bodies.map(({ code }) => code)];
       });
@@ -69,6 +79,7 @@ describe('openapi.json', () => {
     ['retry-after', ({ status }: any) => status === 429 || status === 503],
     ['www-authenticate', ({ status }: any) => status === 401 || status === 403],
     ['location', ({ status }: any) => status === 201],
+    ['etag', ({ status }: any) => [200, 201, 304].includes(status)],
   ])('has a required %s on exactly the responses that always have it', (name, where) => {
     const carriers = responses.filter(({ headers }) =>
       headers.some((header) => header.name === name && header.required),
@@ -79,16 +90,19 @@ describe('openapi.json', () => {
     expect(carriers).toEqual(expected);
   });
 
-  it('has Link on lists, Idempotent-Replayed on 201, and the deprecation headers on every response of getPet', () => {
+  it('has Link on lists, Idempotent-Replayed on 201, the headers of the 200 on 304, and the deprecation headers on every response of getPet', () => {
     const names = (id: string, only?: number) =>
       responses
         .filter(({ operationId, status }) => operationId === id && (only ?? status) === status)
         .map(({ headers }) => headers.map(({ name }) => name));
     for (const [id, { codes }] of Object.entries(expectedOperations)) {
-      const [success] = names(id, 200 in codes ? 200 : 201);
+      const [success] = names(id, successOf(codes));
       const isList = codes[400]!.includes('invalid_cursor');
       expect([id, success!.includes('link')]).toEqual([id, isList || id === 'getPet']);
       expect([id, success!.includes('idempotent-replayed')]).toEqual([id, 422 in codes]);
+    }
+    for (const { operationId: id } of responses.filter(({ status }) => status === 304)) {
+      expect([id, names(id, 304)]).toEqual([id, names(id, 200)]);
     }
     for (const each of names('getPet')) {
       expect(each).toEqual(expect.arrayContaining(['deprecation', 'sunset', 'link']));
@@ -97,6 +111,32 @@ describe('openapi.json', () => {
     expect({ deprecated, sunset }).toEqual({ deprecated: true, sunset: '2030-12-05' });
     expect(description).toContain('5 December 2030');
     expect(operations.filter((each) => each.deprecated)).toHaveLength(1);
+  });
+
+  it('has If-None-Match on every GET, and If-Match on every operation that returns 412', () => {
+    for (const [id, { route, codes }] of Object.entries(expectedOperations)) {
+      const { parameters = [] } = operations.find(({ operationId }) => operationId === id);
+      const conditions = parameters
+        .filter((each: any) => each.in === 'header' && each.name.startsWith('If-'))
+        .map(({ name, required }: any) => [name, required]);
+      const isRead = route.startsWith('get ');
+      expect([id, conditions]).toEqual([
+        id,
+        [...(isRead ? [['If-None-Match', false]] : []), ...(412 in codes ? [['If-Match', false]] : [])],
+      ]);
+    }
+  });
+
+  it('has Cache-Control private, no-cache on each 200 and 304, which a client may store, and no-store elsewhere', () => {
+    for (const { operationId, status, headers } of responses) {
+      const { schema } = headers.find(({ name }) => name === 'cache-control');
+      const isStorable = status === 200 || status === 304;
+      expect([operationId, status, schema.enum]).toEqual([
+        operationId,
+        status,
+        [isStorable ? 'private, no-cache' : 'no-store'],
+      ]);
+    }
   });
 
   it('describes plans, paging, creation of a key, contact and licence', () => {

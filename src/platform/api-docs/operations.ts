@@ -23,7 +23,7 @@ export interface OperationFacts {
   readonly rejects?: readonly DefinedError[];
   /** True if the operation accepts an Idempotency-Key. Its handler works through `IdempotentWork`. */
   readonly idempotent?: true;
-  /** True if the operation obeys `If-Match`. Its handler compares with `Preconditions`. */
+  /** True if the operation obeys `If-Match`. Its handler compares with `preconditionOf`. */
   readonly conditional?: true;
   readonly deprecation?: Deprecation;
   /** True for an operation beyond the specification. */
