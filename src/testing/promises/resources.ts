@@ -3,7 +3,7 @@ import type { TestRequest, TestResponse } from '../http-client';
 import { type Operation, parametersIn } from './api-document';
 import { replaceAt } from './json-body';
 import { isSuccess, type Probe } from './probe';
-import { encoded, exampleOf, type Schema } from './schema';
+import { encoded, exampleOf, queryText, type Schema } from './schema';
 
 /** The resources of each kind that exist before other promises are checked; a page of two then has a next one. */
 const COUNT = 3;
@@ -76,10 +76,9 @@ export class Resources {
       return isLast && id !== undefined ? id : (this.ids.get(known) ?? this.exampleId(operation, segment));
     });
     const required = parametersIn(operation, 'query').filter((each) => each.required === true);
-    const query = required.map(({ name, schema, example }) => {
-      const value = example ?? exampleOf(schema, this.probe.api.schemas) ?? '';
-      return `${name}=${encoded(value)}`;
-    });
+    const query = required.map(({ name, schema, example }) =>
+      queryText(name, example ?? exampleOf(schema, this.probe.api.schemas) ?? ''),
+    );
     return `${segments.join('/')}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   }
 

@@ -51,6 +51,17 @@ export function encoded(value: unknown): string {
   return encodeURIComponent(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 }
 
+/** Prints a parameter for the query of a URL; a list is a repeated parameter, and an empty one is left out. */
+export function queryText(name: string, value: unknown): string {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.map((each) => `${name}=${encoded(each)}`).join('&');
+}
+
+/** Adds parameters to a path, which may have a query already. */
+export function withQuery(path: string, text: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${text}`;
+}
+
 /** Lists the places of a body with their schemas: each member, those of nested objects and of first items included. */
 export function placesOf(schema: Schema, schemas: Schemas, outer: Place = []): [Place, Schema][] {
   const { properties = {}, items } = resolved(schema, schemas);

@@ -1,9 +1,11 @@
-import { type Operation, type Parameter, parametersIn } from './api-document';
+import { parametersIn } from './api-document';
 import { BODIES, hostileValues, PARAMETERS, UNKNOWN_IDS } from './hostile-values';
 import { isMembers, type JsonText, removeAt, repeatMembers, replaceAt } from './json-body';
-import { codeOf, isSuccess, type Probe, shown } from './probe';
+import { isSuccess, type Probe, shown } from './probe';
+import { QueryCheck } from './query-value.promises';
 import type { Resources } from './resources';
-import { encoded, exampleOf, type Place, type Schema } from './schema';
+import { exampleOf, type Place, queryText, type Schema, withQuery } from './schema';
+import { ValueRequests } from './value-requests';
 
 /** Requests with one body, after the first. */
 const REPETITIONS = 4;
@@ -14,20 +16,12 @@ export async function checkValues(probe: Probe, resources: Resources): Promise<v
     const check = new ValueCheck(probe, resources, operation);
     await check.checkExamples();
     await check.checkPath();
-    await check.checkQuery();
+    await new QueryCheck(probe, resources, operation).checkQuery();
     if (operation.body) await check.checkBody(operation.body);
   }
 }
 
-const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/;
-
-class ValueCheck {
-  constructor(
-    private readonly probe: Probe,
-    private readonly resources: Resources,
-    private readonly operation: Operation,
-  ) {}
-
+class ValueCheck extends ValueRequests {
   /** A documented example is accepted, or rejected for a reason of its own, such as a conflict. */
   async checkExamples(): Promise<void> {
     const { operation, resources } = this;
@@ -40,8 +34,8 @@ class ValueCheck {
     }
     for (const parameter of parametersIn(operation, 'query')) {
       const value = parameter.example ?? exampleOf(parameter.schema, this.probe.api.schemas);
-      if (value === undefined) continue;
-      const text = `${parameter.name}=${encoded(value)}`;
+      const text = value === undefined ? '' : queryText(parameter.name, value);
+      if (text === '') continue;
       await this.requireAccepted(
         withQuery(path, text),
         `${parameter.name} = ${shown(value)}`,
@@ -65,20 +59,6 @@ class ValueCheck {
           `responds ${response.status} if ${last.name} is unknown, and documents 404`,
         );
       }
-    }
-  }
-
-  async checkQuery(): Promise<void> {
-    const path = this.resources.pathOf(this.operation);
-    for (const parameter of parametersIn(this.operation, 'query')) {
-      const { name } = parameter;
-      for (const value of ['', ...PARAMETERS]) {
-        const what = `${name} = ${shown(value)}`;
-        const { status } = await this.send(withQuery(path, `${name}=${value}`), what);
-        if (status < 300 && !this.allows(parameter, value)) this.noteAccepted(what, name);
-      }
-      await this.send(withQuery(path, `${name}=1&${name}=2`), `${name} = (twice)`);
-      await this.send(withQuery(path, `${name}[a]=1`), `${name}[a] = 1`);
     }
   }
 
@@ -113,36 +93,4 @@ class ValueCheck {
     const [error] = this.probe.api.errors(schema, body.value);
     if (error) this.noteAccepted(`${what} (${`${error.pointer} ${error.rule}`.trim()})`, name);
   }
-
-  private allows({ schema }: Parameter, text: string): boolean {
-    const { type } = schema;
-    const isNumber = type === 'integer' || type === 'number';
-    const value = isNumber && PLAIN_NUMBER.test(text) ? Number(text) : text;
-    return type === 'array' || type === 'boolean' || this.probe.api.errors(schema, value).length === 0;
-  }
-
-  private async requireAccepted(path: string, what: string, body?: unknown): Promise<boolean> {
-    const response = await this.probe.send(this.operation, { path, body, what });
-    if (response.status !== 400) return true;
-    const problem = `rejects ${what} (${codeOf(response)}: ${shown(response.json.message)})`;
-    this.probe.note(this.operation.title, problem);
-    return false;
-  }
-
-  private noteAccepted(what: string, place: string): void {
-    this.probe.note(this.operation.title, `accepts ${what}, which its document forbids`, `accepts ${place}`);
-  }
-
-  private send(path: string | undefined, what: string, body?: string) {
-    const { operation, resources } = this;
-    return this.probe.send(operation, {
-      path: path ?? resources.pathOf(operation),
-      body: body ?? resources.newBody(operation),
-      what,
-    });
-  }
-}
-
-function withQuery(path: string, text: string): string {
-  return `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }
