@@ -1,4 +1,5 @@
 import { scopeSentence } from '../../platform/api-docs/operation.decorator';
+import { UNKNOWN_IDS } from './hostile-values';
 import { codeOf, type Probe } from './probe';
 import type { Operation } from './api-document';
 import type { Resources } from './resources';
@@ -12,7 +13,7 @@ export async function checkAccess(probe: Probe, resources: Resources): Promise<v
   for (const operation of probe.api.operations) {
     const path = resources.pathOf(operation);
     await checkKeys(probe, operation, path);
-    await checkScope(probe, operation, path, keys);
+    await checkScope(probe, operation, resources, keys);
     await checkMethods(probe, operation, path);
   }
 }
@@ -30,8 +31,14 @@ async function checkKeys(probe: Probe, operation: Operation, path: string): Prom
 }
 
 /** The key of every other scope is tried only if the operation rejects a key without its scope. */
-async function checkScope(probe: Probe, operation: Operation, path: string, keys: ScopedKeys): Promise<void> {
+async function checkScope(
+  probe: Probe,
+  operation: Operation,
+  resources: Resources,
+  keys: ScopedKeys,
+): Promise<void> {
   const { title, object } = operation;
+  const path = resources.pathOf(operation);
   const scopes = await requiredScopes(probe, operation, path, keys);
   if (!scopes) {
     probe.note(title, 'accepts a key without its scope. Declare the scope with @Operation');
@@ -45,6 +52,27 @@ async function checkScope(probe: Probe, operation: Operation, path: string, keys
   const { status } = await probe.send(operation, { path, key, body: bodyOf(operation) });
   if (status !== 403) {
     probe.note(title, `responds ${status} to a key without the scope ${names}, and must respond 403`);
+  }
+  if (scopes.length > 1) await checkEachScope(probe, operation, resources, keys, scopes);
+}
+
+/** Of several scopes each is enough. Without a body a change gets an unknown id, so that it changes nothing. */
+async function checkEachScope(
+  probe: Probe,
+  operation: Operation,
+  resources: Resources,
+  keys: ScopedKeys,
+  scopes: readonly string[],
+): Promise<void> {
+  const body = bodyOf(operation);
+  const isHarmless = operation.method === 'GET' || body !== undefined;
+  const path = resources.pathOf(operation, isHarmless ? undefined : UNKNOWN_IDS[0]);
+  for (const scope of scopes) {
+    const request = { path, key: await keys.with([scope]), body };
+    const { status } = await probe.send(operation, request);
+    if (status !== 403) continue;
+    const problem = `responds 403 to a key with the scope ${scope}, and its description admits it`;
+    probe.note(operation.title, problem);
   }
 }
 
