@@ -1,11 +1,15 @@
+import type { Sort } from '../../platform/http/page';
 import type { TestResponse } from '../http-client';
 import { isList, type Operation, parametersIn } from './api-document';
 import { parseExactly, valueAt } from './exact-json';
 import { codeOf, isSuccess, type Probe } from './probe';
 import type { Resources } from './resources';
+import { resolved, withQuery } from './schema';
 
 const PAGE_SIZE = 2;
 const LARGEST_PAGE = 100;
+/** The value of `sort` for descending ids. */
+const DESCENDING: Sort = '-id';
 const NEXT = /<([^>]+)>; rel="next"/;
 
 /** Checks each list: `limit`, `cursor`, the order, and `Link` up to the last page. */
@@ -16,22 +20,40 @@ export async function checkPages(probe: Probe, resources: Resources): Promise<vo
     for (const name of missing) {
       probe.note(operation.title, `is a list without the parameter ${name}. Its query must extend PageQuery`);
     }
-    if (missing.length === 0) await checkList(probe, operation, resources.pathOf(operation));
+    if (missing.length > 0) continue;
+    const path = resources.pathOf(operation);
+    await checkCursor(probe, operation, path);
+    await checkList(probe, operation, path, 'ascending');
+    if (isSortable(probe, operation)) {
+      await checkList(probe, operation, withQuery(path, `sort=${DESCENDING}`), 'descending');
+    }
   }
 }
 
-async function checkList(probe: Probe, operation: Operation, path: string): Promise<void> {
-  const { title } = operation;
+function isSortable({ api }: Probe, operation: Operation): boolean {
+  const sort = parametersIn(operation, 'query').find(({ name }) => name === 'sort');
+  return sort !== undefined && resolved(sort.schema, api.schemas).enum?.includes(DESCENDING) === true;
+}
+
+async function checkCursor(probe: Probe, operation: Operation, path: string): Promise<void> {
   const bad = await probe.send(operation, { path: withQuery(path, 'cursor=abc'), what: 'cursor = abc' });
-  if (codeOf(bad) !== 'invalid_cursor') {
-    probe.note(
-      title,
-      `responds ${bad.status} to a cursor of another list, and must respond 400 invalid_cursor`,
-    );
-  }
+  if (codeOf(bad) === 'invalid_cursor') return;
+  const problem = `responds ${bad.status} to a cursor of another list, and must respond 400 invalid_cursor`;
+  probe.note(operation.title, problem);
+}
+
+/** @param path with the query of this order */
+async function checkList(
+  probe: Probe,
+  operation: Operation,
+  path: string,
+  order: 'ascending' | 'descending',
+): Promise<void> {
+  const { title } = operation;
   const whole = idsOf(await probe.send(operation, { path: withQuery(path, `limit=${LARGEST_PAGE}`) }));
   if (whole === undefined) return;
-  if (!isAscending(whole)) probe.note(title, 'is not in ascending order of id');
+  const ascending = order === 'ascending' ? whole : whole.toReversed();
+  if (!isAscending(ascending)) probe.note(title, `is not in ${order} order of id`);
   const first = withQuery(path, `limit=${PAGE_SIZE}`);
   const pages = await follow(probe, operation, first, whole.length);
   if (pages && pages.slice(0, whole.length).join() !== whole.join()) {
@@ -81,8 +103,4 @@ export function idsOf(response: TestResponse): string[] | undefined {
 
 function isAscending(ids: readonly string[]): boolean {
   return ids.every((id, at) => at === 0 || BigInt(ids[at - 1] ?? id) < BigInt(id));
-}
-
-function withQuery(path: string, text: string): string {
-  return `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }
