@@ -2,12 +2,15 @@ import { authenticatorContract, startTestStore, type TestStore } from '../../src
 import { itKeeps } from '../support/it-keeps';
 import { sharedServer } from './support/shared-server';
 
+const BUYER = ['pets:read', 'pets:write', 'orders:read', 'orders:write'];
+
 describe('the authenticator of API keys meets the contract of an authenticator:', () => {
   let store: TestStore;
   let credentials: { first: string; second: string; readOnly: string; expired: string };
   beforeAll(async () => {
     store = await startTestStore({ server: sharedServer });
-    const create = async (options: object) => `Bearer ${await store.key({ plan: 'free', ...options })}`;
+    const create = async (options: object) =>
+      `Bearer ${await store.key({ plan: 'free', scopes: BUYER, ...options })}`;
     credentials = {
       first: await create({}),
       second: await create({}),

@@ -9,7 +9,7 @@ import type { TestStore } from '../test-store';
  */
 export interface AuthenticatorUnderTest {
   readonly store: TestStore;
-  /** Credentials of two accounts, with every scope. */
+  /** Credentials of two accounts, with the scopes of a buyer: read and write of animals and orders. */
   readonly first: string;
   readonly second: string;
   /** Credentials with the scope `pets:read` only. */
