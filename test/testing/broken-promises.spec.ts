@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Decimal, type Extension, Flag, ListOf, Nested, OneOf, Text } from '../../src';
+import { Decimal, type Extension, Flag, Int64List, ListOf, Nested, OneOf, PageQuery, Text } from '../../src';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { kennels } from '../modules/support/kennels.extension';
 import { itemsExtension } from './support/items.extension';
@@ -12,6 +12,7 @@ import {
   RESPONSE_MISTAKES,
   START_MISTAKES,
 } from './support/mistakes';
+import { TAG_MISTAKES } from './support/tag-mistakes';
 import { sharedServer } from './support/shared-server';
 
 const SIZES = { name: 'RichSize', description: 'Size of an item.', values: ['s', 'm'] };
@@ -25,6 +26,15 @@ class Place {
 class Newtwin {
   @Text({ max: 9, description: 'The name.', example: 'A' })
   readonly name!: string;
+}
+
+/** Lists of ids, with an example and without one. */
+class RichQuery extends PageQuery {
+  @Int64List({ max: 3, optional: true, description: 'Only these items.', example: [7, 9] })
+  readonly id?: readonly bigint[];
+
+  @Int64List({ max: 100, optional: true, description: 'Without these items.' })
+  readonly except?: readonly bigint[];
 }
 
 /** Fields of every other kind. */
@@ -41,7 +51,7 @@ describe('brokenPromises', () => {
     const extensions = [
       kennels,
       itemsExtension('items'),
-      itemsExtension('rich-items', { body: RICH_FIELDS }),
+      itemsExtension('rich-items', { body: RICH_FIELDS, queryType: RichQuery }),
     ];
     const store = await startTestStore({ extensions, server: sharedServer });
     try {
@@ -72,7 +82,14 @@ describe('brokenPromises', () => {
   });
 
   describe('names one mistake of an extension:', () => {
-    const groups = [BODY_MISTAKES, RESPONSE_MISTAKES, DOCUMENT_MISTAKES, LIST_MISTAKES, MIGRATION_MISTAKES];
+    const groups = [
+      BODY_MISTAKES,
+      RESPONSE_MISTAKES,
+      TAG_MISTAKES,
+      DOCUMENT_MISTAKES,
+      LIST_MISTAKES,
+      MIGRATION_MISTAKES,
+    ];
     const mistakes: readonly Mistake[] = groups.flat();
     let sentences: readonly string[];
     // One store has all extensions: a start takes longer than the checks of an extension.

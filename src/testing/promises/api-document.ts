@@ -13,6 +13,7 @@ export interface Parameter {
 }
 
 interface Content {
+  readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: { readonly 'application/json'?: { readonly schema?: Schema } };
 }
 
@@ -92,6 +93,19 @@ export class ApiDocument {
 
 export function isList({ success }: Operation): boolean {
   return success?.type === 'array';
+}
+
+/** Returns the operation with this method at the path of another one. */
+export function operationAt(
+  { operations }: ApiDocument,
+  method: string,
+  path: string,
+): Operation | undefined {
+  return operations.find((each) => each.method === method && each.path === path);
+}
+
+export function takesHeader(operation: Operation, name: string | undefined): boolean {
+  return parametersIn(operation, 'header').some((parameter) => parameter.name === name);
 }
 
 export function parametersIn({ parameters }: Operation, place: string): Parameter[] {

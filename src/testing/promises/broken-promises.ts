@@ -2,6 +2,7 @@ import type { TestStore } from '../test-store';
 import { checkAccess, checkLimits } from './access.promises';
 import { ApiDocument } from './api-document';
 import { checkDocument } from './document.promises';
+import { checkEntityTags } from './entity-tag.promises';
 import { checkExactValues } from './exact-value.promises';
 import { checkIdempotency } from './idempotency.promises';
 import { checkMigrations } from './migration.promises';
@@ -25,6 +26,7 @@ export async function brokenPromises(store: TestStore): Promise<string[]> {
   await checkAccess(probe, resources);
   await checkPages(probe, resources);
   await checkIdempotency(probe, resources);
+  await checkEntityTags(probe, resources);
   await checkExactValues(probe, resources);
   await checkValues(probe, resources);
   await checkLimits(probe, resources);

@@ -62,6 +62,10 @@ function checkDescriptions(probe: Probe, { title, object, parameters }: Operatio
 
 function checkSuccess(probe: Probe, { title, object, success }: Operation): void {
   const statuses = Object.keys(object.responses).filter((status) => status.startsWith('2'));
+  const withBody = statuses.find(
+    (status) => WITHOUT_BODY.has(status) && object.responses[status]?.content !== undefined,
+  );
+  if (withBody !== undefined) probe.note(title, `documents a body of ${withBody}, which has none`);
   if (statuses.length === 0) probe.note(title, 'documents no successful response');
   else if (success === undefined && !statuses.every((status) => WITHOUT_BODY.has(status))) {
     probe.note(title, 'documents no body of its successful response. Declare it with returns of @Operation');

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Allow, IsIn, IsInt, IsOptional, IsString, Length } from 'class-validator';
 import { Integer, Text } from '../../../src';
-import { createTable } from './items.extension';
+import { createTable } from './items.parts';
 import { type Mistake, on } from './mistake';
 
 const NAME = { description: 'Name of the item.', example: 'North' };

@@ -1,26 +1,35 @@
-import { Body, Controller, Get, Module, Param, Post, Query, Res, type Type } from '@nestjs/common';
-import { ApiSchema, ApiTags } from '@nestjs/swagger';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Module,
+  Param,
+  Patch,
+  Post,
+  Query,
+  Res,
+  type Type,
+} from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
   defineErrors,
   defineScopes,
   type Extension,
   IdempotentWork,
   IdPipe,
-  Int64,
-  Integer,
   Links,
   Operation,
   type OperationFacts,
   PageQuery,
   Sql,
-  Text,
 } from '../../../src';
 import { Items } from './items';
+import { BODY, CHANGE, dtoOf, type Fields, ITEM, migrationOf } from './items.parts';
 
-type Fields = Readonly<Record<string, readonly PropertyDecorator[]>>;
 type Handler = (this: Items, ...args: any[]) => unknown;
+type HandlerName = 'list' | 'create' | 'get' | 'update' | 'remove';
 
 /** One planted mistake: the parts of a correct extension that it replaces. */
 export interface Changes {
@@ -30,8 +39,10 @@ export interface Changes {
   readonly list?: Handler;
   readonly create?: Handler;
   readonly get?: Handler;
+  readonly update?: Handler;
+  readonly remove?: Handler;
   /** The handlers of the extension. Default: all. */
-  readonly handlers?: readonly ('list' | 'create' | 'get')[];
+  readonly handlers?: readonly HandlerName[];
   /** Replaces facts of `@Operation`; false leaves the decorator out. */
   readonly facts?: Readonly<Record<string, Partial<OperationFacts> | false>>;
   /** Decorators that are added to a handler, above the others. */
@@ -49,22 +60,6 @@ export interface Changes {
   readonly throttle?: number;
 }
 
-const NAME = { description: 'Name of the item.', example: 'North' } as const;
-const BODY: Fields = {
-  name: [Text({ ...NAME, max: 50 })],
-  weight: [Int64({ description: 'Weight in grams.', example: 5 })],
-  places: [Integer({ min: 1, max: 500, optional: true, description: 'Number of places.', example: 12 })],
-  note: [Text({ max: 100, optional: true, nullable: true, description: 'A note.', example: 'Quiet' })],
-};
-const ITEM: Fields = {
-  id: [Int64({ description: 'Identifier of the item.', example: 1 })],
-  ...BODY,
-  places: [Integer({ min: 1, max: 500, description: 'Number of places.', example: 12 })],
-  note: [Text({ max: 100, nullable: true, description: 'A note.', example: 'Quiet' })],
-};
-
-let timestamp = 1_795_400_000_000;
-
 /** Creates an extension with a list, a creation and a resource, and one planted mistake. */
 export function itemsExtension(name: string, changes: Changes = {}): Extension {
   const scopes = defineScopes(name, 'read', 'write');
@@ -81,15 +76,16 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
   const unknown = errors[`${code}_unknown`]!;
   const NewItem = changes.bodyType ?? dtoOf(`New${code}`, { ...BODY, ...changes.body });
   const Item = dtoOf(code, { ...ITEM, ...changes.item });
+  const Change = dtoOf(`Change${code}`, CHANGE);
   const path = `/${name}`;
 
   class ItemsController extends Items {
-    override readonly facts = { path, table: code, taken, unknown };
+    override readonly facts = { path, table: code, taken, unknown, type: Item };
   }
   Reflect.defineMetadata('design:paramtypes', [Sql, Links, IdempotentWork], ItemsController);
 
   const route = (
-    handler: 'list' | 'create' | 'get',
+    handler: HandlerName,
     method: MethodDecorator,
     facts: OperationFacts,
     parameters: readonly [ParameterDecorator, unknown][],
@@ -117,6 +113,7 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
       each(target, handler, descriptor);
   };
   const reply = Res({ passthrough: true });
+  const itemId = Param('itemId', changes.idPipe ?? new IdPipe(unknown));
   route(
     'list',
     Get(),
@@ -161,7 +158,44 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
       returns: [200, Item, 'The item.'],
       rejects: [unknown],
     },
-    [[Param('itemId', changes.idPipe ?? new IdPipe(unknown)), BigInt]],
+    [[itemId, BigInt]],
+  );
+  route(
+    'update',
+    Patch(':itemId'),
+    {
+      id: `${code}_update`,
+      summary: 'Change an item',
+      description: 'Changes the note of an item.',
+      scope: [scopes.read, scopes.write],
+      conditional: true,
+      pathIds: { itemId: 'Identifier of the item.' },
+      returns: [200, Item, 'The changed item.'],
+      rejects: [unknown],
+    },
+    [
+      [itemId, BigInt],
+      [Body(), Change],
+      [reply, Object],
+    ],
+  );
+  route(
+    'remove',
+    Delete(':itemId'),
+    {
+      id: `${code}_remove`,
+      summary: 'Remove an item',
+      description: 'Removes an item.',
+      scope: scopes.write,
+      conditional: true,
+      pathIds: { itemId: 'Identifier of the item.' },
+      returns: [204, undefined, 'The item was removed.'],
+      rejects: [unknown],
+    },
+    [
+      [itemId, BigInt],
+      [reply, Object],
+    ],
   );
   if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
   Controller({ path: name, ...(changes.version === false ? {} : { version: '1' }) })(ItemsController);
@@ -180,38 +214,4 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     scopes: Object.values(scopes),
     tags: changes.declaredTags ?? { [name]: 'Items.' },
   };
-}
-
-function dtoOf(name: string, fields: Fields): Type {
-  class Dto {
-    readonly [field: string]: unknown;
-  }
-  Object.defineProperty(Dto, 'name', { value: name });
-  ApiSchema({ description: 'An item.' })(Dto);
-  for (const [field, decorators] of Object.entries(fields)) {
-    for (const decorate of decorators) decorate(Dto.prototype, field);
-  }
-  return Dto;
-}
-
-function migrationOf(table: string, changes: Changes): new () => MigrationInterface {
-  class Migration implements MigrationInterface {
-    async up(runner: QueryRunner): Promise<void> {
-      await runner.query(changes.up?.(table) ?? createTable(table));
-    }
-
-    async down(runner: QueryRunner): Promise<void> {
-      await runner.query(changes.down?.(table) ?? `DROP TABLE ${table}`);
-    }
-  }
-  timestamp += 1;
-  Object.defineProperty(Migration, 'name', { value: `${table}_${timestamp}` });
-  return Migration;
-}
-
-/** @param type of the column of the name */
-export function createTable(table: string, type = 'text'): string {
-  return `CREATE TABLE ${table} (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name ${type} NOT NULL UNIQUE, weight bigint NOT NULL,
-    places integer NOT NULL, note text)`;
 }

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import {
@@ -8,6 +9,7 @@ import {
   type Links,
   listName,
   type PageQuery,
+  preconditionOf,
   type Sql,
 } from '../../../src';
 
@@ -29,10 +31,11 @@ export abstract class Items {
     readonly table: string;
     readonly taken: () => ApiError;
     readonly unknown: () => ApiError;
+    readonly type: Type<Row>;
   };
 
   constructor(
-    private readonly sql: Sql,
+    readonly sql: Sql,
     readonly links: Links,
     readonly idempotent: IdempotentWork,
   ) {}
@@ -54,6 +57,20 @@ export abstract class Items {
     const row = await this.find(id);
     if (!row) throw this.facts.unknown();
     return row;
+  }
+
+  update(id: bigint, { note }: Pick<NewRow, 'note'>, reply: FastifyReply): Promise<unknown> {
+    return this.sql.transaction(async (transaction) => {
+      preconditionOf(reply, this.facts.type)(await this.lock(id, transaction));
+      return this.write(id, note ?? null, transaction);
+    });
+  }
+
+  remove(id: bigint, reply: FastifyReply): Promise<unknown> {
+    return this.sql.transaction(async (transaction) => {
+      preconditionOf(reply, this.facts.type)(await this.lock(id, transaction));
+      await this.delete(id, transaction);
+    });
   }
 
   rows(after: bigint, count: number, order = 'ASC'): Promise<Row[]> {
@@ -84,5 +101,24 @@ export abstract class Items {
       ON CONFLICT DO NOTHING RETURNING *`;
     const statement = { name: `${table}_insert`, text };
     return (await this.sql.rows<Row>(statement, [name, weight, places, note], transaction))[0];
+  }
+
+  async lock(id: bigint, transaction: EntityManager): Promise<Row> {
+    const text = `SELECT * FROM ${this.facts.table} WHERE id = $1 FOR UPDATE`;
+    const [row] = await this.sql.rows<Row>({ name: `${this.facts.table}_lock`, text }, [id], transaction);
+    if (!row) throw this.facts.unknown();
+    return row;
+  }
+
+  /** Changes the note of an item. */
+  async write(id: bigint, note: string | null, transaction?: EntityManager): Promise<Row | undefined> {
+    const text = `UPDATE ${this.facts.table} SET note = $2 WHERE id = $1 RETURNING *`;
+    const statement = { name: `${this.facts.table}_update`, text };
+    return (await this.sql.rows<Row>(statement, [id, note], transaction))[0];
+  }
+
+  async delete(id: bigint, transaction?: EntityManager): Promise<void> {
+    const text = `DELETE FROM ${this.facts.table} WHERE id = $1`;
+    await this.sql.rows({ name: `${this.facts.table}_delete`, text }, [id], transaction);
   }
 }

@@ -1,7 +1,8 @@
 import { BadRequestException, HttpCode, ParseIntPipe } from '@nestjs/common';
 import { ApiError, Public, RequireScope } from '../../../src';
 import type { Items } from './items';
-import { type Changes, createTable } from './items.extension';
+import type { Changes } from './items.extension';
+import { createTable } from './items.parts';
 import { type Mistake, on } from './mistake';
 
 /** Responds to a creation with a changed row. */

@@ -1,0 +1,176 @@
+import { HttpCode } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import {
+  insufficientScope,
+  Int64,
+  Int64List,
+  PageQuery,
+  preconditionOf,
+  SortedPageQuery,
+} from '../../../src';
+import { Items } from './items';
+import { type Mistake, on } from './mistake';
+
+const IDS = { optional: true, description: 'Only these items.', example: [1, 2] } as const;
+
+/** A query whose document allows fewer ids than its validation. */
+class TooManyIds extends PageQuery {
+  @ApiProperty({ maxItems: 3, required: false })
+  @Int64List({ max: 10, ...IDS })
+  readonly id?: readonly bigint[];
+}
+
+/** A query that takes one id, and whose document has several. */
+class SingleId extends PageQuery {
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'string', maxLength: 20 },
+    maxItems: 3,
+    description: 'Only these items.',
+    example: ['1', '2'],
+  })
+  @IsOptional()
+  @IsString()
+  readonly id?: string;
+}
+
+@ApiSchema({ description: 'A removed item.' })
+class RemovedItem {
+  @Int64({ description: 'Identifier of the item.', example: 1 })
+  readonly id!: bigint;
+}
+
+let visits = 0;
+
+/** Mistakes in entity tags, conditions of changes, responses without a body, scopes, and parameters of lists. */
+export const TAG_MISTAKES: readonly Mistake[] = [
+  ...on(
+    ['create', 'get'],
+    [
+      [
+        'body-never-the-same',
+        /responds 200 to the ETag of its last response, and must respond 304/,
+        {
+          async get(id) {
+            const row = await this.find(id);
+            if (!row) throw this.facts.unknown();
+            visits += 1;
+            return { ...row, places: (visits % 500) + 1 };
+          },
+        },
+      ],
+      [
+        'entity-tag-missing',
+        /header etag must be there/,
+        {
+          handlers: ['list'],
+          list(_query, reply) {
+            void reply.type('application/json');
+            return Buffer.from('[]');
+          },
+        },
+      ],
+      [
+        'tag-of-its-own',
+        /has an ETag that is not the hash of its body/,
+        {
+          handlers: ['list'],
+          list(query, reply) {
+            void reply.header('etag', `"${'A'.repeat(43)}"`);
+            return this.rows(0n, query.limit);
+          },
+        },
+      ],
+    ],
+  ),
+  ...on(
+    ['create', 'get', 'update'],
+    [
+      [
+        'if-match-ignored',
+        /PATCH .* responds 200 to an If-Match of another state, and must respond 412/,
+        {
+          async update(id, { note }) {
+            return (await this.write(id, note)) ?? unknownOf(this);
+          },
+        },
+      ],
+      [
+        'if-match-too-late',
+        /responds 412 to an If-Match of another state, and changes the resource/,
+        {
+          async update(id, { note }, reply) {
+            const before = (await this.find(id)) ?? unknownOf(this);
+            const changed = await this.write(id, note);
+            preconditionOf(reply, this.facts.type)(before);
+            return changed;
+          },
+        },
+      ],
+      [
+        'if-match-of-another-body',
+        /responds 412 to the current ETag in If-Match/,
+        {
+          async update(id, { note }, reply) {
+            const before = (await this.find(id)) ?? unknownOf(this);
+            preconditionOf(reply, this.facts.type)({ ...before, places: before.places! + 1 });
+            return this.write(id, note);
+          },
+        },
+      ],
+      [
+        'scope-of-two-rejected',
+        /responds 403 to a key with the scope scope-of-two-rejected:read, and its description admits it/,
+        {
+          handlers: ['list'],
+          facts: { list: { scope: ['scope-of-two-rejected:read', 'scope-of-two-rejected:write'] } },
+          list(query, reply) {
+            const write = 'scope-of-two-rejected:write';
+            if (!reply.request.principal.scopes.includes(write)) throw insufficientScope(write);
+            return Items.prototype.list.call(this, query, reply);
+          },
+        },
+      ],
+    ],
+  ),
+  ...on(
+    ['create', 'get', 'remove'],
+    [
+      [
+        'removal-not-conditional',
+        /DELETE .* responds 204 to an If-Match of another state, and must respond 412/,
+        {
+          async remove(id) {
+            if (!(await this.find(id))) throw this.facts.unknown();
+            await this.delete(id);
+          },
+        },
+      ],
+      [
+        'body-of-no-content',
+        /documents a body of 204, which has none/,
+        {
+          handlers: ['remove'],
+          facts: { remove: { returns: [204, RemovedItem, 'The removed item.'] as never } },
+          decorators: { remove: [HttpCode(204)] },
+        },
+      ],
+    ],
+  ),
+  ...on(
+    ['list', 'create'],
+    [['sort-ignored', /is not in descending order of id/, { queryType: SortedPageQuery }]],
+  ),
+  ...on(
+    ['list'],
+    [
+      ['too-many-ids', /accepts id = 1 \(4 times\), which its document forbids/, { queryType: TooManyIds }],
+      ['list-of-ids-rejected', /rejects id = \["1","2"\]/, { queryType: SingleId }],
+    ],
+  ),
+];
+
+function unknownOf({ facts }: Items): never {
+  throw facts.unknown();
+}
