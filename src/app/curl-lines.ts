@@ -12,9 +12,11 @@ type Schemas = NonNullable<OpenAPIObject['components']>['schemas'];
 type Schema = NonNullable<Schemas>[string];
 
 /**
- * Returns a title and a `curl` line for each operation, with the examples of the document.
+ * Returns a title and a `curl` line for each operation, with the examples of the document. On a new database each of them
+ * succeeds in this order.
  *
- * Of the operations of a tag, those that create come first: the others need what they create.
+ * Of the operations of a tag, those that create come first: the others need what they create. Those that remove come
+ * last of all, in the reverse order of the tags: a later module may refer to what an earlier one has.
  */
 export function curlLines(
   { paths, tags = [], components }: OpenAPIObject,
@@ -22,8 +24,10 @@ export function curlLines(
   key: string,
 ): string[] {
   const names = tags.map(({ name }) => name);
-  const order = ({ operation, method }: Route) =>
-    names.indexOf(operation.tags?.[0] ?? '') * 2 + (method === 'post' ? 0 : 1);
+  const order = ({ operation, method }: Route) => {
+    const tag = names.indexOf(operation.tags?.[0] ?? '');
+    return method === 'delete' ? 3 * names.length - tag : 2 * tag + (method === 'post' ? 0 : 1);
+  };
   return Object.entries(paths)
     .flatMap(([path, item]) => routesOf(path, item))
     .toSorted((one, other) => order(one) - order(other))
@@ -62,17 +66,22 @@ function queryOf({ parameters = [] }: OperationObject, schemas: Schemas): string
   const examples = parameters.flatMap((parameter) => {
     if (!('in' in parameter) || parameter.in !== 'query' || !parameter.schema) return [];
     const { example } = resolve(parameter.schema, schemas);
-    return example === undefined ? [] : [[parameter.name, String(example)] as [string, string]];
+    // A list is a repeated parameter.
+    return example === undefined
+      ? []
+      : [example].flat().map((each): [string, string] => [parameter.name, String(each)]);
   });
   return examples.length > 0 ? `?${new URLSearchParams(examples).toString()}` : '';
 }
 
-/** Returns the members of the body that the operation requires. */
+/** Returns the members of the body that the operation requires; without any the whole example. */
 function bodyOf({ requestBody }: OperationObject, schemas: Schemas): string | undefined {
   const schema = requestBody && 'content' in requestBody && requestBody.content['application/json']?.schema;
   if (!schema) return undefined;
   const { example, required = [] } = resolve(schema, schemas);
-  const members = Object.entries(example ?? {}).filter(([name]) => required.includes(name));
+  const members = Object.entries(example ?? {}).filter(
+    ([name]) => required.length === 0 || required.includes(name),
+  );
   return JSON.stringify(Object.fromEntries(members));
 }
 

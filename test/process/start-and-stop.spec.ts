@@ -29,7 +29,7 @@ describe('npm start', () => {
     folder.remove();
   });
 
-  it('prints a key and, for each operation, a curl line that works', async () => {
+  it('prints a key and, for each operation, a curl line that works in the order of the lines', async () => {
     expect(first.key).toMatch(/^ask_test_\w{36}$/);
     const statuses: Record<string, number> = {};
     for (const [, title = '', line = ''] of first.output().matchAll(/^ {2}# (.*)\n {2}(curl .*)$/gm)) {
@@ -37,7 +37,7 @@ describe('npm start', () => {
     }
     const expected = operationsOf(JSON.parse(committedDocument).paths).map(({ summary, responses }) => [
       summary,
-      '201' in responses ? 201 : 200,
+      Number(Object.keys(responses).find((status) => status.startsWith('2'))),
     ]);
     expect(statuses).toEqual(Object.fromEntries(expected));
     expect(first.output()).toContain(`${first.url}/docs`);
@@ -107,7 +107,7 @@ describe('npm start', () => {
   it('again on the same directory finds every animal, and prints the command that creates a key', async () => {
     const again = await startHere(environment);
     const { json } = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
-    expect(json).toHaveLength(6);
+    expect(json).toHaveLength(5);
     expect(again.key).toBeUndefined();
     expect(again.printed).toContain('npm run -s cli -- keys create --account NAME');
     await again.stop();
