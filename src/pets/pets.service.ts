@@ -105,7 +105,7 @@ export class PetsService {
     if (previous) await this.events.run({ pet, previous }, transaction);
   }
 
-  /** From here to the end of the transaction nobody else changes the animal, or orders it. */
+  /** From here to the end of the transaction no other transaction changes the animal, or orders it. */
   private async lock(id: bigint, precondition: Precondition<Pet>, transaction: EntityManager): Promise<Pet> {
     const pet = await this.pets.lock(id, transaction);
     if (!pet) throw petErrors.pet_not_found();

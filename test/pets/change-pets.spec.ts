@@ -203,7 +203,7 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
     });
   });
 
-  it('of orders and removals of one animal at once the order or the removal succeeds, in 20 rounds', async () => {
+  it('the order or the removal succeeds if both are sent concurrently for one animal, in 20 rounds', async () => {
     const key = await app.unlimitedKey();
     for (let round = 0; round < 20; round += 1) {
       const petId = (await app.post('/v1/pets', aNewPet(), { key })).json.id;

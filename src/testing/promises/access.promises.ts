@@ -56,7 +56,7 @@ async function checkScope(
   if (scopes.length > 1) await checkEachScope(probe, operation, resources, keys, scopes);
 }
 
-/** Of several scopes each is enough. Without a body a change gets an unknown id, so that it changes nothing. */
+/** A key with any one of the scopes is enough. Without a body a change gets an unknown id, so that it changes nothing. */
 async function checkEachScope(
   probe: Probe,
   operation: Operation,
