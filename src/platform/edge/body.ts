@@ -8,10 +8,12 @@ import { parseJson } from './json';
 
 /**
  * Accepts JSON bodies only: checks the media type, then the size, then the text. An empty body counts as no body,
- * whichever Content-Type it has.
+ * whichever Content-Type it has. Bodies of GET, HEAD and DELETE are ignored.
  */
 export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): void {
   fastify.removeAllContentTypeParsers();
+  // The body of a DELETE has no meaning (RFC 9110, 9.3.5). It is ignored, as that of a GET.
+  fastify.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   fastify.decorateRequest('contentType', undefined);
   fastify.decorateRequest('rawBody', undefined);
   fastify.addHook('preParsing', (request, _reply, payload, done) => {

@@ -3,6 +3,11 @@ import { AUTH, chunk, chunked, get, HOST, JSON_TYPE, PET, post, type Row } from 
 const BROKEN = '400 malformed_request';
 const INNER = `POST /v1/pets HTTP/1.1\r\n${HOST}\r\n`;
 
+const NO_PET = '404 pet_not_found';
+
+/** deletePet, which ignores its body. */
+const removal = (rest: string): string => `DELETE /v1/pets/0 HTTP/1.1\r\n${AUTH}${JSON_TYPE}${rest}`;
+
 /** createPet with these framing headers, and bytes that a wrong reader would take for a second request. */
 const framed = (lines: string, rest = '0\r\n\r\n'): string =>
   `POST /v1/pets HTTP/1.1\r\n${AUTH}${JSON_TYPE}${lines}\r\n${rest}${get()}`;
@@ -164,6 +169,19 @@ export const framing: readonly Row[] = [
     'a DELETE with a body',
     `DELETE /v1/pets HTTP/1.1\r\n${AUTH}Content-Length: 5\r\n\r\nhello`,
     '405 method_not_allowed',
+    'open',
+  ],
+  ['a DELETE of an animal with a body in text', removal('Content-Length: 5\r\n\r\nhello'), NO_PET, 'open'],
+  [
+    'a DELETE of an animal with a chunked body',
+    removal(`Transfer-Encoding: chunked\r\n\r\n${chunk('hello')}0\r\n\r\n`),
+    NO_PET,
+    'open',
+  ],
+  [
+    'a DELETE of an animal whose body is a request',
+    removal(`Content-Length: ${INNER.length}\r\n\r\n${INNER}`),
+    NO_PET,
     'open',
   ],
   ['a body without a key', post(PET).toString().replace('Bearer ', ''), '401 missing_api_key', 'open'],
