@@ -1,10 +1,35 @@
 import { randomUUID } from 'node:crypto';
+import { createStore } from '../../../src/app/store';
 import { runBuilt } from '../../support/service';
 
-/** Creates a key of a new account, whose limits no spec reaches. */
-export async function createKey(environment: Record<string, string>): Promise<string> {
+/** The scopes of the store's staff, and all others. */
+export const ALL_SCOPES: readonly string[] = createStore().scopes;
+
+interface NewKey {
+  /** Default: a new account. */
+  readonly account?: string;
+  /** Default: the scopes of `keys create`. */
+  readonly scopes?: readonly string[];
+}
+
+/** Creates a key of an account whose limits no spec reaches. */
+export async function createKey(
+  environment: Record<string, string>,
+  { account = randomUUID(), scopes = [] }: NewKey = {},
+): Promise<string> {
   const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
-  const args = ['keys', 'create', '--account', randomUUID(), '--plan', 'enterprise', ...numbers, '--json'];
+  const chosen = scopes.length > 0 ? ['--scopes', scopes.join()] : [];
+  const args = [
+    'keys',
+    'create',
+    '--account',
+    account,
+    '--plan',
+    'enterprise',
+    ...numbers,
+    ...chosen,
+    '--json',
+  ];
   const command = runBuilt('cli/main', args, environment);
   expect(await command.ended).toBe(0);
   return (JSON.parse(command.standardOutput()) as { key: string }).key;
