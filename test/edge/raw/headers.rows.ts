@@ -39,6 +39,8 @@ export const headers: readonly Row[] = [
   withLine('Forwarded: for="[::1'),
   withLine('Range: bytes=0-0'),
   withLine('If-None-Match: *', '304'),
+  withLine('If-None-Match: "\xe9", W/, ,"'),
+  withLine('If-Match: "other"'),
   withLine('Accept: text/html;q=x'),
   withLine('Accept-Encoding: ;;,gzip'),
   withLine('Cookie: =;=;;'),

@@ -17,7 +17,7 @@ interface MemberSchema {
 export interface FuzzRequest {
   readonly method: string;
   readonly path: string;
-  readonly headers: Record<string, string>;
+  readonly headers: Record<string, string | string[]>;
   readonly body: Buffer;
 }
 
@@ -126,10 +126,33 @@ const parameter = fc.oneof(
     .filter((text) => text.isWellFormed())
     .map(encodeURIComponent),
 );
+/** Parameters of the lists, with values of their own and of others, some of them repeated. */
+const listQuery = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom('limit', 'cursor', 'status', 'categoryId', 'id', 'id', 'sort', 'account'),
+      fc.oneof(parameter, fc.constantFrom('1', '5', '100', 'sold', 'placed', 'id', '-id', '*', 'fuzz', '')),
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((parameters) => `?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`);
 const query = fc.oneof(
   fc.constant(''),
   fc.constantFrom('?limit=1', '?limit=0', '?status=sold', '?cursor=x', '?limit=1&limit=1', '?%'),
+  listQuery,
   fc.webQueryParameters().map((text) => `?${text}`),
+);
+/** Values of If-Match and If-None-Match; each character is one that Node.js sends in a header. */
+const condition = fc.oneof(
+  { weight: 4, arbitrary: fc.constant('*') },
+  fc.constantFrom('', '"', '""', 'W/"', 'W/*', '*, *', '"a", W/"b",,', ',', '"a\tb"', '"'.repeat(200)),
+  fc.base64String().map((text) => `"${text}"`),
+  fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map(characterOf), maxLength: 60 }),
+);
+const conditions = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(undefined) },
+  { weight: 3, arbitrary: condition },
+  fc.array(condition, { minLength: 2, maxLength: 3 }),
 );
 const contentType = fc.oneof(
   { weight: 50, arbitrary: fc.constant('application/json') },
@@ -148,11 +171,12 @@ export function requestTo(operations: readonly Operation[]): fc.Arbitrary<FuzzRe
         query,
         contentType,
         bodyOf(operation.members),
+        fc.record({ 'if-match': conditions, 'if-none-match': conditions }),
       )
-      .map(([otherMethod, value, search, type, body]) => ({
+      .map(([otherMethod, value, search, type, body, conditional]) => ({
         method: otherMethod ?? operation.method,
         path: operation.path.replaceAll(/\{\w+\}/g, () => value) + search,
-        headers: { 'content-type': type },
+        headers: { 'content-type': type, ...givenOf(conditional) },
         body,
       })),
   );
@@ -176,6 +200,17 @@ export function mutationOf(bytes: Buffer): fc.Arbitrary<Buffer> {
         bytes,
       ),
     );
+}
+
+/** DEL is the only control character of the range. */
+function characterOf(code: number): string {
+  return code === 0x7f ? '~' : String.fromCharCode(code);
+}
+
+function givenOf<Value>(values: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, Value & {}] => entry[1] !== undefined),
+  );
 }
 
 function changed(bytes: Buffer, changes: readonly (readonly [number, number])[]): Buffer {

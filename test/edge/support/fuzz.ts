@@ -15,10 +15,10 @@ export interface FuzzTarget {
 
 const PETS = '/v1/pets';
 
-/** The bodies of successful writes, byte for byte, by the path of the resource. */
+/** The last bodies of the resources that exist, byte for byte, by path. */
 type StoredBodies = Map<string, string>;
 
-/** The names of the members of the bodies of POST, by path. The service ignores all others. */
+/** The names of the members of bodies, by method and path. The service ignores all others. */
 type Fields = Readonly<Record<string, readonly string[]>>;
 
 /**
@@ -31,8 +31,9 @@ export async function fuzzBodies(target: FuzzTarget, runs: number): Promise<numb
   const { json } = await send(target.url, 'GET', '/openapi.json');
   const bodies: StoredBodies = new Map();
   const operations = operationsOf(json);
-  const posts = operations.filter(({ method }) => method === 'POST');
-  const fields = Object.fromEntries(posts.map(({ path, members }) => [path, Object.keys(members)]));
+  const fields = Object.fromEntries(
+    operations.map(({ method, path, members }) => [`${method} ${path}`, Object.keys(members)]),
+  );
   const request = requestTo(operations);
   await fc.assert(
     fc.asyncProperty(request, (sent) => expectDocumented(target, sent, fields, bodies)),
@@ -53,6 +54,9 @@ export async function fuzzRequests({ url, key }: FuzzTarget, runs: number): Prom
     `GET ${PETS}?limit=1 HTTP/1.1\r\n${head}\r\n`,
     `POST ${PETS} HTTP/1.1\r\n${head}Content-Length: 2\r\n\r\n{}`,
     `POST ${PETS} HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nGET / HTTP/1.1\r\n${head}\r\n`,
+    `GET ${PETS}?id=1&id=2&categoryId=3&sort=-id HTTP/1.1\r\n${head}If-None-Match: "a", W/"b"\r\n\r\n`,
+    `PATCH ${PETS}/1 HTTP/1.1\r\n${head}If-Match: "a", *\r\nContent-Length: 12\r\n\r\n{"name":"a"}`,
+    `DELETE ${PETS}/1 HTTP/1.1\r\n${head}If-Match: "a"\r\n\r\n`,
   ];
   const mutated = fc.oneof(...seeds.map((seed) => mutationOf(Buffer.from(seed))));
   await fc.assert(
@@ -86,25 +90,41 @@ async function expectDocumented(
   expectCommonHeaders(response as never);
   if (response.status >= 400 && method !== 'HEAD')
     expectError(response, response.status, response.json.code as string);
-  if (response.status === 201) await expectStored(target, sent, response, fields, bodies);
+  if (response.status === 201)
+    await expectStored(target, sent, response, fields[`POST ${pathOf(sent)}`]!, bodies);
+  if (!pathOf(sent).startsWith(`${PETS}/`)) return;
+  if (method === 'PATCH' && response.status === 200)
+    await expectStored(target, sent, response, fields[`PATCH ${PETS}/{petId}`]!, bodies);
+  if (method === 'DELETE' && response.status === 204) await expectRemoved(target, sent, bodies);
+}
+
+/** The router decodes the path: `%31` is the id 1, too. */
+function pathOf({ path }: FuzzRequest): string {
+  return path.split('?')[0]!;
 }
 
 /** Compares the response, and the resource when it is read again, with the body. */
 async function expectStored(
   target: FuzzTarget,
-  { path, body }: FuzzRequest,
+  { body }: FuzzRequest,
   response: HttpResponse,
-  fields: Fields,
+  fields: readonly string[],
   bodies: StoredBodies,
 ): Promise<void> {
-  const location = String(response.headers['location']);
   const sent = exactly(body.toString());
   const stored = exactly(response.text);
-  for (const name of fields[path.split('?')[0]!]!) {
+  const location = response.headers['location'] ?? `${PETS}/${String(stored['id'])}`;
+  for (const name of fields) {
     if (Object.hasOwn(sent, name)) expect([name, stored[name]]).toEqual([name, sent[name]]);
   }
   expect((await send(target.url, 'GET', location, { key: target.key })).text).toBe(response.text);
   bodies.set(location, response.text);
+}
+
+async function expectRemoved(target: FuzzTarget, sent: FuzzRequest, bodies: StoredBodies): Promise<void> {
+  const path = decodeURIComponent(pathOf(sent));
+  expect(bodies.delete(path)).toBe(true);
+  expectError(await send(target.url, 'GET', path, { key: target.key }), 404, 'pet_not_found');
 }
 
 /** Returns all animals, each as the list prints it. */

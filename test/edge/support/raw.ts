@@ -97,7 +97,7 @@ function parseResponse(bytes: Buffer, isHead: boolean): { response: RawResponse;
     const key = name.toLowerCase();
     headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`;
   }
-  const hasBody = !isHead && status >= 200 && status !== 204;
+  const hasBody = !isHead && status >= 200 && status !== 204 && status !== 304;
   const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
   const stop = end + 4 + length;
   if (bytes.length < stop) return undefined;
