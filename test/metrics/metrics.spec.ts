@@ -56,6 +56,35 @@ describe('metrics', () => {
     expect(grown).toEqual([2, 1, 1, 1]);
   });
 
+  it('request durations of changes count by route pattern, method and status, a 304 and a 412 included', async () => {
+    const { id } = (await app.post('/v1/pets', aNewPet())).json;
+    const order = await app.post('/v1/store/orders', { petId: id });
+    const path = `/v1/pets/${id}`;
+    const tag = String(order.headers['etag']);
+    const series = (route: string, method: string, status: number) =>
+      `${DURATIONS}{route="${route}",method="${method}",status="${status}"}`;
+    const grown = await growth(
+      async () => {
+        await app.send('PATCH', path, { body: { name: 'Mimi' } });
+        await app.send('PATCH', path, { body: { name: 'Mimi' }, headers: { 'if-match': '"other"' } });
+        await app.send('DELETE', path);
+        const location = String(order.headers['location']);
+        await app.get(location, { headers: { 'if-none-match': tag } });
+        await app.send('PATCH', location, { body: { status: 'cancelled' }, headers: { 'if-match': tag } });
+        await app.send('DELETE', path);
+      },
+      series('/v1/pets/:petId', 'PATCH', 200),
+      series('/v1/pets/:petId', 'PATCH', 412),
+      series('/v1/pets/:petId', 'DELETE', 409),
+      series('/v1/pets/:petId', 'DELETE', 204),
+      series('/v1/store/orders/:orderId', 'GET', 304),
+      series('/v1/store/orders/:orderId', 'PATCH', 200),
+      'animal_store_refusals_total{code="precondition_failed"}',
+      'animal_store_refusals_total{code="pet_has_open_order"}',
+    );
+    expect(grown).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
   it('a path without a route counts as route none, and an unusual method as method other', async () => {
     const grown = await growth(
       async () => {
@@ -162,12 +191,15 @@ describe('metrics', () => {
     expect(idle).toEqual({ size: 2, inUse: 0, idle: 2, waiting: 0 });
   });
 
-  it('calls of a deprecated operation count by account and route; other calls and anonymous ones do not', async () => {
+  it('calls of a deprecated operation count by account and route; other operations of its path and anonymous calls do not', async () => {
     const { key } = await app.createKey({ account: 'old client' });
     const grown = await growth(async () => {
       await app.get(`/v1/pets/${ID}`, { key });
       await app.send('HEAD', `/v1/pets/${ID}`, { key });
       await app.get('/v1/pets', { key });
+      await app.send('PATCH', `/v1/pets/${ID}`, { key, body: { name: 'Mimi' } });
+      await app.send('DELETE', `/v1/pets/${ID}`, { key });
+      await app.send('PUT', `/v1/pets/${ID}`, { key });
       await app.get(`/v1/pets/${ID}`, { key: undefined });
     }, 'animal_store_deprecated_calls_total{account="old client",route="/v1/pets/:petId"}');
     expect(grown).toEqual([2]);
