@@ -27,7 +27,7 @@ const SLOW = [
   '/test/openapi/document[.]',
   '/test/pets/list-under-load[.]',
   '/test/rate-limit/(anonymous|bans|persistence|redis-.*)[.]',
-  '/test/store-orders/(order-pages|walks)[.]',
+  '/test/store-orders/(animal-walks|order-pages|walks)[.]',
   '/test/testing/(broken-promises|test-store)[.]',
 ];
 
