@@ -1,3 +1,4 @@
+import { DEFAULT_SCOPES } from '../../src/app/store';
 import { holdMeasuredTime } from '../support/timers';
 import { BURST_POOL_SIZE, JOINED, sweepCreations, sweepReads } from './support/burst-sweep';
 import { type CutApp, startCutApp } from './support/fault-sweep';
@@ -11,7 +12,7 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
   let cutApp: CutApp;
   beforeAll(async () => {
     holdMeasuredTime();
-    cutApp = await startCutApp(BURST_POOL_SIZE);
+    cutApp = await startCutApp(BURST_POOL_SIZE, DEFAULT_SCOPES);
   });
   afterAll(async () => {
     await cutApp.close();

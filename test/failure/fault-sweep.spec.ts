@@ -1,4 +1,5 @@
 import { aNewPet } from '../support/factories';
+import { CHANGES, sweepChanges } from './support/change-sweep';
 import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
 import { type CutApp, startCutApp, sweepOrders, sweepPets } from './support/fault-sweep';
 import { query } from './support/own-server';
@@ -21,6 +22,13 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
     expect((await sweepOrders(cutApp, STRIDE)).length).toBeGreaterThan(15);
   });
 
+  it.each(CHANGES)(
+    '$operation is $success or 503, and the response says if animal and order were changed',
+    async (change) => {
+      expect((await sweepChanges(cutApp, STRIDE, change)).length).toBeGreaterThan(15);
+    },
+  );
+
   describe('during a statement', () => {
     let petId: number;
     let orderId: number;
@@ -37,12 +45,16 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
     const createPet = (headers = {}) => send('POST', '/v1/pets', aNewPet(), headers);
     const order = (headers = {}) => send('POST', '/v1/store/orders', { petId }, headers);
     const approve = () => send('PATCH', `/v1/store/orders/${orderId}`, { status: 'approved' });
+    const updatePet = () => send('PATCH', `/v1/pets/${petId}`, { name: 'changed', status: 'sold' });
+    const deletePet = () => send('DELETE', `/v1/pets/${petId}`);
     const stored = () => query(cutApp.directUrl, STORED);
 
     it.each([
       ['createPet', 'pets_insert', createPet],
       ['placeOrder', 'COMMIT', order],
       ['updateOrder', 'COMMIT', approve],
+      ['updatePet', 'COMMIT', updatePet],
+      ['deletePet', 'COMMIT', deletePet],
     ])(
       '%s is 503 of unknown outcome if the response to %s is lost; the work is done',
       async (_operation, statement, ask) => {
@@ -58,6 +70,9 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
     it.each([
       ['placeOrder', 'store_orders_insert', order],
       ['updateOrder', 'UPDATE "store_orders"', approve],
+      ['updatePet', 'FOR UPDATE', updatePet],
+      ['updatePet', 'UPDATE "pets"', updatePet],
+      ['deletePet', 'DELETE FROM "pets"', deletePet],
       [
         'createPet with an Idempotency-Key',
         'idempotency_store',

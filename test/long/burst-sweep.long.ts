@@ -1,3 +1,4 @@
+import { DEFAULT_SCOPES } from '../../src/app/store';
 import { BURST_POOL_SIZE, JOINED, summary, sweepCreations, sweepReads } from '../failure/support/burst-sweep';
 import { type CutApp, startCutApp } from '../failure/support/fault-sweep';
 import { type OwnServer, useOwnServer } from '../failure/support/own-server';
@@ -11,7 +12,7 @@ describe('a connection to PostgreSQL that is cut after each byte while requests 
   beforeAll(async () => {
     server = await useOwnServer();
     holdMeasuredTime();
-    cutApp = await startCutApp(BURST_POOL_SIZE);
+    cutApp = await startCutApp(BURST_POOL_SIZE, DEFAULT_SCOPES);
   });
   afterAll(async () => {
     await cutApp.close();

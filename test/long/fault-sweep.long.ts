@@ -1,3 +1,4 @@
+import { CHANGES, sweepChanges } from '../failure/support/change-sweep';
 import {
   type Cut,
   type CutApp,
@@ -7,6 +8,9 @@ import {
   sweepPets,
 } from '../failure/support/fault-sweep';
 import { type OwnServer, useOwnServer } from '../failure/support/own-server';
+
+/** These transactions have the most bytes. A prime, so that successive cuts are at varying places of a message. */
+const STRIDE_OF_CHANGES = 7;
 
 jest.setTimeout(300_000);
 
@@ -36,4 +40,13 @@ describe('a connection to PostgreSQL that is cut after each byte of a request, i
     report('POST /v1/store/orders', cuts);
     expect(cuts.length).toBeGreaterThan(400);
   });
+
+  it.each(CHANGES)(
+    `$operation, cut at every ${STRIDE_OF_CHANGES}th byte, returns $success or 503, and changes animal and order as the response says`,
+    async (change) => {
+      const cuts = await sweepChanges(cutApp, STRIDE_OF_CHANGES, change);
+      report(change.operation, cuts);
+      expect(cuts.length).toBeGreaterThan(100);
+    },
+  );
 });

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
+import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import type { Extension } from '../../src/platform/extension/extension';
 import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
@@ -21,8 +22,8 @@ export interface TestApp {
   /** A key of a new account with all scopes. */
   readonly key: string;
   createKey(request?: Partial<KeyRequest>): Promise<{ id: string; key: string }>;
-  /** Creates a key of an account with limits that no spec reaches. */
-  unlimitedKey(): Promise<string>;
+  /** Creates a key of an account with limits that no spec reaches. @param scopes default: all */
+  unlimitedKey(scopes?: readonly DefinedScope[]): Promise<string>;
   /** Sends a request with `key`, unless the options bring another one or undefined. */
   send(method: string, path: string, options?: RequestOptions): Promise<HttpResponse>;
   get(path: string, options?: RequestOptions): Promise<HttpResponse>;
@@ -100,7 +101,7 @@ export async function startApp(
     log,
     key,
     createKey,
-    unlimitedKey: async () => (await createKey({ choice: UNLIMITED })).key,
+    unlimitedKey: async (scopes = store.scopes) => (await createKey({ choice: UNLIMITED, scopes })).key,
     send: sendWithKey,
     get: (path, options) => sendWithKey('GET', path, options),
     post: (path, body, options) => sendWithKey('POST', path, { body, ...options }),
