@@ -25,7 +25,7 @@ type Fields = Readonly<Record<string, readonly string[]>>;
  * Sends arbitrary bodies to every operation. No response is a 5xx, every rejection has an Error body, and exactly the
  * accepted bodies are stored.
  *
- * @returns the number of accepted bodies
+ * @returns the number of resources that exist at the end
  */
 export async function fuzzBodies(target: FuzzTarget, runs: number): Promise<number> {
   const { json } = await send(target.url, 'GET', '/openapi.json');
