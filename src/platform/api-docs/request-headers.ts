@@ -15,8 +15,13 @@ export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
   schema: { type: 'string', minLength: 1, maxLength: MAX_LENGTH, pattern: PATTERN },
 };
 
-/** `*`, or entity tags. */
-const TAGS = { type: 'string', minLength: 1, maxLength: 8_192 } as const;
+/** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
+const TAGS = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 8_192,
+  pattern: String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`,
+} as const;
 
 /** The request header of a conditional change (RFC 9110, 13.1.1). */
 export const IF_MATCH_HEADER: ApiHeaderOptions = {
