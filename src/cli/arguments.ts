@@ -43,6 +43,11 @@ export function scopesOf(known: readonly string[]): (text: string) => readonly s
   };
 }
 
+/** Describes such a list. @param known the scopes of the store */
+export function scopesText(known: readonly string[]): string {
+  return `comma-separated list of scopes: ${known.join(', ')}`;
+}
+
 export function plan(text: string): Plan {
   if (!isPlan(text)) throw new InvalidArgumentError('Give free, pro, business or enterprise.');
   return text;

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { ApiKeysService, KeyRotationService, type Plan } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
-import { expiry, grace, plan, planChoice, scopesOf, shortText, wholeNumber } from './arguments';
+import { expiry, grace, plan, planChoice, scopesOf, scopesText, shortText, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
 import { printIssued, printKeys, printRotated } from './keys.output';
 import { printJson, printLine } from './output';
@@ -57,7 +57,7 @@ export function addKeysCommands(keys: Command, context: CommandContext): void {
   keys
     .command('set-scopes <id>')
     .description('replace the scopes of a key; takes effect everywhere within 5 s')
-    .requiredOption('--scopes <list>', 'comma-separated list of scopes', scopesOf(context.store.scopes))
+    .requiredOption('--scopes <list>', scopesText(context.store.scopes), scopesOf(context.store.scopes))
     .option('--json', 'print one JSON document')
     .action((id, options) => setScopes(context, id, options));
   keys
@@ -80,7 +80,7 @@ function addCreate(keys: Command, context: CommandContext): void {
     .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .addOption(
-      new Option('--scopes <list>', 'comma-separated list of scopes')
+      new Option('--scopes <list>', scopesText(all))
         .argParser(scopesOf(all))
         .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')),
     )

@@ -1,4 +1,4 @@
-import { createStore } from '../../src/app/store';
+import { DEFAULT_SCOPES } from '../../src/app/store';
 import { migrations } from '../support/schema-config';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -25,7 +25,7 @@ describe('the command line while the service runs', () => {
       key: expect.stringMatching(/^ask_test_[0-9A-Za-z]{36}$/),
       account: 'acme',
       plan: 'free',
-      scopes: createStore().scopes,
+      scopes: DEFAULT_SCOPES,
       expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     });
     const days = (Date.parse(json().expiresAt) - Date.now()) / 86_400_000;
