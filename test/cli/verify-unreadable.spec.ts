@@ -58,8 +58,11 @@ describe('cli verify of a deployment with unreadable bodies', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => verified.close());
 
-  const run = async (breakage: Breakage, ...more: string[]) =>
-    verified.run(['--base-url', verified.proxy.url, '--key', await verified.createKey(), ...more], breakage);
+  /** Runs with a key that may not remove the added animals. */
+  const run = async (breakage: Breakage, ...more: string[]) => {
+    const key = await verified.createBuyerKey();
+    return verified.run(['--base-url', verified.proxy.url, '--key', key, ...more], breakage);
+  };
 
   /** Expects status 1, the list of added animals, and this sentence as the last line, without a stack trace. */
   function expectStopped({ status, all, out }: Run, sentence: RegExp): void {
@@ -74,6 +77,21 @@ describe('cli verify of a deployment with unreadable bodies', () => {
       await run(unreadable(isOrders, cutShort)),
       /^GET \/store\/orders is answered 200, but the body cannot be read to its end \(.+\)\.$/,
     );
+  });
+
+  it('cancels its order and removes the added animals after it stopped, if the key may', async () => {
+    const statuses = () =>
+      verified.app.database.query('SELECT status FROM store_orders ORDER BY id DESC LIMIT 1');
+    let updates = 0;
+    const isFirstUpdate = ({ method, path }: BrokenRequest) =>
+      method === 'PATCH' && path.includes('/orders/') && (updates += 1) === 1;
+    const { status, out } = await verified.run(
+      ['--base-url', verified.proxy.url, '--key', await verified.createKey()],
+      unreadable(isFirstUpdate, cutShort),
+    );
+    expect(status).toBe(1);
+    expect(out).toMatch(/\nAdded 4 animals, and removed them again\.\n$/);
+    expect(await statuses()).toEqual([{ status: 'cancelled' }]);
   });
 
   it('stops with one sentence at a body with a wrong Content-Encoding', async () => {

@@ -1,16 +1,14 @@
 import { Conformance } from '../../platform/openapi/conformance';
 import { readCommittedDocument } from '../../platform/openapi/documented-responses';
 import { UserError } from '../../platform/errors/user-error';
-import { isInt64 } from '../../platform/http/int64';
+import { Changes } from './changes';
 import { explainFetch } from './explain-fetch';
 import { oneLine } from './faults';
-import { memberOf } from './json-value';
 import { type ReceivedResponse, readResponse, retryAfterOf } from './received-response';
 
 const MAX_RESPONSE_MS = 30_000;
 const MAX_WAIT_SECONDS = 120;
 const MAX_ATTEMPTS = 4;
-const MIN_REDIRECT_STATUS = 300;
 const TOO_MANY_REQUESTS = 429;
 
 /** Clock and messages of a verification. */
@@ -31,17 +29,11 @@ export interface RequestOptions {
   readonly isRetried?: boolean;
 }
 
-export interface CreatedAnimal {
-  readonly id: bigint;
-  readonly name: string;
-}
-
 /** Sends requests to one deployment and keeps every response; retries a 429 after its `Retry-After`. */
 export class ApiClient {
   /** All responses in their order, including each 429 that was retried. */
   readonly responses: ReceivedResponse[] = [];
-  /** All animals that the deployment reported as added, even by a response of another status than 201. */
-  readonly created: CreatedAnimal[] = [];
+  readonly changes = new Changes();
   /** Not strict: proxies add headers, and later versions add members. */
   private readonly conformance = new Conformance(readCommittedDocument(), { isStrict: false });
   private readonly shared = new Map<string, Promise<ReceivedResponse>>();
@@ -52,12 +44,16 @@ export class ApiClient {
     private readonly runtime: Runtime,
   ) {}
 
-  /** Sends a GET only once: promises that need the same request share its response. */
-  get(path: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
-    const request = `${path} ${options.authorization}`;
-    const response = this.shared.get(request) ?? this.send('GET', path, options);
+  /** Sends a request only once: promises that need the same request share its response. */
+  once(method: string, path: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
+    const request = `${method} ${path} ${options.authorization} ${options.body}`;
+    const response = this.shared.get(request) ?? this.send(method, path, options);
     this.shared.set(request, response);
     return response;
+  }
+
+  get(path: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
+    return this.once('GET', path, options);
   }
 
   post(path: string, body: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
@@ -73,30 +69,16 @@ export class ApiClient {
   }
 
   private async attempt(method: string, path: string, options: RequestOptions): Promise<ReceivedResponse> {
+    const request = { method, path };
     const head = await this.fetch(method, path, options);
     try {
-      const now = this.runtime.now();
-      const response = await readResponse({ method, path }, head, now, this.conformance);
+      const response = await readResponse(request, head, this.runtime.now(), this.conformance);
       this.responses.push(response);
-      if (method === 'POST') this.recordCreated(response, response.body);
+      this.changes.record(request, response, response.body);
       return response;
     } catch (error) {
-      if (method === 'POST') this.recordCreated(head, undefined);
+      this.changes.record(request, head, undefined);
       throw error;
-    }
-  }
-
-  /** Records an added animal. If the body has no id, `Location` has it: every added animal must be reported. */
-  private recordCreated(
-    { status, headers }: Pick<ReceivedResponse, 'status' | 'headers'>,
-    body: unknown,
-  ): void {
-    const [, idInLocation] = /\/pets\/(-?\d{1,19})$/.exec(headers.get('location') ?? '') ?? [];
-    const idInBody = memberOf(body, 'id');
-    const id = isInt64(idInBody) || idInLocation === undefined ? idInBody : BigInt(idInLocation);
-    const name = memberOf(body, 'name');
-    if (status < MIN_REDIRECT_STATUS && isInt64(id)) {
-      this.created.push({ id, name: typeof name === 'string' ? name : '' });
     }
   }
 

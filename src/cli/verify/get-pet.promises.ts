@@ -1,5 +1,6 @@
 import { MAX_INT64 } from '../../platform/http/int64';
 import type { ApiClient } from './api-client';
+import { createdPath, NONE_ADDED } from './created-animals';
 import { expectThat, type Faults, successFaults } from './faults';
 import { memberOf } from './json-value';
 import { type ApiPromise, rejects } from './promise';
@@ -30,14 +31,9 @@ export const getPet: readonly ApiPromise[] = [
   },
 ];
 
-/** Returns the path of the first animal that was added, or of an unknown one if none was. */
-function createdPath({ created }: ApiClient): string {
-  return `/pets/${created[0]?.id ?? 0n}`;
-}
-
 async function fetchCreated(api: ApiClient): Promise<Faults> {
-  const [added] = api.created;
-  if (!added) return ['expected an animal that was added earlier, got none'];
+  const [added] = api.changes.created;
+  if (!added) return NONE_ADDED;
   const response = await api.get(createdPath(api));
   const faults = successFaults(response, 200);
   if (response.status !== 200) return faults;
@@ -66,13 +62,14 @@ function announcementFaults(response: ReceivedResponse): Faults {
   const since = headers.get('deprecation');
   const sunset = headers.get('sunset');
   const successor = linkOf(response, 'successor-version');
+  const [id] = /-?\d+$/.exec(response.request) ?? [];
   return [
     ...expectThat(/^@\d+$/.test(since ?? ''), where, 'Deprecation: @<Unix time>', since),
     ...expectThat(sunset === REMOVAL, where, `Sunset: ${REMOVAL}`, sunset),
     ...expectThat(
-      /\/pets\?status=/.test(successor ?? ''),
+      successor?.endsWith(`/pets?id=${id}`) === true,
       where,
-      'a Link with rel="successor-version" to /pets?status=…',
+      `a Link with rel="successor-version" to /pets?id=${id}`,
       headers.get('link'),
     ),
   ];

@@ -1,10 +1,16 @@
+import { petScopes } from '../../pets';
 import type { ApiClient } from './api-client';
 import { errorFaults, type Faults } from './faults';
 import type { ReceivedResponse } from './received-response';
 
+/** The scope to change and remove animals, which a buyer's key lacks. */
+export const MANAGE_PETS = petScopes.manage;
+
 /** A promise of the API, and how to check it. */
 export interface ApiPromise {
   readonly name: string;
+  /** Without this scope of the key the promise is skipped. */
+  readonly needs?: typeof MANAGE_PETS;
   check(api: ApiClient): Promise<Faults>;
 }
 

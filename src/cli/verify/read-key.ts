@@ -9,7 +9,7 @@ const MAX_INPUT_CHARACTERS = 10_000;
 export function keyOption(): Option {
   return new Option(
     '--key <key>',
-    'API key with all scopes; a Free plan is enough. With - the key is read from standard input: other users can see arguments',
+    'API key with the scopes of a new key, and pets:manage to remove the added animals; a Free plan is enough. With - the key is read from standard input: other users can see arguments',
   ).env('ANIMAL_STORE_KEY');
 }
 

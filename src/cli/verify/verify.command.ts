@@ -6,6 +6,7 @@ import { SystemClock } from '../../platform/runtime/clock';
 import { printLine } from '../output';
 import type { Runtime } from './api-client';
 import { oneLine } from './faults';
+import { MANAGE_PETS } from './promise';
 import { keyOption, readKey } from './read-key';
 import { type Verdict, type Verification, verify } from './verify';
 
@@ -48,17 +49,22 @@ function printVerdict({ promise, faults }: Verdict): void {
 }
 
 function printSummary(verification: Verification): void {
-  const { verdicts, requests, created, baseUrl: url } = verification;
+  const { verdicts, skipped, requests, baseUrl: url } = verification;
   const broken = brokenOf(verification);
   printLine('');
   printLine(
     `${verdicts.length} promises: ${verdicts.length - broken} kept, ${broken} broken. ${requests} requests to ${url}.`,
   );
-  printLine(
-    created.length === 0
-      ? 'No animals were added.'
-      : `Added, and left there: ${created.map(({ id, name }) => `${id} "${oneLine(name)}"`).join(', ')}.`,
-  );
+  if (skipped.length > 0) {
+    printLine(`Skipped, because the key lacks the scope ${MANAGE_PETS}: ${skipped.join('; ')}.`);
+  }
+  printLine(addedLine(verification));
+}
+
+function addedLine({ created, left }: Verification): string {
+  if (created.length === 0) return 'No animals were added.';
+  if (left.length === 0) return `Added ${created.length} animals, and removed them again.`;
+  return `Added, and left there: ${left.map(({ id, name }) => `${id} "${oneLine(name)}"`).join(', ')}.`;
 }
 
 function brokenOf({ verdicts }: Verification): number {

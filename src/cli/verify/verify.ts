@@ -1,14 +1,21 @@
+import { DEFAULT_SCOPES } from '../../app/store';
 import { UserError } from '../../platform/errors/user-error';
-import { ApiClient, type CreatedAnimal, type Runtime } from './api-client';
+import { ApiClient, type Runtime } from './api-client';
 import { authentication } from './authentication.promises';
+import type { CreatedAnimal } from './changes';
+import { compare } from './compare.promises';
 import { createPet } from './create-pet.promises';
 import { everyResponse } from './every-response.promises';
 import { exhaustion } from './exhaustion.promises';
 import { type Faults, oneLine } from './faults';
+import { findPets } from './find-pets.promises';
 import { getPet } from './get-pet.promises';
 import { listPets } from './list-pets.promises';
+import { changePets, mayManagePets, removePets } from './manage-pets.promises';
+import { orders } from './orders.promises';
 import { ordersAndRoutes } from './orders-and-routes.promises';
 import type { ApiPromise } from './promise';
+import { removeRest } from './remove-rest';
 
 export interface VerifyRequest {
   /** Including `/v1`. */
@@ -26,28 +33,40 @@ export interface Verdict {
 export interface Verification {
   readonly baseUrl: string;
   readonly verdicts: readonly Verdict[];
+  /** The promises that were not checked, because the key lacks the scope to change and remove animals. */
+  readonly skipped: readonly string[];
   readonly requests: number;
   readonly created: readonly CreatedAnimal[];
+  /** The animals of `created` that were not removed again. */
+  readonly left: readonly CreatedAnimal[];
   /** Why the verification ended before the last promise; undefined if it did not. */
   readonly stopped?: string;
 }
 
-/** Lists all promises in their order: those about lists need the added animals, and the last need all responses. */
+/**
+ * Lists all promises in their order: those about lists, changes and orders need the added animals, which the promise
+ * about removal removes; the last need all responses.
+ */
 function promises(exhaust: boolean): readonly ApiPromise[] {
   return [
     ...authentication,
     ...createPet,
     ...getPet,
     ...listPets,
+    ...findPets,
     ...ordersAndRoutes,
+    ...compare,
+    ...changePets,
+    ...orders,
+    ...removePets,
     ...(exhaust ? exhaustion() : []),
     ...everyResponse,
   ];
 }
 
 /**
- * Checks every promise of the specification against a deployment, only over HTTP. Sends fewer than 50 requests, unless
- * it uses up the rate limit. The animals that it adds stay.
+ * Checks every promise of the specification against a deployment, only over HTTP. Sends fewer than 70 requests, at most
+ * 60 of them with the key, unless it uses up the rate limit. Removes the animals that it adds if the key may.
  *
  * @param report receives each verdict immediately
  * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key
@@ -60,26 +79,29 @@ export async function verify(
   const api = new ApiClient(baseUrl, key, runtime);
   await requireKey(api);
   const verdicts: Verdict[] = [];
-  const stopped = await checkAll(promises(exhaust), api, (verdict) => {
-    verdicts.push(verdict);
-    report(verdict);
+  const skipped: string[] = [];
+  const stopped = await untilStopped(async () => {
+    for (const promise of promises(exhaust)) {
+      if (promise.needs && !(await mayManagePets(api))) {
+        skipped.push(promise.name);
+        continue;
+      }
+      const verdict = { promise: promise.name, faults: await promise.check(api) };
+      verdicts.push(verdict);
+      report(verdict);
+    }
   });
-  const verification = { baseUrl, verdicts, requests: api.responses.length, created: api.created };
+  // The removal itself is a promise; this one comes after an early end.
+  if (stopped !== undefined) await untilStopped(() => removeRest(api));
+  const { created, left } = api.changes;
+  const verification = { baseUrl, verdicts, skipped, requests: api.responses.length, created, left };
   return stopped === undefined ? verification : { ...verification, stopped };
 }
 
-/**
- * Checks the promises in order.
- *
- * @returns why it stopped early; the animals added by then must still be reported
- */
-async function checkAll(
-  all: readonly ApiPromise[],
-  api: ApiClient,
-  report: (verdict: Verdict) => void,
-): Promise<string | undefined> {
+/** @returns why the work stopped early; what it added by then must still be removed or reported */
+async function untilStopped(work: () => Promise<void>): Promise<string | undefined> {
   try {
-    for (const promise of all) report({ promise: promise.name, faults: await promise.check(api) });
+    await work();
     return undefined;
   } catch (error) {
     if (error instanceof UserError) return error.message;
@@ -92,7 +114,7 @@ async function requireKey(api: ApiClient): Promise<void> {
   const { status, text } = await api.send('GET', '/pets?limit=1');
   if (status === 401 || status === 403) {
     throw new UserError(
-      `The deployment refuses the key (${status} ${oneLine(text)}): give one with all scopes.`,
+      `The deployment refuses the key (${status} ${oneLine(text)}): give one with the scopes ${DEFAULT_SCOPES.join(', ')}.`,
     );
   }
 }

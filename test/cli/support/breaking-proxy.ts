@@ -18,6 +18,8 @@ export interface BrokenRequest {
 export interface Breakage {
   /** Returns the path that is sent to the service. */
   path?(path: string): string;
+  /** Changes the headers of the request in place. */
+  headers?(headers: Record<string, string | string[] | undefined>, request: BrokenRequest): void;
   /** Changes the response in place. */
   response?(response: BrokenResponse, request: BrokenRequest): void;
   /** Writes the body after the head; false if the proxy must write it. */
@@ -48,6 +50,7 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
     const { method = '', url: path = '' } = incoming;
     const body = Buffer.concat(await incoming.toArray());
     const { host: _, connection: __, ...headers } = incoming.headers;
+    proxy.breakage.headers?.(headers, { method, path });
     const good = await send(target, method, proxy.breakage.path?.(path) ?? path, {
       headers: headers as Record<string, string>,
       body: body.length > 0 ? body : undefined,

@@ -1,4 +1,5 @@
 import type { PlanChoice } from '../../../src/accounts';
+import { DEFAULT_SCOPES } from '../../../src/app/store';
 import { startApp, type TestApp } from '../../support/app';
 import { runCli } from '../../support/cli';
 import { type Breakage, type BreakingProxy, startBreakingProxy } from './breaking-proxy';
@@ -7,7 +8,10 @@ import { type Breakage, type BreakingProxy, startBreakingProxy } from './breakin
 export interface Verified {
   readonly app: TestApp;
   readonly proxy: BreakingProxy;
+  /** Creates a key with all scopes. */
   createKey(choice?: PlanChoice): Promise<string>;
+  /** Creates a key with the scopes of a new key. */
+  createBuyerKey(): Promise<string>;
   /** Sets the clock of the service to the system clock, from which Node makes `Date`. */
   syncClock(): void;
   /** Runs the command with these arguments, while the proxy breaks the service. */
@@ -34,6 +38,7 @@ export async function startVerified(): Promise<Verified> {
     app,
     proxy,
     createKey: async (choice) => (await app.createKey(choice && { choice })).key,
+    createBuyerKey: async () => (await app.createKey({ scopes: DEFAULT_SCOPES })).key,
     syncClock,
     run: (args, breakage = {}, environment = {}) => {
       Object.assign(proxy, { breakage, requests: 0 });
