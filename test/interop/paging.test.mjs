@@ -7,7 +7,7 @@ const ANIMALS = 1_000;
 const ENOUGH = ['--plan', 'enterprise', '--per-minute', '100000', '--per-day', '100000'];
 
 test(`got 14: paginate.all finds ${ANIMALS} animals with the Link header only, each once and in order`, async () => {
-  const key = await createKey('got', ENOUGH);
+  const key = await createKey('got', { plan: ENOUGH });
   const added = await addPets(key, ANIMALS);
   const found = await got.paginate.all(`${baseUrl}/pets`, {
     searchParams: { limit: 100, status: 'available' },
@@ -22,5 +22,21 @@ test(`got 14: paginate.all finds ${ANIMALS} animals with the Link header only, e
   assert.deepEqual(
     added.filter((id) => !ids.includes(id)),
     [],
+  );
+});
+
+test('got 14: a repeated id and sort=-id find exactly these animals, the newest first', async () => {
+  const key = await createKey('got of ids', { plan: ENOUGH });
+  const added = await addPets(key, 25);
+  const searchParams = new URLSearchParams(added.map((id) => ['id', id]));
+  searchParams.append('sort', '-id');
+  searchParams.append('limit', '10');
+  const found = await got.paginate.all(`${baseUrl}/pets`, {
+    searchParams,
+    headers: { authorization: `Bearer ${key}` },
+  });
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    added.toSorted((one, other) => other - one),
   );
 });

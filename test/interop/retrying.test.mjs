@@ -29,7 +29,7 @@ const clients = {
 suite('a client retries a 429 after Retry-After and succeeds', { concurrency: true }, () => {
   for (const [name, get] of Object.entries(clients)) {
     test(name, { timeout: 150_000 }, async () => {
-      const key = await createKey(name, PLAN);
+      const key = await createKey(name, { plan: PLAN });
       const headers = { authorization: `Bearer ${key}` };
       const recorder = await startRecorder(url);
       const address = `${recorder.url}/v1/pets?limit=1`;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import SwaggerClient from 'swagger-client';
-import { createKey, url } from './support/service.mjs';
+import { createKey, STAFF, url } from './support/service.mjs';
 
 suite('swagger-client', () => {
   let client;
   before(async () => {
     client = await SwaggerClient(`${url}/openapi.json`, {
-      authorizations: { bearer: { value: await createKey('swagger-client') } },
+      authorizations: { bearer: { value: await createKey('swagger-client', { scopes: STAFF }) } },
     });
   });
 
@@ -36,13 +36,16 @@ suite('swagger-client', () => {
     const orderId = placed.body.id;
     const answers = {
       createPet: created,
-      listPets: await call('listPets', { limit: 2, status: 'pending' }),
+      listPets: await call('listPets', { id: [petId, petId + 1], sort: '-id', status: 'pending' }),
       getPet: await call('getPet', { petId }),
       placeOrder: placed,
       listOrders: await call('listOrders', { limit: 1 }),
       getOrder: await call('getOrder', { orderId }),
       updateOrder: await call('updateOrder', { orderId }, { status: 'cancelled' }),
+      updatePet: await call('updatePet', { petId, 'If-Match': created.headers.etag }, { name: 'Bello' }),
     };
+    const { etag } = answers.updatePet.headers;
+    answers.deletePet = await call('deletePet', { petId, 'If-Match': etag });
     const documented = Object.values(client.spec.paths)
       .flatMap((methods) => Object.values(methods))
       .filter(({ operationId }) => operationId);
@@ -51,9 +54,14 @@ suite('swagger-client', () => {
     await callWithExamples(others);
     assert.deepEqual(
       Object.values(answers).map(({ status }) => status),
-      [201, 200, 200, 201, 200, 200, 200],
+      [201, 200, 200, 201, 200, 200, 200, 200, 204],
     );
     assert.equal(answers.getPet.body.name, 'Rex');
     assert.equal(answers.updateOrder.body.status, 'cancelled');
+    assert.deepEqual(
+      answers.listPets.body.map(({ id }) => id),
+      [petId],
+    );
+    assert.deepEqual(answers.updatePet.body, { ...created.body, name: 'Bello' });
   });
 });

@@ -38,9 +38,12 @@ export async function startService() {
   }
 }
 
+/** The scopes of the store's staff, which can do everything. */
+export const STAFF = ['--scopes', 'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage'];
+
 /** Creates a key of a new account with the command line while the service runs. */
-export async function createKey(account, plan = ['--plan', 'business']) {
-  const args = [CLI, 'keys', 'create', '--account', account, ...plan, '--json'];
+export async function createKey(account, { plan = ['--plan', 'business'], scopes = [] } = {}) {
+  const args = [CLI, 'keys', 'create', '--account', account, ...plan, ...scopes, '--json'];
   const { PATH, HOME, INTEROP_DATA_DIR } = process.env;
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { PATH, HOME, DATA_DIR: INTEROP_DATA_DIR },
@@ -58,7 +61,7 @@ export async function addPets(key, count) {
   return ids;
 }
 
-async function addPet(key) {
+export async function addPet(key) {
   const response = await fetch(`${baseUrl}/pets`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

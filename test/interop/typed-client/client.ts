@@ -14,7 +14,9 @@ export async function callOwnOperations(
 
   const created = await client.POST('/pets', { body: { name: 'Rex', categoryId: 3 } });
   const pet: Pet = required(created.data);
-  const listed = await client.GET('/pets', { params: { query: { limit: 2, status: 'available' } } });
+  const listed = await client.GET('/pets', {
+    params: { query: { id: [pet.id, 1], status: 'available', sort: '-id' } },
+  });
   const pets: Pet[] = required(listed.data);
   const fetched = await client.GET('/pets/{petId}', { params: { path: { petId: pet.id } } });
   const placed = await client.POST('/store/orders', {
@@ -28,7 +30,17 @@ export async function callOwnOperations(
     params: { path: { orderId: order.id } },
     body: { status: 'approved' },
   });
-  if (pets.length === 0 || required(fetched.data).name !== pet.name)
+  await client.PATCH('/store/orders/{orderId}', {
+    params: { path: { orderId: order.id } },
+    body: { status: 'cancelled' },
+  });
+  const path = { petId: pet.id };
+  const changed = await client.PATCH('/pets/{petId}', { params: { path }, body: { name: 'Bello' } });
+  const removed = await client.DELETE('/pets/{petId}', {
+    params: { path, header: { 'If-Match': changed.response.headers.get('etag') ?? '' } },
+  });
+  if (required(changed.data).name !== 'Bello') throw new Error('the animal was not changed');
+  if (pets[0]?.id !== pet.id || required(fetched.data).name !== pet.name)
     throw new Error('the lists or the animal are wrong');
 
   return {
@@ -39,6 +51,8 @@ export async function callOwnOperations(
     placeOrder: placed.response.status,
     getOrder: one.response.status,
     updateOrder: moved.response.status,
+    updatePet: changed.response.status,
+    deletePet: removed.response.status,
   };
 }
 
@@ -50,6 +64,8 @@ export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
     await client.POST('/pets', { body: { name: 'Rex' } }),
     // @ts-expect-error -- not a status of an animal
     await client.GET('/pets', { params: { query: { status: 'gone' } } }),
+    // @ts-expect-error -- not a sort
+    await client.GET('/pets', { params: { query: { sort: 'name' } } }),
     // @ts-expect-error -- an integer
     await client.GET('/pets/{petId}', { params: { path: { petId: 'rex' } } }),
   ];
