@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { DOCUMENT, FOLDER } from './files.mjs';
+import { freePort } from './free-port.mjs';
 import { environment, pathOf } from './program.mjs';
 import { baseUrl } from './service.mjs';
 
@@ -42,13 +42,4 @@ function listening(child) {
       });
     }
   });
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,8 +1,8 @@
 import { createServer, request } from 'node:http';
 
 /**
- * Starts a proxy in front of the service that records the time of each request and its response, in the same way for every
- * client. Times are milliseconds of the monotonic clock.
+ * Starts a proxy in front of the service that records each request with its response, in the same way for every client.
+ * Times are milliseconds of the monotonic clock, and `bytes` are those of the body.
  */
 export async function startRecorder(target) {
   const answers = [];
@@ -10,13 +10,17 @@ export async function startRecorder(target) {
     const at = performance.now();
     const { method, headers } = incoming;
     const onward = request(new URL(incoming.url, target), { method, headers }, (answer) => {
-      answers.push({
+      const recorded = {
         at,
         answeredAt: performance.now(),
+        ifNoneMatch: headers['if-none-match'],
         status: answer.statusCode,
         retryAfter: answer.headers['retry-after'],
-      });
+        bytes: 0,
+      };
+      answers.push(recorded);
       outgoing.writeHead(answer.statusCode, answer.headers);
+      answer.on('data', (chunk) => (recorded.bytes += chunk.length));
       answer.pipe(outgoing);
     });
     onward.on('error', () => outgoing.destroy());
