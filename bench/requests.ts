@@ -12,6 +12,10 @@ export interface BenchRequest {
 export interface ListPlace {
   readonly limit?: number;
   readonly status?: string | undefined;
+  /** Only the service has this filter, and the two below. */
+  readonly categoryId?: number;
+  readonly id?: readonly number[];
+  readonly sort?: 'id' | '-id';
   /** The id after which the page begins. */
   readonly after?: number | undefined;
 }
@@ -19,10 +23,11 @@ export interface ListPlace {
 /** Returns the path and query of a page in the form that a server expects. */
 export type ListAddress = (place: ListPlace) => string;
 
-export const serviceList: ListAddress = ({ limit, status, after }) => {
-  const filter = status === undefined ? '' : `status=${status}`;
-  const cursor = after === undefined ? undefined : encodeCursor(`/pets?${filter}`, BigInt(after));
-  return address({ limit, status, cursor });
+export const serviceList: ListAddress = ({ limit, id, categoryId, status, sort, after }) => {
+  // As the service names the list in a cursor.
+  const filters = { id, categoryId, status, sort: sort === 'id' ? undefined : sort };
+  const cursor = after === undefined ? undefined : encodeCursor(`/pets?${search(filters)}`, BigInt(after));
+  return address({ limit, ...filters, cursor });
 };
 
 export const handwrittenList: ListAddress = ({ limit, status, after }) => {
@@ -32,10 +37,15 @@ export const handwrittenList: ListAddress = ({ limit, status, after }) => {
 
 export const textbookList: ListAddress = ({ limit, status, after }) => address({ limit, status, after });
 
-function address(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  const search = Object.entries(parameters)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${value}`)
+type Parameters = Readonly<Record<string, string | number | readonly number[] | undefined>>;
+
+function address(parameters: Parameters): string {
+  const query = search(parameters);
+  return query === '' ? '/v1/pets' : `/v1/pets?${query}`;
+}
+
+function search(parameters: Parameters): string {
+  return Object.entries(parameters)
+    .flatMap(([name, values = []]) => [values].flat().map((value) => `${name}=${value}`))
     .join('&');
-  return search === '' ? '/v1/pets' : `/v1/pets?${search}`;
 }

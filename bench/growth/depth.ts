@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { Options } from '../options';
-import { serviceList } from '../requests';
+import { type ListPlace, serviceList } from '../requests';
 import { type Server, startServer } from '../servers';
 import { medianOf } from '../statistics';
 import type { Table } from '../table';
@@ -10,41 +10,70 @@ import { runLoad, writeRequests } from '../load-generator';
 import type { Say } from './growth';
 
 const SIZES = [1_000, 100_000, 5_000_000];
-const DEPTHS = [0, 0.5, 0.99];
-const STATUSES = [undefined, 'available'];
-/** Small enough for a whole page at 99 % of the smallest store. */
+const SORTS = ['id', '-id'] as const;
+/** The seed has 24 categories. */
+const CATEGORY = 7;
+const IDS = 20;
+/** Small enough for a whole page at each depth of the smallest store. */
 const PAGE = 5;
+
+/** A filter of the list with the depths to measure: all for those that the pages of shops use. */
+interface Filter {
+  readonly name: string;
+  readonly depths: readonly number[];
+  readonly of: (size: number) => ListPlace;
+}
+
+const ALL_DEPTHS = [0, 0.5, 0.99];
+const MIDDLE = [0.5];
+
+const FILTERS: readonly Filter[] = [
+  { name: 'none', depths: ALL_DEPTHS, of: () => ({}) },
+  { name: 'status', depths: ALL_DEPTHS, of: () => ({ status: 'available' }) },
+  { name: 'categoryId', depths: MIDDLE, of: () => ({ categoryId: CATEGORY }) },
+  {
+    name: 'categoryId, status',
+    depths: MIDDLE,
+    of: () => ({ categoryId: CATEGORY, status: 'available' }),
+  },
+  { name: `${IDS} ids`, depths: MIDDLE, of: (size) => ({ id: idsOf(size) }) },
+];
 
 /** A page at a depth of a store, with its time in each round. */
 interface Place {
   readonly size: number;
-  readonly status: string | undefined;
+  readonly filter: string;
+  readonly sort: (typeof SORTS)[number];
   readonly depth: number;
   readonly server: Server;
   readonly file: string;
   readonly milliseconds: number[];
 }
 
-/** Measures each place in turn in every round: one client requests the same page repeatedly. */
+/**
+ * Measures each place in turn in every round: one client requests the same page repeatedly. The same page of each store
+ * follows immediately, so that another load of the machine slows all of them.
+ */
 export async function measureDepth(world: World, options: Options, say: Say): Promise<Table> {
-  const places: Place[] = [];
+  const placesBySize: Place[][] = [];
   const servers: Server[] = [];
   try {
     for (const size of SIZES) {
       const url = await fill(world, size, say);
       const server = await startServer('service', { DATABASE_URL: url });
       servers.push(server);
-      places.push(...(await placesOf(world, url, size, server)));
+      placesBySize.push(await placesOf(world, url, size, server));
     }
+    const places = placesBySize[0]?.flatMap((_, at) => placesBySize.flatMap((of) => of[at] ?? [])) ?? [];
     for (const place of places) await timeOf(place, 1);
     for (let round = 0; round < options.rounds; round += 1) {
       for (const place of places) place.milliseconds.push(await timeOf(place, options.seconds));
       say(`depth ${round + 1}/${options.rounds}`);
     }
+    return tableOf(places);
   } finally {
     for (const server of servers) await server.stop();
   }
-  return tableOf(places);
 }
 
 async function fill(world: World, size: number, say: Say): Promise<string> {
@@ -58,14 +87,27 @@ async function fill(world: World, size: number, say: Say): Promise<string> {
 
 async function placesOf(world: World, url: string, size: number, server: Server): Promise<Place[]> {
   const key = await createKey(url, 'bench', UNLIMITED, UNLIMITED);
-  return STATUSES.flatMap((status) =>
-    DEPTHS.map((depth) => {
-      const file = join(world.folder, `depth-${size}-${status}-${depth}.txt`);
-      const after = depth === 0 ? undefined : Math.floor(size * depth);
-      writeRequests(file, [{ method: 'GET', path: serviceList({ limit: PAGE, status, after }), key }]);
-      return { size, status, depth, server, file, milliseconds: [] };
-    }),
+  return SORTS.flatMap((sort) =>
+    FILTERS.flatMap(({ name: filter, depths, of }) =>
+      (sort === 'id' ? depths : MIDDLE).map((depth) => {
+        const file = join(world.folder, `depth-${size}-${filter}-${sort}-${depth}.txt`);
+        const place = { limit: PAGE, ...of(size), sort, after: idAt(depth, size, sort) };
+        writeRequests(file, [{ method: 'GET', path: serviceList(place), key }]);
+        return { size, filter, sort, depth, server, file, milliseconds: [] };
+      }),
+    ),
   );
+}
+
+/** Returns the id after which a page at this depth begins; undefined for the first page. */
+function idAt(depth: number, size: number, sort: Place['sort']): number | undefined {
+  if (depth === 0) return undefined;
+  return Math.floor(size * (sort === 'id' ? depth : 1 - depth));
+}
+
+/** Returns ids that are spread over the store. */
+function idsOf(size: number): number[] {
+  return Array.from({ length: IDS }, (_, at) => Math.floor(((at + 1) * size) / IDS));
 }
 
 async function timeOf({ server: { url }, file }: Place, seconds: number): Promise<number> {
@@ -84,19 +126,19 @@ function tableOf(places: readonly Place[]): Table {
     );
   return {
     title: `A page of ${PAGE}, one client: median time, and how many times that of the first page and of the smallest store`,
-    headings: ['animals', 'status', 'depth', 'ms', '÷ depth 0', `÷ ${SIZES[0]} animals`],
+    headings: ['filter', 'sort', 'depth', 'animals', 'ms', '÷ depth 0', `÷ ${SIZES[0]} animals`],
     rows: places.map((place) => {
-      const { size, status, depth, milliseconds } = place;
+      const { size, filter, sort, depth, milliseconds } = place;
+      const first = find({ size, filter, sort, depth: 0 });
       return [
-        String(size),
-        status ?? 'any',
+        filter,
+        sort,
         `${depth * 100} %`,
+        String(size),
         medianOf(milliseconds).toFixed(3),
-        ratio(place, find({ size, status, depth: 0 })),
-        ratio(
-          place,
-          places.find((other) => other.status === status && other.depth === depth),
-        ),
+        first ? ratio(place, first) : '',
+        // The smallest store is the first of the list.
+        ratio(place, find({ filter, sort, depth })),
       ];
     }),
   };
