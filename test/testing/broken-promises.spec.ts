@@ -15,6 +15,9 @@ import {
 import { TAG_MISTAKES } from './support/tag-mistakes';
 import { sharedServer } from './support/shared-server';
 
+/** A guard against hanging: the checks send some ten thousand requests, and the machine may be busy. */
+const MAX_CHECK_MS = 120_000;
+
 const SIZES = { name: 'RichSize', description: 'Size of an item.', values: ['s', 'm'] };
 
 @ApiSchema({ description: 'A place.' })
@@ -101,7 +104,7 @@ describe('brokenPromises', () => {
       } finally {
         await store.close();
       }
-    });
+    }, MAX_CHECK_MS);
 
     it.each(mistakes)('%s', (name, sentence) => {
       const own = sentences.filter((each) => each.includes(name) || each.includes(name.replaceAll('-', '_')));
