@@ -53,26 +53,21 @@ export {
 export type { RequestCheck } from './platform/http/request-check';
 
 export { AtLeastOne } from './platform/http/at-least-one.decorator';
-export { MIN_INT64 } from './platform/http/int64';
 export { IdPipe } from './platform/http/id.pipe';
-export { Links, listName } from './platform/http/links';
+export { Links } from './platform/http/links';
 export { type Precondition, preconditionOf } from './platform/http/precondition';
-export {
-  cutPage,
-  decodeCursor,
-  directionOf,
-  type Filters,
-  firstId,
-  type Page,
-  PageQuery,
-  type Sort,
-  SortedPageQuery,
-} from './platform/http/page';
+export { cutPage, type Direction, type Page, type PageRequest, pageRequestOf } from './platform/http/page';
+export { type Filters, PageQuery, type Sort, SortedPageQuery } from './platform/http/page-query';
 export { IdempotentWork } from './platform/idempotency';
 
 export { Sql } from './platform/database/sql';
 export type { Statement } from './platform/database/statement';
-export { type ListedTable, pageStatements, type PageStatements } from './platform/database/page-statements';
+export {
+  type ListedTable,
+  pageStatements,
+  type PageStatements,
+  pageStatementsOfIds,
+} from './platform/database/page-statements';
 export { CoalescedRead } from './platform/database/coalesced-read';
 export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';

@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/config': ['platform/errors'],
   'platform/runtime': ['platform/config', 'platform/errors'],
   'platform/logging': ['platform/config', 'platform/errors'],
-  'platform/database': ['embedded-postgres', 'platform/config', 'platform/errors'],
+  'platform/database': ['embedded-postgres', 'platform/config', 'platform/errors', 'platform/http'],
   'platform/http': ['platform/config', 'platform/errors'],
   'platform/api-docs': ['platform/errors', 'platform/http'],
   'platform/edge': [

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { type Sort, SORTS } from '../../src/platform/http/page-query';
 import type { Options } from '../options';
 import { type ListPlace, serviceList } from '../requests';
 import { type Server, startServer } from '../servers';
@@ -10,7 +11,6 @@ import { runLoad, writeRequests } from '../load-generator';
 import type { Say } from './growth';
 
 const SIZES = [1_000, 100_000, 5_000_000];
-const SORTS = ['id', '-id'] as const;
 /** The seed has 24 categories. */
 const CATEGORY = 7;
 const IDS = 20;
@@ -43,7 +43,7 @@ const FILTERS: readonly Filter[] = [
 interface Place {
   readonly size: number;
   readonly filter: string;
-  readonly sort: (typeof SORTS)[number];
+  readonly sort: Sort;
   readonly depth: number;
   readonly server: Server;
   readonly file: string;

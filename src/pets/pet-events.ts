@@ -13,7 +13,7 @@ export interface PetChange {
 /** Tells other modules of every change of an animal, inside its transaction. */
 @Injectable()
 export class PetEvents extends ChangeListeners<PetChange> {
-  private readonly removals = new Removals();
+  private readonly removals = new ChangeListeners<Pet>();
 
   /** Adds a listener to created and changed animals. Call it in `onModuleInit`. */
   onChanged(listener: ChangeListener<PetChange>): void {
@@ -28,11 +28,5 @@ export class PetEvents extends ChangeListeners<PetChange> {
   /** Runs the listeners to removed animals. */
   runRemoved(pet: Pet, transaction: EntityManager): Promise<void> {
     return this.removals.run(pet, transaction);
-  }
-}
-
-class Removals extends ChangeListeners<Pet> {
-  override add(listener: ChangeListener<Pet>): void {
-    super.add(listener);
   }
 }

@@ -1,6 +1,9 @@
-import { type ListedTable, pageStatements, pageStatementsOfIds } from '../platform/database/page-statements';
-import { directionOf, type Sort } from '../platform/http/page';
-import type { Statement } from '../platform/database/statement';
+import {
+  type ListedTable,
+  type PageStatements,
+  pageStatements,
+  pageStatementsOfIds,
+} from '../platform/database/page-statements';
 import type { PetStatus } from './pet-status';
 import type { Pet } from './pets.dto';
 
@@ -26,16 +29,11 @@ export interface PetFilter {
   readonly id?: readonly bigint[];
   readonly categoryId?: bigint;
   readonly status?: PetStatus;
-  readonly sort: Sort;
 }
 
-/** Returns the statement for the pages of a list, and the parameters after the first id and the number of rows. */
-export function petPages({ id, categoryId, status, sort }: PetFilter): [Statement, unknown[]] {
-  const direction = directionOf(sort);
-  if (id) return [OF_IDS[direction], [id, categoryId ?? null, status ?? null]];
-  if (categoryId === undefined)
-    return status === undefined ? [ALL[direction], []] : [BY_STATUS[direction], [status]];
-  return status === undefined
-    ? [BY_CATEGORY[direction], [categoryId]]
-    : [BY_CATEGORY_AND_STATUS[direction], [categoryId, status]];
+/** Returns the statements for the pages of a list, and the parameters after the first id and the number of rows. */
+export function petPages({ id, categoryId, status }: PetFilter): [PageStatements, unknown[]] {
+  if (id) return [OF_IDS, [id, categoryId ?? null, status ?? null]];
+  if (categoryId === undefined) return status === undefined ? [ALL, []] : [BY_STATUS, [status]];
+  return status === undefined ? [BY_CATEGORY, [categoryId]] : [BY_CATEGORY_AND_STATUS, [categoryId, status]];
 }

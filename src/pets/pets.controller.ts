@@ -40,7 +40,7 @@ export class PetsController {
     returns: [200, [Pet], 'A page of animals in the order of `sort`. `Link` has the next page.'],
   })
   async listPets(@Query() query: ListPetsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.links.page(reply, PETS_PATH, query, await this.pets.list(query));
+    return this.links.page(reply, await this.pets.list(query));
   }
 
   @Post()

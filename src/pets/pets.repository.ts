@@ -4,6 +4,7 @@ import { type EntityManager, Repository } from 'typeorm';
 import { JoinedInserts } from '../platform/database/joined-inserts';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
+import type { PageRequest } from '../platform/http/page';
 import { PET_COLUMNS, type PetFilter, petPages, readPet as read } from './pet-pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
@@ -53,10 +54,10 @@ export class PetsRepository {
     this.joined = new JoinedInserts((pets) => this.insertAll(pets), sql.maxWaitMs);
   }
 
-  /** Lists at most `count` animals from the id `first` on. The cost does not grow with the depth. */
-  list(filter: PetFilter, first: bigint, count: number): Promise<Pet[]> {
-    const [statement, values] = petPages(filter);
-    return this.sql.rows<Pet>(statement, [first, count, ...values]);
+  /** Lists the animals of a page. The cost does not grow with the depth. */
+  list(filter: PetFilter, { direction, first, count }: PageRequest): Promise<Pet[]> {
+    const [statements, values] = petPages(filter);
+    return this.sql.rows<Pet>(statements[direction], [first, count, ...values]);
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {

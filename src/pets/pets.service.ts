@@ -3,8 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { isStillReferenced } from '../platform/database/constraint-errors';
 import { Sql } from '../platform/database/sql';
 import { CoalescedRead } from '../platform/database/coalesced-read';
-import { cutPage, decodeCursor, firstId, type Page } from '../platform/http/page';
-import { listName } from '../platform/http/links';
+import { cutPage, type Page, pageRequestOf } from '../platform/http/page';
 import type { Precondition } from '../platform/http/precondition';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
@@ -33,11 +32,9 @@ export class PetsService {
    * @throws ApiError `invalid_cursor`
    */
   list(query: ListPetsQuery): Promise<Page<Pet>> {
-    const { limit, sort } = query;
-    const name = listName(PETS_PATH, query);
-    const after = decodeCursor(name, query.cursor);
-    return this.pages.read(`${after} ${limit} ${name}`, () =>
-      this.pets.list(query, firstId(after, sort), limit + 1).then((pets) => cutPage(pets, limit)),
+    const request = pageRequestOf(PETS_PATH, query);
+    return this.pages.read(request.key, () =>
+      this.pets.list(query, request).then((pets) => cutPage(request, pets)),
     );
   }
 

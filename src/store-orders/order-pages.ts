@@ -1,7 +1,6 @@
-import { type ListedTable, pageStatements } from '../platform/database/page-statements';
-import { directionOf, type Sort } from '../platform/http/page';
-import type { Statement } from '../platform/database/statement';
+import { type ListedTable, type PageStatements, pageStatements } from '../platform/database/page-statements';
 import type { OrderStatus } from './order-status';
+import type { StoreOrderEntity } from './store-order.entity';
 import type { Order } from './store-orders.dto';
 
 /** An order with the account that placed it. */
@@ -18,14 +17,11 @@ export const readOrder = ([id, accountId, petId, status, placedAt, updatedAt]: [
   OrderStatus,
   Date,
   Date,
-]): StoredOrder => ({
-  id,
-  accountId,
-  petId,
-  status,
-  placedAt: placedAt.toISOString(),
-  updatedAt: updatedAt.toISOString(),
-});
+]): StoredOrder => storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt });
+
+export function storedOrderOf({ placedAt, updatedAt, ...order }: StoreOrderEntity): StoredOrder {
+  return { ...order, placedAt: placedAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
 
 const ORDERS: ListedTable = { table: 'store_orders', columns: ORDER_COLUMNS, read: readOrder };
 
@@ -40,15 +36,10 @@ export interface OrderFilter {
   readonly accountId: bigint | undefined;
   /** Undefined: all statuses. */
   readonly status: OrderStatus | undefined;
-  readonly sort: Sort;
 }
 
-/** Returns the statement for the pages of a list, and the parameters after the first id and the number of rows. */
-export function orderPages({ accountId, status, sort }: OrderFilter): [Statement, unknown[]] {
-  const direction = directionOf(sort);
-  if (accountId === undefined)
-    return status === undefined ? [ALL[direction], []] : [BY_STATUS[direction], [status]];
-  return status === undefined
-    ? [BY_ACCOUNT[direction], [accountId]]
-    : [BY_ACCOUNT_AND_STATUS[direction], [accountId, status]];
+/** Returns the statements for the pages of a list, and the parameters after the first id and the number of rows. */
+export function orderPages({ accountId, status }: OrderFilter): [PageStatements, unknown[]] {
+  if (accountId === undefined) return status === undefined ? [ALL, []] : [BY_STATUS, [status]];
+  return status === undefined ? [BY_ACCOUNT, [accountId]] : [BY_ACCOUNT_AND_STATUS, [accountId, status]];
 }

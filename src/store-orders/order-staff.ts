@@ -10,6 +10,9 @@ import { orderScopes } from './store-orders.scopes';
 /** `?account=*`: the orders of all accounts. */
 const EVERY_ACCOUNT = '*';
 
+/** The id of no account, because identities begin at 1. It has no orders. */
+const NO_ACCOUNT = 0n;
+
 /** The statuses that only the store's staff sets. */
 const OF_STAFF: ReadonlySet<OrderStatus> = new Set(['approved', 'delivered']);
 
@@ -42,16 +45,12 @@ export class OrderAccounts {
   /**
    * Returns the account whose orders `?account=` lists; without it the caller's own.
    *
-   * @returns `accountId` undefined: all accounts; undefined: no account has this name
+   * @returns undefined: all accounts
    */
-  async listedBy(
-    { accountId }: Principal,
-    name: string | undefined,
-  ): Promise<{ readonly accountId: bigint | undefined } | undefined> {
-    if (name === undefined) return { accountId };
-    if (name === EVERY_ACCOUNT) return { accountId: undefined };
-    const found = await this.accounts.find(name);
-    return found ? { accountId: found.id } : undefined;
+  async listedBy({ accountId }: Principal, name: string | undefined): Promise<bigint | undefined> {
+    if (name === undefined) return accountId;
+    if (name === EVERY_ACCOUNT) return undefined;
+    return (await this.accounts.find(name))?.id ?? NO_ACCOUNT;
   }
 
   /** Returns orders as the key sees them: staff sees the names of their accounts. */

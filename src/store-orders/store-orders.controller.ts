@@ -5,7 +5,6 @@ import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/http/id.pipe';
 import { Links } from '../platform/http/links';
-import type { Page } from '../platform/http/page';
 import { preconditionOf } from '../platform/http/precondition';
 import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
@@ -18,7 +17,6 @@ import { orderScopes } from './store-orders.scopes';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
 
 const ORDER_ID = { orderId: 'Identifier of the order.' };
-const EMPTY_PAGE: Page<StoredOrder> = { items: [], next: undefined };
 
 @ApiTags('store orders')
 @Controller({ path: STORE_ORDERS_PATH, version: '1' })
@@ -46,9 +44,8 @@ export class StoreOrdersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     const listed = await this.accounts.listedBy(principal, query.account);
-    const { items, next } = listed ? await this.orders.list(listed.accountId, query) : EMPTY_PAGE;
-    const page = { items: await this.accounts.show(principal, items), next };
-    return this.links.page(reply, STORE_ORDERS_PATH, query, page);
+    const page = await this.orders.list(listed, query);
+    return this.links.page(reply, { ...page, items: await this.accounts.show(principal, page.items) });
   }
 
   @Post()

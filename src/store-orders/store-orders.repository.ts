@@ -3,7 +3,15 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import { ORDER_COLUMNS, type OrderFilter, orderPages, readOrder, type StoredOrder } from './order-pages';
+import type { PageRequest } from '../platform/http/page';
+import {
+  ORDER_COLUMNS,
+  type OrderFilter,
+  orderPages,
+  readOrder,
+  type StoredOrder,
+  storedOrderOf,
+} from './order-pages';
 import { OPEN_STATUSES } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
 
@@ -32,10 +40,10 @@ export class StoreOrdersRepository {
     @InjectRepository(StoreOrderEntity) private readonly entities: Repository<StoreOrderEntity>,
   ) {}
 
-  /** Lists at most `count` orders from the id `first` on. The cost grows neither with the depth nor with other orders. */
-  list(filter: OrderFilter, first: bigint, count: number): Promise<StoredOrder[]> {
-    const [statement, values] = orderPages(filter);
-    return this.sql.rows<StoredOrder>(statement, [first, count, ...values]);
+  /** Lists the orders of a page. The cost grows neither with the depth nor with other orders. */
+  list(filter: OrderFilter, { direction, first, count }: PageRequest): Promise<StoredOrder[]> {
+    const [statements, values] = orderPages(filter);
+    return this.sql.rows<StoredOrder>(statements[direction], [first, count, ...values]);
   }
 
   async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder | undefined> {
@@ -78,8 +86,4 @@ export class StoreOrdersRepository {
 
 function whereOf({ id, accountId }: OrderKey) {
   return accountId === undefined ? { id } : { id, accountId };
-}
-
-function storedOrderOf({ placedAt, updatedAt, ...order }: StoreOrderEntity): StoredOrder {
-  return { ...order, placedAt: placedAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

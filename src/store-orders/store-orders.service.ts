@@ -2,8 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
-import { listName } from '../platform/http/links';
-import { cutPage, decodeCursor, firstId, type Page } from '../platform/http/page';
+import { cutPage, type Page, pageRequestOf } from '../platform/http/page';
 import type { Precondition } from '../platform/http/precondition';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
@@ -39,10 +38,8 @@ export class StoreOrdersService implements OnModuleInit {
    * @throws ApiError `invalid_cursor`
    */
   async list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
-    const after = decodeCursor(listName(STORE_ORDERS_PATH, query), query.cursor);
-    const { limit, status, sort } = query;
-    const filter = { accountId, status, sort };
-    return cutPage(await this.orders.list(filter, firstId(after, sort), limit + 1), limit);
+    const request = pageRequestOf(STORE_ORDERS_PATH, query);
+    return cutPage(request, await this.orders.list({ accountId, status: query.status }, request));
   }
 
   /** @throws ApiError `order_not_found` */

@@ -5,7 +5,7 @@ import { migrationStates } from '../../src/platform/database/schema-state';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { UserError } from '../../src/platform/errors/user-error';
 import { type PetFilter, petPages } from '../../src/pets/pet-pages';
-import { SORTS } from '../../src/platform/http/page';
+import { DIRECTIONS } from '../../src/platform/http/page';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { fillPets } from '../support/factories';
@@ -132,12 +132,12 @@ describe('the schema', () => {
       await app.database.query('VACUUM ANALYZE pets');
     });
 
-    const filters: [string, Omit<PetFilter, 'sort'>, RegExp][] = [
+    const filters: [string, PetFilter, RegExp][] = [
       ['without a filter', {}, by('pets_pkey')],
       ['of a frequent status', { status: 'available' }, by('pets_status_id')],
       ['of a rare status', { status: 'sold' }, by('pets_status_id')],
       ['of a large category', { categoryId: 1n }, by('pets_category_id_id')],
-      ['of a category and a status', { categoryId: 1n, status: 'sold' }, by('pets_category_id_status_id')],
+      ['of a category, of one status', { categoryId: 1n, status: 'sold' }, by('pets_category_id_status_id')],
       ['of ids', { id: [7n, 99_990n] }, BY_IDS],
       ['of ids and a status', { id: [7n, 99_990n], status: 'sold' }, BY_IDS],
       ['of ids and a category', { id: [7n, 99_990n], categoryId: 1n }, BY_IDS],
@@ -151,14 +151,15 @@ describe('the schema', () => {
 
     it.each(
       filters.flatMap(([what, filter, index]) =>
-        SORTS.flatMap((sort) =>
-          depths.map(([where, first]) => [what, sort, where, { ...filter, sort }, first, index] as const),
+        DIRECTIONS.flatMap((direction) =>
+          depths.map(([where, first]) => [what, direction, where, filter, first, index] as const),
         ),
       ),
     )(
-      'a page %s sorted by %s, %s, reads its index, without a sort or a table scan',
-      async (_what, _sort, _where, filter, first, index) => {
-        const [{ text }, values] = petPages(filter);
+      'a page %s, %s, %s, reads its index, without a sort or a table scan',
+      async (_what, direction, _where, filter, first, index) => {
+        const [statements, values] = petPages(filter);
+        const { text } = statements[direction];
         // PostgreSQL may plan a prepared statement for its values or for any values.
         for (const mode of ['force_custom_plan', 'force_generic_plan']) {
           await app.database.query(`SET plan_cache_mode = ${mode}`);
@@ -168,6 +169,26 @@ describe('the schema', () => {
           await app.database.query('DEALLOCATE page');
           expect(JSON.stringify(plan)).toMatch(index);
           expect(JSON.stringify(plan)).not.toMatch(SLOW);
+        }
+      },
+    );
+
+    it.each(filters.slice(0, 5))(
+      'a page %s is planned once, not for each request',
+      async (what, filter) => {
+        const [statements, values] = petPages(filter);
+        for (const direction of DIRECTIONS) {
+          const { text } = statements[direction];
+          await app.database.query('SET plan_cache_mode = auto');
+          await app.database.query(`PREPARE page AS ${text}`);
+          const list = [50_000, 6, ...values].map(literal).join(', ');
+          // PostgreSQL plans the first five executions for their values, and then compares the costs.
+          for (let at = 0; at < 10; at += 1) await app.database.query(`EXECUTE page (${list})`);
+          const [plans] = await app.database.query(
+            `SELECT generic_plans::int AS generic FROM pg_prepared_statements WHERE name = 'page'`,
+          );
+          await app.database.query('DEALLOCATE page');
+          expect({ what, direction, plans }).toEqual({ what, direction, plans: { generic: 5 } });
         }
       },
     );

@@ -4,9 +4,10 @@ import { IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Operation } from '../../src/platform/api-docs/operation.decorator';
 import { Int64, Integer } from '../../src/platform/http/fields';
-import { Links, listName } from '../../src/platform/http/links';
+import { Links } from '../../src/platform/http/links';
 import { IsOmittable } from '../../src/platform/http/omittable.decorator';
-import { cutPage, decodeCursor, PageQuery } from '../../src/platform/http/page';
+import { cutPage, pageRequestOf } from '../../src/platform/http/page';
+import { PageQuery } from '../../src/platform/http/page-query';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { linksOf } from '../support/links';
@@ -52,9 +53,9 @@ class HerdsController {
     returns: [200, [Herd], 'A page of herds.'],
   })
   listHerds(@Query() query: ListHerdsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
-    const after = decodeCursor(listName(HERDS_PATH, query), query.cursor) ?? 0n;
-    const rows = HERDS.filter(({ id }) => id > after);
-    return this.links.page(reply, HERDS_PATH, query, cutPage(rows, query.limit));
+    const request = pageRequestOf(HERDS_PATH, query);
+    const rows = HERDS.filter(({ id }) => id >= request.first);
+    return this.links.page(reply, cutPage(request, rows));
   }
 }
 

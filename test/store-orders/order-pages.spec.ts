@@ -1,4 +1,4 @@
-import { SORTS } from '../../src/platform/http/page';
+import { type Direction, DIRECTIONS } from '../../src/platform/http/page';
 import type { OrderStatus } from '../../src/store-orders';
 import { orderPages } from '../../src/store-orders/order-pages';
 import { startApp, type TestApp } from '../support/app';
@@ -59,8 +59,8 @@ describe('a page of orders, of 21 accounts and 100,000 orders of one account', (
     ] as const)(
       'of %s scans only its index, without a sort, in both orders',
       async (_what, account, status) => {
-        for (const sort of SORTS) {
-          const { text, values } = page(account, status, sort);
+        for (const direction of DIRECTIONS) {
+          const { text, values } = page(account, status, direction);
           const all = [Math.floor(depth * lastId), 101, ...values];
           const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) ${text}`, all);
           expectIndexAlone(plan, indexOf(account, status));
@@ -78,8 +78,8 @@ describe('a page of orders, of 21 accounts and 100,000 orders of one account', (
     '%s scans only its index under a generic plan, which a prepared statement may get',
     async (_what, account, status) => {
       await app.database.query('SET plan_cache_mode = force_generic_plan');
-      for (const sort of SORTS) {
-        const { name, text, values } = page(account, status, sort);
+      for (const direction of DIRECTIONS) {
+        const { name, text, values } = page(account, status, direction);
         await app.database.query(`PREPARE ${name} AS ${text}`);
         const list = ['50000', '101', ...values.map((value) => `'${value}'`)].join(', ');
         const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) EXECUTE ${name} (${list})`);
@@ -88,9 +88,10 @@ describe('a page of orders, of 21 accounts and 100,000 orders of one account', (
     },
   );
 
-  function page(account: string | undefined, status: OrderStatus | undefined, sort: (typeof SORTS)[number]) {
+  function page(account: string | undefined, status: OrderStatus | undefined, direction: Direction) {
     const accountId = account === undefined ? undefined : BigInt(accounts[account]!);
-    const [{ name, text }, values] = orderPages({ accountId, status, sort });
+    const [statements, values] = orderPages({ accountId, status });
+    const { name, text } = statements[direction];
     return { name, text, values: values.map(String) };
   }
 

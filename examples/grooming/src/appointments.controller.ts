@@ -38,7 +38,7 @@ export class AppointmentsController {
     @Query() query: ListAppointmentsQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    return this.links.page(reply, APPOINTMENTS_PATH, query, await this.appointments.list(accountId, query));
+    return this.links.page(reply, await this.appointments.list(accountId, query));
   }
 
   @Post()

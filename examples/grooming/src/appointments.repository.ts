@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { MIN_INT64, Sql, type Statement } from 'animal-store';
+import { type PageRequest, Sql, type Statement } from 'animal-store';
 import type { EntityManager } from 'typeorm';
 import type { Appointment, NewAppointment } from './appointments.dto';
 
@@ -12,7 +12,7 @@ const LIST: Statement = {
   name: 'grooming_list',
   text: `
     SELECT ${COLUMNS} FROM grooming_appointments
-    WHERE account_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3)
+    WHERE account_id = $1 AND id >= $2 AND ($3::text IS NULL OR status = $3)
     ORDER BY account_id, id LIMIT $4`,
 };
 
@@ -49,10 +49,9 @@ export class AppointmentsRepository {
   async list(
     accountId: bigint,
     status: Status | undefined,
-    after: bigint | undefined,
-    count: number,
+    { first, count }: PageRequest,
   ): Promise<Appointment[]> {
-    const rows = await this.sql.rows<Row>(LIST, [accountId, after ?? MIN_INT64, status ?? null, count]);
+    const rows = await this.sql.rows<Row>(LIST, [accountId, first, status ?? null, count]);
     return rows.map(toAppointment);
   }
 

@@ -1,14 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  CONFIG,
-  type ConfigOf,
-  cutPage,
-  decodeCursor,
-  listName,
-  type Page,
-  PetsService,
-  Sql,
-} from 'animal-store';
+import { CONFIG, type ConfigOf, cutPage, type Page, pageRequestOf, PetsService, Sql } from 'animal-store';
 import type { EntityManager } from 'typeorm';
 import type { Appointment, ListAppointmentsQuery, NewAppointment } from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
@@ -29,9 +20,8 @@ export class AppointmentsService {
 
   /** @throws ApiError `invalid_cursor` */
   async list(accountId: bigint, query: ListAppointmentsQuery): Promise<Page<Appointment>> {
-    const after = decodeCursor(listName(APPOINTMENTS_PATH, query), query.cursor);
-    const { limit, status } = query;
-    return cutPage(await this.appointments.list(accountId, status, after, limit + 1), limit);
+    const request = pageRequestOf(APPOINTMENTS_PATH, query);
+    return cutPage(request, await this.appointments.list(accountId, query.status, request));
   }
 
   /**

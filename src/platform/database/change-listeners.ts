@@ -8,14 +8,14 @@ import type { EntityManager } from 'typeorm';
 export type ChangeListener<Change> = (change: Change, transaction: EntityManager) => Promise<void> | void;
 
 /** The listeners to one kind of change. */
-export abstract class ChangeListeners<Change> {
+export class ChangeListeners<Change> {
   private readonly listeners: ChangeListener<Change>[] = [];
 
   get isEmpty(): boolean {
     return this.listeners.length === 0;
   }
 
-  protected add(listener: ChangeListener<Change>): void {
+  add(listener: ChangeListener<Change>): void {
     this.listeners.push(listener);
   }
 

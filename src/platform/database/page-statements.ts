@@ -1,4 +1,8 @@
+import { MAX_ITEMS } from '../http/page-query';
 import type { Statement } from './statement';
+
+/** The most rows that a page reads. */
+const MAX_ROWS = MAX_ITEMS + 1;
 
 /** A table that is listed by pages. */
 export interface ListedTable {
@@ -25,29 +29,28 @@ const ASCENDING: Direction = { name: '', from: '>=', to: '<=', order: 'ASC' };
 const DESCENDING: Direction = { name: '_descending', from: '<=', to: '>=', order: 'DESC' };
 
 /**
- * Creates the statements for the pages of a list. Parameters: the first id, the number of rows, and the values of the
- * filters.
+ * Creates the statements for the pages of a list. Parameters: the first id, the number of rows (at most one more than a
+ * page has), and the values of the filters.
  *
- * An index on the filters and `id` serves both directions, at any depth. The last filter stands in a row comparison with
- * `id`, so that only this index gives the order: with `status = $3 … ORDER BY id` the planner may scan the primary key,
- * past every row of another status. The filters before it are compared by `=`, outside of the row comparison: inside it
- * the planner overestimates the rows, and a generic plan may sort them all.
+ * An index on the filters and `id`, in this order, serves both directions at any depth. The conditions are row
+ * comparisons, because only this index gives their order: with `status = $3 … ORDER BY id` the planner may scan the
+ * primary key, past every row of another status.
+ *
+ * The inner LIMIT is a constant. For `LIMIT $2` the planner assumes a tenth of the table. It then finds the generic plan
+ * expensive and plans each execution anew, which takes longer than the page itself (decision 22).
  *
  * @param filters columns
  */
 export function pageStatements(listed: ListedTable, filters: readonly string[]): PageStatements {
   const name = ['list', ...(filters.length > 0 ? ['by', ...filters] : [])].join('_');
-  const others = filters.slice(0, -1).map((column, at) => `${column} = $${at + 3}`);
-  const last = filters.at(-1);
-  const value = `$${filters.length + 2}`;
+  const values = filters.map((_, at) => `$${at + 3}`);
+  const columns = [...filters, 'id'];
   return bothWays(listed, name, ({ from, to, order }) => ({
     where: [
-      ...others,
-      ...(last === undefined
-        ? [`id ${from} $1`]
-        : [`(${last}, id) ${from} (${value}, $1)`, `${last} ${to} ${value}`]),
+      `(${columns.join(', ')}) ${from} (${[...values, '$1'].join(', ')})`,
+      ...(filters.length > 0 ? [`(${filters.join(', ')}) ${to} (${values.join(', ')})`] : []),
     ],
-    orderBy: last === undefined ? `id ${order}` : `${last} ${order}, id ${order}`,
+    orderBy: columns.map((column) => `${column} ${order}`).join(', '),
   }));
 }
 
@@ -82,11 +85,12 @@ function bothWays(
 ): PageStatements {
   const create = (direction: Direction): Statement => {
     const { where, orderBy } = clausesOf(direction);
+    const rows = `SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
     return {
       name: `${table}_${name}${direction.name}`,
       read,
       isPipelined: true,
-      text: `SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT $2`,
+      text: `SELECT ${columns} FROM (${rows}) AS page ORDER BY ${orderBy} LIMIT $2`,
     };
   };
   return { ascending: create(ASCENDING), descending: create(DESCENDING) };

@@ -1,4 +1,4 @@
-import type { Sort } from '../../platform/http/page';
+import type { Sort } from '../../platform/http/page-query';
 import type { TestResponse } from '../http-client';
 import { isList, type Operation, parametersIn } from './api-document';
 import { parseExactly, valueAt } from './exact-json';

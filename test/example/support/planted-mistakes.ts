@@ -68,7 +68,7 @@ export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
   [
     'a page without Link',
     CONTROLLER,
-    'return this.links.page(reply, APPOINTMENTS_PATH, query, await this.appointments.list(accountId, query));',
+    'return this.links.page(reply, await this.appointments.list(accountId, query));',
     'return (await this.appointments.list(accountId, query)).items;',
     /Link/,
   ],

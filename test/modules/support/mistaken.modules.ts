@@ -16,7 +16,7 @@ import { IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-vali
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
 import { Public } from '../../../src/platform/http/protection';
-import { PageQuery } from '../../../src/platform/http/page';
+import { PageQuery } from '../../../src/platform/http/page-query';
 import { Basket, ListPetsQuery } from './same-names.dto';
 
 /** Creates a module with one controller, by default at /v1/lab. */

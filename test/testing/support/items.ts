@@ -4,11 +4,10 @@ import type { EntityManager } from 'typeorm';
 import {
   type ApiError,
   cutPage,
-  decodeCursor,
   type IdempotentWork,
   type Links,
-  listName,
   type PageQuery,
+  pageRequestOf,
   preconditionOf,
   type Sql,
 } from '../../../src';
@@ -41,10 +40,8 @@ export abstract class Items {
   ) {}
 
   async list(query: PageQuery, reply: FastifyReply): Promise<unknown> {
-    const { path } = this.facts;
-    const after = decodeCursor(listName(path, query), query.cursor) ?? 0n;
-    const page = cutPage(await this.rows(after, query.limit + 1), query.limit);
-    return this.links.page(reply, path, query, page);
+    const request = pageRequestOf(this.facts.path, query);
+    return this.links.page(reply, cutPage(request, await this.rows(request.first, request.count)));
   }
 
   create(body: NewRow, reply: FastifyReply): Promise<unknown> {
@@ -73,10 +70,10 @@ export abstract class Items {
     });
   }
 
-  rows(after: bigint, count: number, order = 'ASC'): Promise<Row[]> {
+  rows(first: bigint, count: number, order = 'ASC'): Promise<Row[]> {
     const { table } = this.facts;
-    const text = `SELECT * FROM ${table} WHERE id > $1 ORDER BY id ${order} LIMIT $2`;
-    return this.sql.rows<Row>({ name: `${table}_list_${order}`, text }, [after, count]);
+    const text = `SELECT * FROM ${table} WHERE id >= $1 ORDER BY id ${order} LIMIT $2`;
+    return this.sql.rows<Row>({ name: `${table}_list_${order}`, text }, [first, count]);
   }
 
   async find(id: bigint): Promise<Row | undefined> {

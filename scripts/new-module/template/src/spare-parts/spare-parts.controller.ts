@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/http/id.pipe';
 import { Links } from '../platform/http/links';
-import { PageQuery } from '../platform/http/page';
+import { PageQuery } from '../platform/http/page-query';
 import { IdempotentWork } from '../platform/idempotency';
 import { NewSparePart, SparePart } from './spare-parts.dto';
 import { sparePartErrors } from './spare-parts.errors';
@@ -30,7 +30,7 @@ export class SparePartsController {
     returns: [200, [SparePart], 'A page of spare parts by ascending `id`. `Link` has the next page.'],
   })
   async listSpareParts(@Query() query: PageQuery, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.links.page(reply, SPARE_PARTS_PATH, query, await this.service.list(query));
+    return this.links.page(reply, await this.service.list(query));
   }
 
   @Post()

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import { MIN_INT64 } from '../platform/http/int64';
+import type { PageRequest } from '../platform/http/page';
 import type { NewSparePart, SparePart } from './spare-parts.dto';
 
 const LIST: Statement = {
   name: 'spare_parts_list',
-  text: 'SELECT id, name FROM spare_parts WHERE id > $1 ORDER BY id LIMIT $2',
+  text: 'SELECT id, name FROM spare_parts WHERE id >= $1 ORDER BY id LIMIT $2',
 };
 
 const FIND: Statement = {
@@ -26,9 +26,9 @@ const INSERT: Statement = {
 export class SparePartsRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** Lists at most `count` spare parts after the id `after`, by ascending id. */
-  list(after: bigint | undefined, count: number): Promise<SparePart[]> {
-    return this.sql.rows<SparePart>(LIST, [after ?? MIN_INT64, count]);
+  /** Lists the spare parts of a page, by ascending id. */
+  list({ first, count }: PageRequest): Promise<SparePart[]> {
+    return this.sql.rows<SparePart>(LIST, [first, count]);
   }
 
   async find(id: bigint): Promise<SparePart | undefined> {

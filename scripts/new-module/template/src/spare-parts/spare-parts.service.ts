@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { listName } from '../platform/http/links';
-import { cutPage, decodeCursor, type Page, type PageQuery } from '../platform/http/page';
+import { cutPage, type Page, pageRequestOf } from '../platform/http/page';
+import { type PageQuery } from '../platform/http/page-query';
 import type { NewSparePart, SparePart } from './spare-parts.dto';
 import { sparePartErrors } from './spare-parts.errors';
 import { SparePartsRepository } from './spare-parts.repository';
@@ -15,9 +15,8 @@ export class SparePartsService {
 
   /** @throws ApiError `invalid_cursor` */
   async list(query: PageQuery): Promise<Page<SparePart>> {
-    const { limit, cursor } = query;
-    const after = decodeCursor(listName(SPARE_PARTS_PATH, query), cursor);
-    return cutPage(await this.repository.list(after, limit + 1), limit);
+    const request = pageRequestOf(SPARE_PARTS_PATH, query);
+    return cutPage(request, await this.repository.list(request));
   }
 
   /** @throws ApiError `spare_part_exists` */
