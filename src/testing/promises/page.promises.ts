@@ -23,9 +23,12 @@ export async function checkPages(probe: Probe, resources: Resources): Promise<vo
     if (missing.length > 0) continue;
     const path = resources.pathOf(operation);
     await checkCursor(probe, operation, path);
-    await checkList(probe, operation, path, 'ascending');
-    if (isSortable(probe, operation)) {
-      await checkList(probe, operation, withQuery(path, `sort=${DESCENDING}`), 'descending');
+    const ascending = await checkList(probe, operation, path, 'ascending');
+    if (!isSortable(probe, operation)) continue;
+    const query = `sort=${DESCENDING}`;
+    const descending = await checkList(probe, operation, withQuery(path, query), 'descending');
+    if (ascending !== descending) {
+      probe.note(operation.title, `has ${descending} items with ${query}, and ${ascending} without it`);
     }
   }
 }
@@ -42,16 +45,19 @@ async function checkCursor(probe: Probe, operation: Operation, path: string): Pr
   probe.note(operation.title, problem);
 }
 
-/** @param path with the query of this order */
+/**
+ * @param path with the query of this order
+ * @returns the number of items on the largest page; undefined if it is broken
+ */
 async function checkList(
   probe: Probe,
   operation: Operation,
   path: string,
   order: 'ascending' | 'descending',
-): Promise<void> {
+): Promise<number | undefined> {
   const { title } = operation;
   const whole = idsOf(await probe.send(operation, { path: withQuery(path, `limit=${LARGEST_PAGE}`) }));
-  if (whole === undefined) return;
+  if (whole === undefined) return undefined;
   const ascending = order === 'ascending' ? whole : whole.toReversed();
   if (!isAscending(ascending)) probe.note(title, `is not in ${order} order of id`);
   const first = withQuery(path, `limit=${PAGE_SIZE}`);
@@ -59,6 +65,7 @@ async function checkList(
   if (pages && pages.slice(0, whole.length).join() !== whole.join()) {
     probe.note(title, 'has other items on its pages, followed by Link, than on one large page');
   }
+  return whole.length;
 }
 
 /** @returns the ids of all pages, in their order; undefined if a page is broken */

@@ -2,10 +2,12 @@ import { HttpCode } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import {
+  cutPage,
   insufficientScope,
   Int64,
   Int64List,
   PageQuery,
+  pageRequestOf,
   preconditionOf,
   SortedPageQuery,
 } from '../../../src';
@@ -177,7 +179,25 @@ export const TAG_MISTAKES: readonly Mistake[] = [
   ),
   ...on(
     ['list'],
-    [['sort-ignored', /is not in descending order of id/, { ...STORED, queryType: SortedPageQuery }]],
+    [
+      [
+        'sort-ignored',
+        /has 0 items with sort=-id, and \d+ without it/,
+        { ...STORED, queryType: SortedPageQuery },
+      ],
+      [
+        'sort-always-ascending',
+        /is not in descending order of id/,
+        {
+          ...STORED,
+          queryType: SortedPageQuery,
+          async list(query, reply) {
+            const request = pageRequestOf(this.facts.path, query);
+            return this.links.page(reply, cutPage(request, await this.rows(0n, request.count)));
+          },
+        },
+      ],
+    ],
   ),
   ...on(
     ['list'],
