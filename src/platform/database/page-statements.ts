@@ -23,10 +23,24 @@ interface Direction {
   readonly from: string;
   readonly to: string;
   readonly order: string;
+  /** The order of the first filter if a list has two or more. Their index has NULLS FIRST. */
+  readonly firstOrder: string;
 }
 
-const ASCENDING: Direction = { name: '', from: '>=', to: '<=', order: 'ASC' };
-const DESCENDING: Direction = { name: '_descending', from: '<=', to: '>=', order: 'DESC' };
+const ASCENDING: Direction = {
+  name: '',
+  from: '>=',
+  to: '<=',
+  order: 'ASC',
+  firstOrder: 'ASC NULLS FIRST',
+};
+const DESCENDING: Direction = {
+  name: '_descending',
+  from: '<=',
+  to: '>=',
+  order: 'DESC',
+  firstOrder: 'DESC NULLS LAST',
+};
 
 /**
  * Creates the statements for the pages of a list. Parameters: the first id, the number of rows (at most one more than a
@@ -35,6 +49,10 @@ const DESCENDING: Direction = { name: '_descending', from: '<=', to: '>=', order
  * An index on the filters and `id`, in this order, serves both directions at any depth. The conditions are row
  * comparisons, because only this index gives their order: with `status = $3 … ORDER BY id` the planner may scan the
  * primary key, past every row of another status.
+ *
+ * An index on two or more filters has NULLS FIRST on its first column: `(category_id NULLS FIRST, status, id)`. No column
+ * is null, so the order is the same, but `(category_id, id)` does not give it. Without NULLS FIRST the planner may read
+ * that index, and sort all rows of a large category by status (decision 22).
  *
  * The inner LIMIT is a constant. For `LIMIT $2` the planner assumes a tenth of the table. It then finds the generic plan
  * expensive and plans each execution anew, which takes longer than the page itself (decision 22).
@@ -45,12 +63,14 @@ export function pageStatements(listed: ListedTable, filters: readonly string[]):
   const name = ['list', ...(filters.length > 0 ? ['by', ...filters] : [])].join('_');
   const values = filters.map((_, at) => `$${at + 3}`);
   const columns = [...filters, 'id'];
-  return bothWays(listed, name, ({ from, to, order }) => ({
+  return bothWays(listed, name, ({ from, to, order, firstOrder }) => ({
     where: [
       `(${columns.join(', ')}) ${from} (${[...values, '$1'].join(', ')})`,
       ...(filters.length > 0 ? [`(${filters.join(', ')}) ${to} (${values.join(', ')})`] : []),
     ],
-    orderBy: columns.map((column) => `${column} ${order}`).join(', '),
+    orderBy: columns
+      .map((column, at) => `${column} ${at === 0 && filters.length > 1 ? firstOrder : order}`)
+      .join(', '),
   }));
 }
 
