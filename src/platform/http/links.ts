@@ -28,8 +28,9 @@ export class Links {
    * @returns the body: the page's items as JSON
    */
   page(reply: FastifyReply, page: Page<unknown>): string {
-    page.response ??= this.responseOf(reply, page);
-    const { body, link, tag } = page.response;
+    const { config } = reply.routeOptions;
+    const known = page.response?.route === config ? page.response : undefined;
+    const { body, link, tag } = (page.response = known ?? this.responseOf(reply, page));
     if (link !== undefined) reply.header('Link', link);
     if (tag !== undefined) reply.header('ETag', tag);
     reply.type(JSON_TYPE);
@@ -38,8 +39,9 @@ export class Links {
 
   private responseOf(reply: FastifyReply, page: Page<unknown>): PageResponse {
     const body = serializeJson(reply, page.items);
-    const { entityTag } = reply.routeOptions.config;
-    return { body, link: this.linkOf(page), tag: entityTag ? entityTagOf(body) : undefined };
+    const { config } = reply.routeOptions;
+    const tag = config.entityTag ? entityTagOf(body) : undefined;
+    return { route: config, body, link: this.linkOf(page), tag };
   }
 
   private linkOf({ request, next }: Page<unknown>): string | undefined {

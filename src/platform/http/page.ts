@@ -35,12 +35,14 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** The id after which the next page begins; undefined on the last page. */
   readonly next: bigint | undefined;
-  /** Set by the first request that sends the page, for all requests that share it. */
+  /** Set by the first request of a route that sends the page, for all requests of this route that share it. */
   response?: PageResponse;
 }
 
 /** A page as the client receives it. */
 export interface PageResponse {
+  /** The config of the route, which identifies it. Routes print different fields. */
+  readonly route: object;
   /** The items as JSON. */
   readonly body: string;
   /** The `Link` header (RFC 8288); undefined if the page is the only one. */
