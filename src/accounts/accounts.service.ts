@@ -3,7 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { AccountEntity } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
-import { isShortText, SHORT_TEXT_RULE } from './short-text';
+import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, type PlanChoice } from './plans';
 import { UserError } from '../platform/errors/user-error';
 
@@ -36,7 +36,7 @@ export class AccountsService {
    * @throws UserError if the name is not a short text
    */
   async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
-    if (!isShortText(name)) throw new UserError(`The name of an account must be ${SHORT_TEXT_RULE}.`);
+    if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
     return await this.source.transaction((manager) => this.accounts.findOrCreate(name, choice, manager));
   }
 

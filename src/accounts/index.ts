@@ -4,7 +4,7 @@ export type { ListedKey } from './api-keys.repository';
 export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.service';
 export { isKeyId } from './key-id';
 export { KeyRotationService, type RotatedKey } from './key-rotation.service';
-export { isShortText, SHORT_TEXT_RULE } from './short-text';
+export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
 export { planTable } from './plan-table';
 export { isPlan, limitsOf, PLANS, type Limits, type Plan, type PlanChoice } from './plans';
 export { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';

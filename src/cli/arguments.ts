@@ -1,5 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { isPlan, isShortText, type Plan, type PlanChoice, SHORT_TEXT_RULE } from '../accounts';
+import {
+  ACCOUNT_NAME_RULE,
+  isAccountName,
+  isPlan,
+  isShortText,
+  type Plan,
+  type PlanChoice,
+  SHORT_TEXT_RULE,
+} from '../accounts';
 import { urlOf } from '../platform/config/parsers';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
@@ -79,13 +87,15 @@ export function databaseUrl(text: string, command: Command): string {
   }
 }
 
-/** Parses the name of an account, or a label. */
-export function shortText(text: string): string {
-  // With a leading dash the text is the next option, and the value is missing.
-  if (!isShortText(text) || text.startsWith('-')) {
-    throw new InvalidArgumentError(`Give ${SHORT_TEXT_RULE} and without a leading dash.`);
-  }
-  return text;
+export const label = parserOf(isShortText, SHORT_TEXT_RULE);
+export const accountName = parserOf(isAccountName, ACCOUNT_NAME_RULE);
+
+function parserOf(isValid: (text: string) => boolean, rule: string): (text: string) => string {
+  return (text) => {
+    // With a leading dash the text is the next option, and the value is missing.
+    if (isValid(text) && !text.startsWith('-')) return text;
+    throw new InvalidArgumentError(`Give ${rule} and without a leading dash.`);
+  };
 }
 
 export interface PlanOptions {

@@ -1,7 +1,17 @@
 import { type Command, Option } from 'commander';
 import { ApiKeysService, KeyRotationService, type Plan } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
-import { expiry, grace, plan, planChoice, scopesOf, scopesText, shortText, wholeNumber } from './arguments';
+import {
+  accountName,
+  expiry,
+  grace,
+  label,
+  plan,
+  planChoice,
+  scopesOf,
+  scopesText,
+  wholeNumber,
+} from './arguments';
 import type { CommandContext } from './context';
 import { printIssued, printKeys, printRotated } from './keys.output';
 import { printJson, printLine } from './output';
@@ -17,11 +27,6 @@ interface CreateOptions {
   readonly scopes: readonly string[];
   readonly expires: Date | 'never';
   readonly label: string;
-  readonly json?: true;
-}
-
-interface ListOptions {
-  readonly account?: string;
   readonly json?: true;
 }
 
@@ -75,7 +80,7 @@ function addCreate(keys: Command, context: CommandContext): void {
   keys
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
-    .requiredOption('--account <name>', 'account that owns the key', shortText)
+    .requiredOption('--account <name>', 'account that owns the key', accountName)
     .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
     .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
@@ -89,7 +94,7 @@ function addCreate(keys: Command, context: CommandContext): void {
         .argParser(expiry)
         .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
     )
-    .option('--label <text>', 'purpose of the key', shortText, '')
+    .option('--label <text>', 'purpose of the key', label, '')
     .option('--json', 'print one JSON document')
     .action((options, command) => create(context, options, command));
 }
@@ -109,7 +114,10 @@ async function create(context: CommandContext, options: CreateOptions, command: 
   else printIssued(issued);
 }
 
-async function list(context: CommandContext, { account, json }: ListOptions): Promise<void> {
+async function list(
+  context: CommandContext,
+  { account, json }: { readonly account?: string; readonly json?: true },
+): Promise<void> {
   const keys = await context.withService(ApiKeysService, (service) => service.list(account));
   if (json) printJson(keys);
   else printKeys(keys);

@@ -83,7 +83,7 @@ export class PetsService {
         const pet = await this.lock(id, precondition, transaction);
         await this.requireNoHold(id, transaction);
         await this.pets.delete(pet, transaction);
-        await this.events.runRemoved(pet, transaction);
+        await this.events.runRemoved(pet, transaction).catch(rethrowOwn);
       });
     } catch (error) {
       throw isStillReferenced(error) ? petErrors.pet_in_use() : error;
@@ -118,4 +118,9 @@ export class PetsService {
     const found = await this.pets.find(id, transaction);
     return found ? petErrors.pet_not_available() : petErrors.pet_not_found();
   }
+}
+
+/** A foreign key that a listener violates itself does not say that the animal is in use. */
+function rethrowOwn(error: unknown): never {
+  throw isStillReferenced(error) ? new Error('a listener violates a foreign key', { cause: error }) : error;
 }

@@ -9,6 +9,7 @@ describe('usage of the command line', () => {
     [['keys', 'make']],
     [['keys', 'create']],
     [['keys', 'create', '--account', '']],
+    [['keys', 'create', '--account', '*']],
     [['keys', 'create', '--account', 'a\u0007b']],
     [['keys', 'create', '--account', 'x', '--plan', 'gold']],
     [['keys', 'create', '--account', 'x', '--plan', 'enterprise']],

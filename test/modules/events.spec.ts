@@ -16,7 +16,7 @@ describe('a listener to animals and orders', () => {
     app = await startApp({}, { extensions: [journal], database });
   });
   afterAll(() => app.close());
-  beforeEach(() => app.database.query('TRUNCATE journal'));
+  beforeEach(() => app.database.query('TRUNCATE journal, journal_notes'));
 
   const entries = async () => {
     const rows = await app.database.query<{ entry: string }>('SELECT entry FROM journal ORDER BY id');
@@ -56,6 +56,20 @@ describe('a listener to animals and orders', () => {
     const { count } = (await app.database.query<{ count: string }>('SELECT count(*) FROM pets'))[0]!;
     expect(await addPet('Veto')).toMatchObject({ code: 'order_vetoed' });
     expect(await app.database.query('SELECT count(*) FROM pets')).toEqual([{ count }]);
+  });
+
+  it('gets a removal, and rolls it back if it throws', async () => {
+    const [rex, veto, broken] = await Promise.all(['Rex', 'Bella', 'Bella'].map((name) => addPet(name)));
+    // As `Veto` and `Broken` a listener would reject their creation, or the removal.
+    await app.database.query(`UPDATE pets SET name = 'Veto' WHERE id = ${veto.id}`);
+    await app.database.query(`UPDATE pets SET name = 'Broken' WHERE id = ${broken.id}`);
+    const remove = (id: number) => app.send('DELETE', `/v1/pets/${id}`, { isDocumented });
+    expect((await remove(rex.id)).status).toBe(204);
+    expectError(await remove(veto.id), 409, 'order_vetoed');
+    // A foreign key of the listener itself does not mean that the animal is in use.
+    expectError(await remove(broken.id), 500, 'internal_error');
+    expect((await entries()).filter((entry) => entry.endsWith('removed'))).toEqual(['Rex: removed']);
+    expect((await app.get(`/v1/pets?id=${veto.id}&id=${broken.id}`)).json).toHaveLength(2);
   });
 
   it.each(['Ignored', 'Unawaited'])(

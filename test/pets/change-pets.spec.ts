@@ -173,6 +173,14 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
       expectError(await patch(id, { name: 'A' }, { 'if-match': weak }), 412, 'precondition_failed');
     });
 
+    it.each(['*', 'W/', ''])('412 if If-None-Match has the current tag (%s)', async (prefix) => {
+      const id = await newPet();
+      const tag = prefix === '*' ? '*' : `${prefix}${String((await get(id)).headers['etag'])}`;
+      expectError(await patch(id, { name: 'A' }, { 'if-none-match': tag }), 412, 'precondition_failed');
+      expectError(await remove(id, { 'if-none-match': tag }), 412, 'precondition_failed');
+      expect((await patch(id, { name: 'A' }, { 'if-none-match': '"other"' })).status).toBe(200);
+    });
+
     it('404 before 412, and 412 before 409', async () => {
       expectError(await patch(4711, { name: 'A' }, { 'if-match': '"x"' }), 404, 'pet_not_found');
       const id = await newPet();

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { preconditionFailed } from '../errors/http.errors';
-import { entityTagOf, failsIfMatch } from './entity-tag';
+import { entityTagOf, failsIfMatch, isNotModified } from './entity-tag';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
@@ -14,14 +14,18 @@ export type Precondition<T> = (current: T) => void;
 /** The schemas of responses by DTO class. Fastify keeps one serializer for each of these objects. */
 const SCHEMAS = new WeakMap<Type, { readonly $ref: string }>();
 
-/** Returns the `If-Match` of a request (RFC 9110, 13.1.1) as a function; `type` is the class of the response of GET. */
+/**
+ * Returns `If-Match` and `If-None-Match` of a change (RFC 9110, 13.1) as a function; `type` is the class of the response
+ * of GET.
+ */
 export function preconditionOf<T extends object>(reply: FastifyReply, type: Type<T>): Precondition<T> {
   const { headers } = reply.request;
   return (current) => {
-    if (headers['if-match'] === undefined) return;
+    if (headers['if-match'] === undefined && headers['if-none-match'] === undefined) return;
     const body = reply.serializeInput(Object.fromEntries(Object.entries(current)), schemaOf(type));
     if (typeof body !== 'string') throw new Error('the serializer of an API route must return text');
-    if (failsIfMatch(headers, entityTagOf(body))) throw preconditionFailed();
+    const tag = entityTagOf(body);
+    if (failsIfMatch(headers, tag) || isNotModified(headers, tag)) throw preconditionFailed();
   };
 }
 

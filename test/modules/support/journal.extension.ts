@@ -20,6 +20,8 @@ const errors = defineErrors({
 });
 
 const FAIL: Statement = { name: 'journal_fail', text: 'SELECT 1 / 0' };
+/** Violates a foreign key. */
+const REFER: Statement = { name: 'journal_refer', text: 'INSERT INTO journal_notes (journal_id) VALUES (0)' };
 const INSERT: Statement = { name: 'journal_insert', text: 'INSERT INTO journal (entry) VALUES ($1)' };
 
 /** Writes one entry for each change, rejects cancelled orders and animals named Veto, and ignores errors for others. */
@@ -41,6 +43,11 @@ class Journal implements OnModuleInit {
     this.pets.onChanged(({ pet, previous }, transaction) =>
       this.write(`${pet.name}: ${previous?.status} to ${pet.status}`, transaction),
     );
+    this.pets.onRemoved(async ({ name }, transaction) => {
+      await this.write(`${name}: removed`, transaction);
+      if (name === 'Veto') throw errors.order_vetoed();
+      if (name === 'Broken') await this.sql.rows(REFER, [], transaction);
+    });
     this.pets.onChanged(({ pet }) => {
       if (pet.name === 'Veto') throw errors.order_vetoed();
     });
@@ -64,10 +71,11 @@ export class Journal1795300000001 implements MigrationInterface {
     await runner.query(
       'CREATE TABLE journal (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, entry text)',
     );
+    await runner.query('CREATE TABLE journal_notes (journal_id bigint REFERENCES journal (id))');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE journal');
+    await runner.query('DROP TABLE journal_notes, journal');
   }
 }
 
