@@ -1,4 +1,5 @@
 import type { OpenAPIObject, OperationObject, PathItemObject, SchemaObject } from '@nestjs/swagger';
+import { stringify } from 'lossless-json';
 
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
 
@@ -82,7 +83,7 @@ function bodyOf({ requestBody }: OperationObject, schemas: Schemas): string | un
   const members = Object.entries(example ?? {}).filter(
     ([name]) => required.length === 0 || required.includes(name),
   );
-  return JSON.stringify(Object.fromEntries(members));
+  return stringify(Object.fromEntries(members));
 }
 
 function resolve(schema: Schema, schemas: Schemas): SchemaObject {

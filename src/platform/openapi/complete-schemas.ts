@@ -37,13 +37,10 @@ function completeSchemas(node: unknown, schemas: Schemas): void {
   }
 }
 
-/**
- * Adds the bounds as numbers. A number cannot hold the highest int64 and becomes 2^63; `document-text.ts` then writes
- * the exact digits.
- */
+/** Adds the bounds, as a bigint: a number cannot hold the highest int64. */
 function addBounds(schema: Json): void {
-  schema['minimum'] ??= Number(MIN_INT64);
-  schema['maximum'] ??= Number(MAX_INT64);
+  schema['minimum'] ??= MIN_INT64;
+  schema['maximum'] ??= MAX_INT64;
 }
 
 /** Returns the example of a schema; that of an object or of a list without one consists of those of its parts. */

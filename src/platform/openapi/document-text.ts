@@ -1,23 +1,20 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { dump } from 'js-yaml';
-import { MAX_INT64, MIN_INT64 } from '../http/int64';
+import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
+import { stringify } from 'lossless-json';
 
-/** Prints the document as JSON, for `/openapi.json` and the committed file. */
+/** The schema of js-yaml, whose integers may be a bigint. */
+const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
+  ...intCoreTag,
+  identify: (value) => typeof value === 'bigint' || intCoreTag.identify(value),
+  represent: String,
+});
+
+/** Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. */
 export function jsonText(document: OpenAPIObject): string {
-  return exact(`${JSON.stringify(document, undefined, 2)}\n`);
+  return `${stringify(document, undefined, 2)}\n`;
 }
 
 /** Prints the document as YAML. */
 export function yamlText(document: OpenAPIObject): string {
-  return exact(dump(document, { noRefs: true, lineWidth: -1 }));
-}
-
-/**
- * Writes the bounds of int64 exactly. JavaScript prints the numbers rounded, and programs with an int64 type reject the
- * rounded ones as out of range. The document has these digits nowhere else.
- */
-function exact(text: string): string {
-  return text
-    .replaceAll(String(Number(MIN_INT64)), String(MIN_INT64))
-    .replaceAll(String(Number(MAX_INT64)), String(MAX_INT64));
+  return dump(document, { schema: EXACT_SCHEMA, noRefs: true, lineWidth: -1 });
 }

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { ComponentsObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
+import { stringify } from 'lossless-json';
 import { platformCodes } from '../errors/platform.errors';
 import type { Codes } from './codes';
 import { headersOf, type OwnHeader } from './headers';
@@ -15,7 +16,7 @@ export function errorExamples(
   codes: Codes,
   ...referring: readonly object[]
 ): NonNullable<ComponentsObject['examples']> {
-  const text = JSON.stringify(referring);
+  const text = stringify(referring) ?? '';
   return Object.fromEntries(
     codes
       .filter(({ code }) => text.includes(`"${EXAMPLES}${code}"`))

@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
+import { stringify } from 'lossless-json';
 
 const REFERENCE = /"#\/components\/schemas\/([^"]+)"/g;
 
@@ -9,7 +10,9 @@ const REFERENCE = /"#\/components\/schemas\/([^"]+)"/g;
  */
 export function addResponseSchemas(fastify: FastifyInstance, { components }: OpenAPIObject): void {
   for (const [name, schema] of Object.entries(components?.schemas ?? {})) {
-    const local: object = JSON.parse(JSON.stringify(schema).replace(REFERENCE, '"$1#"'));
+    // The serializer expects numbers, and ignores bounds and examples.
+    const text = stringify(schema) ?? '{}';
+    const local: object = JSON.parse(text.replace(REFERENCE, '"$1#"'));
     fastify.addSchema({ ...local, $id: name });
   }
 }

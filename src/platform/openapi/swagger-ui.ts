@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { stringify } from 'lossless-json';
 import { sendError } from '../errors/error-reply';
 import { preconditionFailed } from '../errors/http.errors';
 import { entityTagOf, failsIfMatch, isNotModified } from '../http/entity-tag';
@@ -73,7 +74,7 @@ function serveAsset(fastify: FastifyInstance, name: string, { type, bytes }: Ass
 
 /** Puts the document into the script, so that Swagger UI does not request it. */
 function initScript(document: OpenAPIObject): string {
-  const options = JSON.stringify({ spec: document, ...OPTIONS }, undefined, 2);
+  const options = stringify({ spec: document, ...OPTIONS }, undefined, 2);
   return `window.ui = SwaggerUIBundle(${options});\n`;
 }
 

@@ -7,8 +7,8 @@ import { declareField, type FieldFacts } from './field';
 interface Int64ListFacts extends FieldFacts {
   /** The largest number of items; the smallest is 1. */
   readonly max: number;
-  /** Swagger UI sends the example of an optional parameter. */
-  readonly example?: readonly number[];
+  /** A bigint if a number cannot hold it. Swagger UI sends the example of an optional parameter. */
+  readonly example?: readonly (number | bigint)[];
 }
 
 /** Declares a list of int64, as exact bigints. In a query it is a repeated parameter: `id=7&id=9`. */

@@ -5,8 +5,8 @@ import { IS_INT64 } from '../exact-integers';
 import { declareField, type FieldFacts } from './field';
 
 interface Int64Facts extends FieldFacts {
-  /** Swagger UI sends the example of an optional parameter. */
-  readonly example?: number;
+  /** A bigint if a number cannot hold it. Swagger UI sends the example of an optional parameter. */
+  readonly example?: number | bigint;
 }
 
 /**

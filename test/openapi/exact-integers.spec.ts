@@ -1,0 +1,53 @@
+import { JSON_SCHEMA, load } from 'js-yaml';
+import { parse, parseNumberAndBigInt } from 'lossless-json';
+import { Int64, Int64List, PageQuery } from '../../src';
+import { curlLines } from '../../src/app/curl-lines';
+import { startApp, type TestApp } from '../support/app';
+import { itemsExtension } from '../testing/support/items.extension';
+
+/** Each pair is one number in JavaScript. */
+const PAIRS = [
+  ['9007199254740993', '9007199254740992'],
+  ['9223372036854775807', '9223372036854775806'],
+  ['-9223372036854775808', '-9223372036854775807'],
+] as const;
+const ALL = PAIRS.flat();
+const [[ODD, EVEN], [, BELOW_MAX], [, ABOVE_MIN]] = PAIRS;
+
+class HeavyQuery extends PageQuery {
+  @Int64List({ optional: true, max: 9, description: 'Weights.', example: [BELOW_MAX, EVEN].map(BigInt) })
+  readonly weights?: bigint[];
+}
+
+const without = { key: undefined };
+const weight = (example: string) => [Int64({ description: 'Weight in grams.', example: BigInt(example) })];
+const integersOf = (text: string) => new Set(text.match(/-?\b\d{16,}\b/g));
+
+describe('integers of the document that a number cannot hold', () => {
+  let app: TestApp;
+  let json: string;
+  beforeAll(async () => {
+    const heavy = itemsExtension('heavy', {
+      body: { weight: weight(ODD) },
+      item: { weight: weight(ABOVE_MIN) },
+      queryType: HeavyQuery,
+    });
+    app = await startApp({}, { extensions: [heavy] });
+    json = (await app.get('/openapi.json', without)).text;
+  });
+  afterAll(() => app.close());
+
+  it('are exact in /openapi.json and /openapi.yaml', async () => {
+    const yaml = (await app.get('/openapi.yaml', without)).text;
+    expect([...integersOf(json)].sort()).toEqual([...ALL].sort());
+    expect(integersOf(yaml)).toEqual(integersOf(json));
+    expect(load(yaml, { schema: JSON_SCHEMA })).toEqual(JSON.parse(json));
+  });
+
+  it('are exact in the curl lines', () => {
+    const document: any = parse(json, undefined, parseNumberAndBigInt);
+    const lines = curlLines(document, 'http://localhost/v1', 'key').join('\n');
+    expect(lines).toContain(`"weight":${ODD}`);
+    expect(lines).toContain(`weights=${BELOW_MAX}&weights=${EVEN}`);
+  });
+});
