@@ -1,5 +1,6 @@
+import { runInNewContext } from 'node:vm';
 import { JSON_SCHEMA, load } from 'js-yaml';
-import { parse, parseNumberAndBigInt } from 'lossless-json';
+import { isSafeNumber, parse, parseNumberAndBigInt, stringify } from 'lossless-json';
 import { Int64, Int64List, PageQuery } from '../../src';
 import { curlLines } from '../../src/app/curl-lines';
 import { startApp, type TestApp } from '../support/app';
@@ -12,7 +13,7 @@ const PAIRS = [
   ['-9223372036854775808', '-9223372036854775807'],
 ] as const;
 const ALL = PAIRS.flat();
-const [[ODD, EVEN], [, BELOW_MAX], [, ABOVE_MIN]] = PAIRS;
+const [[ODD, EVEN], [MAX, BELOW_MAX], [MIN, ABOVE_MIN]] = PAIRS;
 
 class HeavyQuery extends PageQuery {
   @Int64List({ optional: true, max: 9, description: 'Weights.', example: [BELOW_MAX, EVEN].map(BigInt) })
@@ -49,5 +50,36 @@ describe('integers of the document that a number cannot hold', () => {
     const lines = curlLines(document, 'http://localhost/v1', 'key').join('\n');
     expect(lines).toContain(`"weight":${ODD}`);
     expect(lines).toContain(`weights=${BELOW_MAX}&weights=${EVEN}`);
+  });
+
+  describe('in Swagger UI', () => {
+    let spec: unknown;
+    let standIns: Record<string, string>;
+    beforeAll(async () => {
+      const { text } = await app.get('/docs/swagger-ui-init.js', without);
+      runInNewContext(text, {
+        window: {},
+        exactIntegers: (digits: typeof standIns) => (standIns = digits),
+        SwaggerUIBundle: (options: { spec: unknown }) => ({ spec } = options),
+      });
+    });
+
+    it('have stand-ins that lead back to the same document', () => {
+      const exact = (value: unknown) => standIns[String(value)];
+      const restored = stringify(spec, undefined, 2, [
+        { test: (value) => exact(value) !== undefined, stringify: (value) => exact(value)! },
+      ]);
+      expect(`${restored}\n`).toBe(json);
+      expect(Object.values(standIns).sort()).toEqual([...ALL].sort());
+    });
+
+    it('have stand-ins of their own size, so that bounds still accept what they should', () => {
+      for (const [standIn, digits] of Object.entries(standIns)) {
+        expect(isSafeNumber(digits)).toBe(false);
+        expect(Math.abs(Number(standIn))).toBeGreaterThanOrEqual(Math.abs(Number(digits)));
+        expect(Number(standIn) / Number(digits)).toBeCloseTo(1, 12);
+      }
+      expect([MAX, MIN].every((bound) => Object.values(standIns).includes(bound))).toBe(true);
+    });
   });
 });

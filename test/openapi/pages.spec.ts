@@ -79,7 +79,7 @@ describe('Swagger UI', () => {
   it.each(PAGES)('%s loads existing files of this origin, and nothing from another host', async (path) => {
     const { text } = await app.get(path, without);
     const files = [...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]*)"/g)].map(([, file]) => file!);
-    expect(files).toHaveLength(4);
+    expect(files).toHaveLength(6);
     for (const file of files) {
       const { origin, pathname } = new URL(file, `${app.url}${path}`);
       const { status } = await app.get(pathname, without);

@@ -2,22 +2,27 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { stringify } from 'lossless-json';
 import { sendError } from '../errors/error-reply';
 import { preconditionFailed } from '../errors/http.errors';
 import { entityTagOf, failsIfMatch, isNotModified } from '../http/entity-tag';
 import { API_TITLE } from './document';
+import { jsonText } from './document-text';
 import { pageHeaders } from './page-policy';
 import { renderPage } from './page-template';
+import { withStandIns } from './stand-ins';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
+const CSS = 'text/css; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
-/** The files that the page loads from the package, with their media types. Only these are served. */
-const ASSETS = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
-} as const;
+/** The files that the page loads, with their media types and places. Only these are served. */
+const ASSETS: Readonly<Record<string, readonly [type: string, path: string]>> = {
+  'swagger-ui.css': [CSS, join(PACKAGE_FOLDER, 'swagger-ui.css')],
+  'swagger-ui-bundle.js': [JAVASCRIPT, join(PACKAGE_FOLDER, 'swagger-ui-bundle.js')],
+  'favicon-32x32.png': ['image/png', join(PACKAGE_FOLDER, 'favicon-32x32.png')],
+  'lossless-json.js': [JAVASCRIPT, require.resolve('lossless-json')],
+  'swagger-ui-exact-integers.js': [JAVASCRIPT, join(__dirname, 'swagger-ui-exact-integers.js')],
+};
 
 /** Swagger UI shows operations in the order of the document unless a sorter is set. */
 const OPTIONS = {
@@ -44,11 +49,11 @@ export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject
   ] as const) {
     servePage(fastify, url, folder, document);
   }
-  for (const [name, type] of Object.entries(ASSETS)) {
-    serveAsset(fastify, name, { type, bytes: readFileSync(join(PACKAGE_FOLDER, name)) });
+  for (const [name, [type, path]] of Object.entries(ASSETS)) {
+    serveAsset(fastify, name, { type, bytes: readFileSync(path) });
   }
   const script = Buffer.from(initScript(document));
-  serveAsset(fastify, 'swagger-ui-init.js', { type: 'text/javascript; charset=utf-8', bytes: script });
+  serveAsset(fastify, 'swagger-ui-init.js', { type: JAVASCRIPT, bytes: script });
 }
 
 function servePage(fastify: FastifyInstance, url: string, folder: string, document: OpenAPIObject): void {
@@ -73,9 +78,11 @@ function serveAsset(fastify: FastifyInstance, name: string, { type, bytes }: Ass
 }
 
 /** Puts the document into the script, so that Swagger UI does not request it. */
-function initScript(document: OpenAPIObject): string {
-  const options = stringify({ spec: document, ...OPTIONS }, undefined, 2);
-  return `window.ui = SwaggerUIBundle(${options});\n`;
+function initScript(openapi: OpenAPIObject): string {
+  const { document, standIns } = withStandIns(jsonText(openapi));
+  const options = JSON.stringify({ spec: document, ...OPTIONS }, undefined, 2);
+  const plugins = `[exactIntegers(${JSON.stringify(standIns)})]`;
+  return `window.ui = SwaggerUIBundle({ plugins: ${plugins}, ...${options} });\n`;
 }
 
 /** Lists the origins of the servers, which "Try it out" may send requests to. */
