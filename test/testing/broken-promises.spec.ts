@@ -1,5 +1,16 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Decimal, type Extension, Flag, Int64List, ListOf, Nested, OneOf, PageQuery, Text } from '../../src';
+import {
+  Decimal,
+  type Extension,
+  Flag,
+  Int64,
+  Int64List,
+  ListOf,
+  Nested,
+  OneOf,
+  PageQuery,
+  Text,
+} from '../../src';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { kennels } from '../modules/support/kennels.extension';
 import { itemsExtension } from './support/items.extension';
@@ -42,6 +53,7 @@ class RichQuery extends PageQuery {
 
 /** Fields of every other kind. */
 const RICH_FIELDS = {
+  most: [Int64({ optional: true, description: 'Highest weight.', example: 9223372036854775807n })],
   size: [OneOf(SIZES, { optional: true, nullable: true, description: 'Size.', example: 's' })],
   price: [Decimal({ min: 0, max: 9.5, optional: true, description: 'Price.', example: 2.5 })],
   isQuiet: [Flag({ optional: true, nullable: true, description: 'True if it is quiet.', example: true })],

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
+import { stringify } from 'lossless-json';
 
 const DOCUMENT_ID = 'openapi.json';
 const COMPONENTS = '"#/components';
@@ -40,7 +41,7 @@ export class SchemaChecker {
   }
 
   private compile(schema: object): ValidateFunction {
-    const text = JSON.stringify(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    const text = (stringify(schema) ?? '{}').replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
     const local: object = JSON.parse(text);
     return this.ajv.compile(withNull(local));
   }
@@ -48,7 +49,7 @@ export class SchemaChecker {
 
 /** Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
 function withNull<T extends object>(schemas: T): T {
-  const text = JSON.stringify(schemas, (_key, value: unknown) => {
+  const text = stringify(schemas, (_key, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('nullable' in value) || 'type' in value)
       return value;
     const { nullable, ...schema } = value;
@@ -56,7 +57,7 @@ function withNull<T extends object>(schemas: T): T {
     if (typeof nullable !== 'boolean') return value;
     return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
   });
-  const result: T = JSON.parse(text);
+  const result: T = JSON.parse(text ?? '{}');
   return result;
 }
 

@@ -1,3 +1,4 @@
+import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
 import { Conformance } from '../../platform/openapi/conformance';
 import type { ResponseDocument } from '../../platform/openapi/documented-responses';
 import { type SchemaError, SchemaChecker } from '../../platform/openapi/schema-checker';
@@ -50,8 +51,22 @@ export interface Operation {
   readonly success: Schema | undefined;
 }
 
+const BOUNDS: ReadonlySet<string> = new Set(['minimum', 'maximum']);
+
 /** Later methods may change or remove what the earlier ones need. */
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
+
+/** Parses a document. An example that a number cannot hold is a bigint; bounds are numbers, because Ajv compares them. */
+export function parseDocument(text: string): StoreDocument & ResponseDocument {
+  const document: unknown = parse(
+    text,
+    (key, value) => (typeof value === 'bigint' && BOUNDS.has(key) ? Number(value) : value),
+    (digits) => (isInteger(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits)),
+  );
+  // The store has this document.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return document as StoreDocument & ResponseDocument;
+}
 
 /** The document of a store, and the checks against it. */
 export class ApiDocument {
@@ -75,7 +90,8 @@ export class ApiDocument {
 
   /** Lists how a value differs from a schema. */
   errors(schema: Schema, value: unknown): readonly SchemaError[] {
-    return this.checker.errors(schema, value);
+    // Ajv knows no bigint.
+    return this.checker.errors(schema, JSON.parse(stringify(value) ?? 'null'));
   }
 
   /** Lists the places of a body with their schemas. */

@@ -1,6 +1,6 @@
 import type { TestStore } from '../test-store';
 import { checkAccess, checkLimits } from './access.promises';
-import { ApiDocument } from './api-document';
+import { ApiDocument, parseDocument } from './api-document';
 import { checkDocument } from './document.promises';
 import { checkEntityTags } from './entity-tag.promises';
 import { checkExactValues } from './exact-value.promises';
@@ -18,8 +18,8 @@ import { checkValues } from './value.promises';
  * @returns a sentence for each broken promise, in the order of the checks
  */
 export async function brokenPromises(store: TestStore): Promise<string[]> {
-  const { json } = await store.fetch('/openapi.json');
-  const probe = new Probe(store, new ApiDocument(json), await store.key());
+  const { text } = await store.fetch('/openapi.json');
+  const probe = new Probe(store, new ApiDocument(parseDocument(text)), await store.key());
   const resources = new Resources(probe);
   checkDocument(probe);
   await resources.createAll();

@@ -1,4 +1,4 @@
-import type { JsonText } from './json-body';
+import { jsonOf, type JsonText } from './json-body';
 import type { Schema } from './schema';
 
 const MANY = 10_000;
@@ -92,7 +92,7 @@ export function hostileValues(schema: Schema, item: unknown): readonly JsonText[
 }
 
 function asJson(value: unknown): JsonText {
-  return { text: JSON.stringify(value), value };
+  return { text: jsonOf(value), value };
 }
 
 /** Ids that no resource has. */

@@ -1,3 +1,4 @@
+import { stringify } from 'lossless-json';
 import type { Place } from './schema';
 
 /** A JSON value as text: a number may have more digits than JavaScript keeps. */
@@ -9,6 +10,11 @@ export interface JsonText {
 
 const MARK = '@@value@@';
 
+/** Prints a value as JSON; a bigint is an integer. */
+export function jsonOf(value: unknown): string {
+  return stringify(value) ?? 'null';
+}
+
 /** True for a JSON object. */
 export function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -19,7 +25,7 @@ export function replaceAt(body: unknown, place: Place, { text, value }: JsonText
   const marked = changedAt(body, place, MARK);
   if (marked === undefined) return undefined;
   return {
-    text: JSON.stringify(marked).replace(JSON.stringify(MARK), () => text),
+    text: jsonOf(marked).replace(jsonOf(MARK), () => text),
     value: changedAt(body, place, value),
   };
 }
@@ -27,13 +33,13 @@ export function replaceAt(body: unknown, place: Place, { text, value }: JsonText
 /** Returns a body without a member. */
 export function removeAt(body: unknown, place: Place): JsonText | undefined {
   const value = changedAt(body, place, undefined);
-  return value === undefined ? undefined : { text: JSON.stringify(value), value };
+  return value === undefined ? undefined : { text: jsonOf(value), value };
 }
 
 /** Repeats each member of a body with another value. */
 export function repeatMembers(body: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(body).map(
-    ([name, value]) => `{${JSON.stringify(name)}:${JSON.stringify([value])},${JSON.stringify(body).slice(1)}`,
+    ([name, value]) => `{${jsonOf(name)}:${jsonOf([value])},${jsonOf(body).slice(1)}`,
   );
 }
 

@@ -1,3 +1,4 @@
+import { stringify } from 'lossless-json';
 import type { Mismatch } from '../../platform/openapi/mismatch';
 import type { TestRequest, TestResponse } from '../http-client';
 import type { TestStore } from '../test-store';
@@ -99,7 +100,7 @@ export function isSuccess({ status }: TestResponse): boolean {
 /** Prints a value in one short line. */
 export function shown(value: unknown): string {
   const isText = typeof value === 'string' && value.trim() !== '';
-  return shortened(isText ? value : (JSON.stringify(value) ?? 'nothing'));
+  return shortened(isText ? value : (stringify(value) ?? 'nothing'));
 }
 
 function shortened(text: string): string {

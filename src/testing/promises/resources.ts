@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../platform/runtime/time';
 import type { TestRequest, TestResponse } from '../http-client';
 import { type Operation, parametersIn } from './api-document';
-import { replaceAt } from './json-body';
+import { jsonOf, replaceAt } from './json-body';
 import { isSuccess, type Probe } from './probe';
 import { encoded, exampleOf, queryText, type Schema } from './schema';
 
@@ -105,9 +105,7 @@ export class Resources {
     for (const [place, field] of api.placesOf(schema)) {
       const isVaried = types.includes(field.type ?? '') && field.enum === undefined;
       const value = variantOfExample(field, variant);
-      const varied = isVaried
-        ? replaceAt(body, place, { text: JSON.stringify(value), value })?.value
-        : undefined;
+      const varied = isVaried ? replaceAt(body, place, { text: jsonOf(value), value })?.value : undefined;
       if (varied !== undefined && api.errors(schema, varied).length === 0) body = varied;
     }
     return body;
@@ -136,8 +134,9 @@ export class Resources {
   }
 }
 
-/** A later day is also a time of the same form. */
-function variantOfExample({ type, format, example }: Schema, variant: number): string | number {
+/** A later day is also a time of the same form. The example may be the highest or lowest int64. */
+function variantOfExample({ type, format, example }: Schema, variant: number): string | number | bigint {
+  if (typeof example === 'bigint') return example - BigInt(variant * (example < 0n ? -1 : 1));
   if (type === 'integer') return Number(example) + variant;
   const text = String(example);
   const time = Date.parse(text);

@@ -1,3 +1,5 @@
+import { stringify } from 'lossless-json';
+
 /** The parts of a schema of an OpenAPI document that the promises read. */
 export interface Schema {
   readonly $ref?: string;
@@ -48,7 +50,7 @@ export function exampleOf(schema: Schema, schemas: Schemas): unknown {
 
 /** Prints a value for a URL. */
 export function encoded(value: unknown): string {
-  return encodeURIComponent(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+  return encodeURIComponent(typeof value === 'string' ? value : (stringify(value) ?? ''));
 }
 
 /** Prints a parameter for the query of a URL; a list is a repeated parameter, and an empty one is left out. */
