@@ -7,6 +7,7 @@ import { loadEnvFile } from '../platform/config/env-file';
 import type { Extension } from '../platform/extension/extension';
 import type { LogDestination } from '../platform/logging/log-destination';
 import { openStandardOutput } from '../platform/logging/standard-output';
+import { exitOnStopSignal, onStopSignal } from '../platform/runtime/stop-signals';
 
 /** The parts of a team. */
 export interface StoreOptions {
@@ -18,9 +19,11 @@ type StopWith = (status: number, reason?: string) => Promise<void>;
 /**
  * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
  *
- * Resolves when the banner is printed. A failed start prints one sentence and ends the process with status 1.
+ * Resolves when the banner is printed. A failed start prints one sentence and ends the process with status 1. A signal
+ * during the start ends it with 128 and the number of the signal.
  */
 export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
+  exitOnStopSignal();
   const output = openStandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
@@ -57,9 +60,7 @@ function prepareStop(
     await output.flush();
     process.exit(status);
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => void stopWith(0).catch(fail));
-  }
+  onStopSignal(() => void stopWith(0).catch(fail));
   const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
   database.ended.then(() => stopWith(1, reason)).catch(fail);
   return stopWith;

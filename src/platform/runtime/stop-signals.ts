@@ -1,0 +1,24 @@
+import { constants } from 'node:os';
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Status of a process that a signal ended, for a shell: 128 and the number of the signal. */
+const SIGNAL_STATUS = 128;
+
+function exitOn(signal: NodeJS.Signals): void {
+  process.exit(SIGNAL_STATUS + constants.signals[signal]);
+}
+
+/**
+ * Ends the process on a stop signal, until `onStopSignal` replaces this. As process 1 of a container a process without
+ * a handler ignores the signal.
+ */
+export function exitOnStopSignal(): void {
+  for (const signal of STOP_SIGNALS) {
+    if (!process.listeners(signal).includes(exitOn)) process.on(signal, exitOn);
+  }
+}
+
+export function onStopSignal(stop: () => void): void {
+  for (const signal of STOP_SIGNALS) process.off(signal, exitOn).on(signal, stop);
+}
