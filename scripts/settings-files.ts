@@ -1,3 +1,4 @@
+import { fileVariableOf } from '../src/platform/config/secret-file';
 import { type Setting, settings } from '../src/platform/config/settings';
 
 const COMMENT_WIDTH = 118;
@@ -23,8 +24,16 @@ The service and the command line read these environment variables at the start.
 
 /** Builds the files that list every setting, by their path in the repository. */
 export function settingsFiles(): Readonly<Record<string, string>> {
-  const all = Object.values<Setting<unknown>>(settings);
+  const all = Object.values<Setting<unknown>>(settings).flatMap(withFile);
   return { '.env.example': envExample(all), 'docs/settings.md': settingsPage(all) };
+}
+
+/** Adds the variable for the file of a secret. */
+function withFile(setting: Setting<unknown>): Setting<unknown>[] {
+  const { variable, isSecret = false } = setting;
+  if (!isSecret) return [setting];
+  const meaning = `File whose one line is the value of \`${variable}\`, such as a secret of Docker or Kubernetes. Set only one of the two.`;
+  return [setting, { ...setting, variable: fileVariableOf(variable), defaultText: '', meaning }];
 }
 
 function envExample(all: readonly Setting<unknown>[]): string {

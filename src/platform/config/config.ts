@@ -1,4 +1,5 @@
 import { type Setting, settings } from './settings';
+import { readSecretFile, fileVariableOf } from './secret-file';
 import { UserError } from '../errors/user-error';
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
@@ -20,20 +21,30 @@ export type Config = ConfigOf<typeof settings>;
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings = {}): Config {
   const problems: string[] = [];
-  const entries = Object.entries<Setting<unknown>>({ ...settings, ...added }).map(
-    ([key, { variable, defaultText, parse }]) => {
-      try {
-        return [key, parse(env[variable]?.trim() || defaultText)];
-      } catch (error) {
-        problems.push(`${variable} ${error instanceof Error ? error.message : String(error)}`);
-        return [key, undefined];
-      }
-    },
-  );
+  const entries = Object.entries<Setting<unknown>>({ ...settings, ...added }).map(([key, setting]) => {
+    try {
+      return [key, setting.parse(textOf(setting, env) || setting.defaultText)];
+    } catch (error) {
+      problems.push(`${setting.variable} ${error instanceof Error ? error.message : String(error)}`);
+      return [key, undefined];
+    }
+  });
   if (problems.length > 0) {
     throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
   }
   // Each value comes from the parser of its own key.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.freeze(Object.fromEntries(entries)) as Config;
+}
+
+/** @throws Error if a secret is given twice, or its file cannot be read */
+function textOf(
+  { variable, isSecret = false }: Setting<unknown>,
+  env: NodeJS.ProcessEnv,
+): string | undefined {
+  const given = env[variable]?.trim();
+  const file = isSecret ? env[fileVariableOf(variable)]?.trim() : undefined;
+  if (!file) return given;
+  if (given) throw new Error(`and ${fileVariableOf(variable)} are both set: keep one of them`);
+  return readSecretFile(fileVariableOf(variable), file);
 }

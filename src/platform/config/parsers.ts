@@ -41,33 +41,6 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
   };
 }
 
-/** Accepts one URL or a comma-separated list. A comma inside a URL, such as in its password, does not end it. */
-function urlsOf(...schemes: readonly string[]): Parser<readonly string[]> {
-  return (value) => value.split(/\s*,\s*(?=\w+:\/\/)/).map(urlOf(...schemes));
-}
-
-/**
- * Accepts URLs of Redis. The client would read any other query parameter than `sentinel` as an option. A database
- * that is not a number would end the process when the client selects it.
- */
-export const redisUrls: Parser<readonly string[]> = (value) => {
-  const urls = urlsOf('redis', 'rediss')(value);
-  const [first] = urls.map((url) => new URL(url).search);
-  for (const url of urls) {
-    const { pathname, search } = new URL(url);
-    if (!/^(\/|\/[0-9]{1,9})?$/.test(pathname)) {
-      throw new Error('must have a database number such as /1 as its path, or no path');
-    }
-    if (search !== '' && (search !== first || !/^\?sentinel=[^&]+$/.test(search))) {
-      throw new Error('may have only the query ?sentinel=NAME, on the first URL or the same on every URL');
-    }
-    if (urls.length > 1 && first === '' && !/^\/?0*$/.test(pathname)) {
-      throw new Error('must name database 0 or none for the nodes of a cluster, which has no other');
-    }
-  }
-  return urls;
-};
-
 /** Accepts an http(s) URL or a path that begins with a slash, without query and fragment; removes slashes at the end. */
 export const baseUrl: Parser<string> = (value) => {
   const isPath = /^\/(?!\/)/.test(value);

@@ -1,3 +1,4 @@
+import { databaseUrl, redisUrls } from './connection-urls';
 import {
   baseUrl,
   boolean,
@@ -7,7 +8,6 @@ import {
   optional,
   origins,
   type Parser,
-  redisUrls,
   text,
   urlOf,
 } from './parsers';
@@ -20,10 +20,16 @@ export interface Setting<T> {
   readonly parse: Parser<T>;
   /** Effect and unit of the value, in Markdown. */
   readonly meaning: string;
+  /** True if the value may contain a password. It can then be the content of a file that `NAME_FILE` names. */
+  readonly isSecret?: boolean;
 }
 
 function setting<T>(variable: string, defaultText: string, parse: Parser<T>, meaning: string): Setting<T> {
   return { variable, defaultText, parse, meaning };
+}
+
+function secret<T>(variable: string, defaultText: string, parse: Parser<T>, meaning: string): Setting<T> {
+  return { variable, defaultText, parse, meaning, isSecret: true };
 }
 
 const MAX_TIMEOUT_MS = 600_000;
@@ -72,10 +78,10 @@ export const settings = {
     optional(urlOf('https', 'http')),
     'Web page of the operator, the contact in the OpenAPI document; empty: none.',
   ),
-  databaseUrl: setting(
+  databaseUrl: secret(
     'DATABASE_URL',
     '',
-    optional(urlOf('postgres', 'postgresql')),
+    optional(databaseUrl),
     'URL of a PostgreSQL server, version 15 or newer; empty: the embedded PostgreSQL 18.',
   ),
   databasePoolSize: setting(
@@ -114,7 +120,7 @@ export const settings = {
     optional(text),
     '`bin` folder of another PostgreSQL 18 to run as the embedded server; empty: the bundled one.',
   ),
-  redisUrl: setting(
+  redisUrl: secret(
     'REDIS_URL',
     '',
     optional(redisUrls),
