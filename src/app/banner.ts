@@ -1,4 +1,5 @@
-import { sep } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, sep } from 'node:path';
 import { planTable } from '../accounts';
 import type { Config } from '../platform/config/config';
 import type { OpenDatabase } from '../platform/database/open-database';
@@ -7,8 +8,14 @@ import { createDemoKey } from './create-demo-key';
 import { curlLines } from './curl-lines';
 import type { StartedService } from './start';
 
-/** The command line of an installed package, and that of the project. */
-const COMMAND = __dirname.split(sep).includes('node_modules') ? 'npx animal-store' : 'npm run -s cli --';
+const PROJECT = join(__dirname, '..', '..');
+
+/** The command line of an installed package, of the project, and of the image, which has no sources. */
+const COMMAND = __dirname.split(sep).includes('node_modules')
+  ? 'npx animal-store'
+  : existsSync(join(PROJECT, 'src'))
+    ? 'npm run -s cli --'
+    : 'node dist/cli/main.js';
 
 /** Prints text for a person, outside the log. */
 export interface Printer {

@@ -28,6 +28,13 @@ describe('the request log', () => {
     expect(app.log.join('')).not.toContain('secret');
   });
 
+  it('has a probe at the level debug, unless its response is not 200', async () => {
+    await app.get('/readyz', { headers: { 'x-request-id': 'probe' } });
+    await app.get('/readyz/', { headers: { 'x-request-id': 'no-probe' } });
+    expect(await lineOf('probe')).toMatchObject({ status: 200, level: 20 });
+    expect(await lineOf('no-probe')).toMatchObject({ status: 404, level: 30 });
+  });
+
   it('has no account if the request has no valid key', async () => {
     await app.get('/v1/nothing', { key: undefined, headers: { 'x-request-id': 'two' } });
     const line = await lineOf('two');

@@ -28,6 +28,8 @@ export class RequestLog extends LogController {
       ...request.logFacts,
     };
     if (error) request.log.warn({ ...line, err: error }, 'the response was not delivered');
+    else if (request.routeOptions.config.probe && reply.statusCode === 200)
+      request.log.debug(line, 'request');
     else request.log.info(line, 'request');
   }
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../http/protection';
+import { Probe } from '../http/protection';
 import { DatabaseHealth } from '../database/database-health';
 import { serviceUnavailable } from '../errors/http.errors';
 
@@ -14,14 +14,14 @@ export class HealthController {
 
   /** Returns 200 while the process runs. */
   @Get('livez')
-  @Public()
+  @Probe()
   livez() {
     return OK;
   }
 
   /** Returns 200 while the database is available and writable, else 503. */
   @Get('readyz')
-  @Public()
+  @Probe()
   async readyz() {
     await this.database.ping().catch((cause: unknown) => {
       // Every error of the database is 503; the log has its cause.

@@ -7,6 +7,11 @@ export function Public(): MethodDecorator {
   return routeFacts({ public: true });
 }
 
+/** Declares a public route that an orchestrator requests all the time. */
+export function Probe(): MethodDecorator {
+  return routeFacts({ public: true, probe: true });
+}
+
 /** True if the request needs a key: on routes that are not public, and on API paths without a route. */
 export function isProtected(request: FastifyRequest): boolean {
   return hasRoute(request) ? !request.routeOptions.config.public : isApiPath(request.originalUrl);
