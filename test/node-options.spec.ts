@@ -17,7 +17,9 @@ describe('options of Node.js', () => {
     const size = '--max-semi-space-size=32';
     expect(optionsOf(`${scripts['start']}\n${scripts['start:prod']}`)).toEqual([size, size]);
     expect(/ NODE_OPTIONS=(.*?) \\$/m.exec(read('Dockerfile'))?.[1]).toBe(size);
-    expect(optionsOf(/^ExecStart=.*$/m.exec(read('docs/operations.md'))?.[0] ?? '')).toEqual([size]);
+    expect(optionsOf(/^ExecStart=.*$/m.exec(read('deploy/systemd/animal-store.service'))?.[0] ?? '')).toEqual(
+      [size],
+    );
   });
 
   it.each(V8_FLAGS)('V8 of this Node.js knows %s', (flag) => {

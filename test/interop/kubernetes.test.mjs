@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { after, suite, test } from 'node:test';
+import { loadAll } from 'js-yaml';
+import { ROOT } from './support/files.mjs';
+
+/** The modules of kubernetes-models by the `apiVersion` of a manifest. */
+const SCHEMAS = {
+  v1: () => import('kubernetes-models/v1'),
+  'apps/v1': () => import('kubernetes-models/apps/v1'),
+  'autoscaling/v2': () => import('kubernetes-models/autoscaling/v2'),
+  'networking.k8s.io/v1': () => import('kubernetes-models/networking.k8s.io/v1'),
+  'policy/v1': () => import('kubernetes-models/policy/v1'),
+};
+
+const isMissing = spawnSync('kubectl', ['version', '--client']).status !== 0;
+const skip = isMissing && 'kubectl is not installed, so the manifests were not rendered';
+
+suite('deploy/kubernetes', { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-kubernetes-'));
+  cpSync(join(ROOT, 'deploy/kubernetes'), folder, { recursive: true });
+  mkdirSync(join(folder, 'production/secrets'), { recursive: true });
+  for (const name of ['database-url', 'redis-url']) {
+    writeFileSync(join(folder, 'production/secrets', name), 'secret');
+  }
+  after(() => rmSync(folder, { recursive: true }));
+
+  for (const overlay of ['base', 'production']) {
+    test(`${overlay} is rendered by kubectl, and every manifest is valid by the schema of Kubernetes`, async () => {
+      const manifests = render(join(folder, overlay));
+      assert.ok(manifests.length >= 7);
+      for (const manifest of manifests) {
+        const { [manifest.kind]: Model } = await SCHEMAS[manifest.apiVersion]();
+        new Model(manifest).validate();
+      }
+    });
+  }
+
+  test('the selectors of all manifests name the labels of the pods', () => {
+    const { Deployment, Service, PodDisruptionBudget, NetworkPolicy } = byKind(render(join(folder, 'base')));
+    const { labels } = Deployment.spec.template.metadata;
+    assert.deepEqual(Deployment.spec.selector.matchLabels, labels);
+    assert.deepEqual(Service.spec.selector, labels);
+    assert.deepEqual(PodDisruptionBudget.spec.selector.matchLabels, labels);
+    assert.deepEqual(NetworkPolicy.spec.podSelector.matchLabels, labels);
+  });
+
+  test('the pods are restricted, and a rolling update keeps all of them', () => {
+    const { spec } = byKind(render(join(folder, 'base'))).Deployment;
+    assert.equal(spec.strategy.rollingUpdate.maxUnavailable, 0);
+    const [container] = spec.template.spec.containers;
+    assert.equal(spec.template.spec.securityContext.runAsNonRoot, true);
+    assert.deepEqual(container.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+  });
+});
+
+function render(path) {
+  const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', path], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return loadAll(stdout);
+}
+
+function byKind(manifests) {
+  return Object.fromEntries(manifests.map((manifest) => [manifest.kind, manifest]));
+}
