@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountEntity } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
 import { AccountsService } from './accounts.service';
+import { AuditRepository } from './audit.repository';
 import { ApiKeyEntity } from './api-key.entity';
 import { ApiKeysRepository } from './api-keys.repository';
 import { ApiKeysService } from './api-keys.service';
@@ -16,10 +17,11 @@ import { RotatedSecretEntity } from './rotated-secret.entity';
     AccountsRepository,
     AccountsService,
     ApiKeysRepository,
+    AuditRepository,
     ApiKeysService,
     KeyRotationRepository,
     KeyRotationService,
   ],
-  exports: [AccountsService, ApiKeysService, KeyRotationService],
+  exports: [AccountsService, ApiKeysService, AuditRepository, KeyRotationService],
 })
 export class AccountsModule {}

@@ -22,8 +22,8 @@ export class AccountsRepository {
   }
 
   /** @returns false if no account has this name */
-  async setPlan(name: string, choice: PlanChoice): Promise<boolean> {
-    const { affected } = await this.accounts.update({ name }, choice);
+  async setPlan(name: string, choice: PlanChoice, manager: EntityManager): Promise<boolean> {
+    const { affected } = await manager.update(AccountEntity, { name }, choice);
     return affected === 1;
   }
 

@@ -4,7 +4,8 @@ import { DataSource } from 'typeorm';
 import type { AccountEntity } from './account.entity';
 import { AccountsRepository } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
-import { FREE, type PlanChoice } from './plans';
+import { FREE, limitsOf, type PlanChoice } from './plans';
+import { recordAudit } from '../platform/database/audit';
 import { UserError } from '../platform/errors/user-error';
 
 @Injectable()
@@ -47,7 +48,12 @@ export class AccountsService {
    * @throws UserError if no account has this name
    */
   async setPlan(name: string, choice: PlanChoice): Promise<void> {
-    const isKnown = await this.accounts.setPlan(name, choice);
-    if (!isKnown) throw new UserError(`There is no account named ${name}.`);
+    await this.source.transaction(async (manager) => {
+      const isKnown = await this.accounts.setPlan(name, choice, manager);
+      if (!isKnown) throw new UserError(`There is no account named ${name}.`);
+      const { perMinute, perDay } = limitsOf(choice);
+      const details = `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
+      await recordAudit(manager, { command: 'accounts set-plan', account: name, details });
+    });
   }
 }

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, IsNull, Repository } from 'typeorm';
+import { type EntityManager, IsNull } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import { ApiKeyEntity } from './api-key.entity';
@@ -46,12 +45,14 @@ const LIFT_BAN: Statement = {
   text: 'UPDATE api_keys SET unbanned_at = greatest($2::timestamptz, banned_at) WHERE id = $1',
 };
 
+const ACCOUNT_OF: Statement = {
+  name: 'api_keys_account_of',
+  text: 'SELECT a.name FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1',
+};
+
 @Injectable()
 export class ApiKeysRepository {
-  constructor(
-    @InjectRepository(ApiKeyEntity) private readonly keys: Repository<ApiKeyEntity>,
-    private readonly sql: Sql,
-  ) {}
+  constructor(private readonly sql: Sql) {}
 
   /** @returns the id that the database assigned */
   async insert(key: NewKey, manager: EntityManager): Promise<string> {
@@ -65,19 +66,21 @@ export class ApiKeysRepository {
   }
 
   /** Revokes a key. A key that is already revoked keeps its first time. */
-  async revoke(id: string, at: Date): Promise<void> {
-    await this.keys.update({ id, revokedAt: IsNull() }, { revokedAt: at });
+  async revoke(id: string, at: Date, manager: EntityManager): Promise<void> {
+    await manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
   }
 
-  async setScopes(id: string, scopes: readonly string[]): Promise<void> {
-    await this.keys.update({ id }, { scopes: [...scopes] });
+  async setScopes(id: string, scopes: readonly string[], manager: EntityManager): Promise<void> {
+    await manager.update(ApiKeyEntity, { id }, { scopes: [...scopes] });
   }
 
-  async liftBan(id: string, at: Date): Promise<void> {
-    await this.sql.rows(LIFT_BAN, [id, at]);
+  async liftBan(id: string, at: Date, manager: EntityManager): Promise<void> {
+    await this.sql.rows(LIFT_BAN, [id, at], manager);
   }
 
-  exists(id: string): Promise<boolean> {
-    return this.keys.existsBy({ id });
+  /** @returns the name of the account of a key; undefined if the key does not exist */
+  async accountOf(id: string, manager: EntityManager): Promise<string | undefined> {
+    const [found] = await this.sql.rows<{ name: string }>(ACCOUNT_OF, [id], manager);
+    return found?.name;
   }
 }

@@ -10,6 +10,7 @@ import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
 import { isKeyId, unknownKey } from './key-id';
 import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
+import { recordAudit } from '../platform/database/audit';
 import { UserError } from '../platform/errors/user-error';
 
 export interface KeyRequest {
@@ -64,30 +65,38 @@ export class ApiKeysService {
   }
 
   /** Revokes a key. A second call keeps the first time. @throws UserError if the key does not exist */
-  async revoke(id: string): Promise<void> {
-    await this.requireKey(id);
-    await this.keys.revoke(id, this.now());
+  revoke(id: string): Promise<void> {
+    return this.change('keys revoke', id, '', (manager) => this.keys.revoke(id, this.now(), manager));
   }
 
   /** Replaces the scopes of a key. Each instance applies them within 5 s. @throws UserError if the key does not exist */
-  async setScopes(id: string, scopes: readonly string[]): Promise<void> {
-    await this.requireKey(id);
-    await this.keys.setScopes(id, scopes);
+  setScopes(id: string, scopes: readonly string[]): Promise<void> {
+    const details = `scopes ${scopes.join(', ')}`;
+    return this.change('keys set-scopes', id, details, (manager) => this.keys.setScopes(id, scopes, manager));
   }
 
   /** Lifts the ban of a key, if it has one. @throws UserError if the key does not exist */
-  async unban(id: string): Promise<void> {
-    await this.requireKey(id);
-    await this.keys.liftBan(id, this.now());
+  unban(id: string): Promise<void> {
+    return this.change('keys unban', id, '', (manager) => this.keys.liftBan(id, this.now(), manager));
   }
 
   private now(): Date {
     return new Date(this.clock.now());
   }
 
-  private async requireKey(id: string): Promise<void> {
-    const isKnown = isKeyId(id) && (await this.keys.exists(id));
-    if (!isKnown) throw unknownKey(id);
+  /** Changes a key and records it in one transaction. */
+  private change(
+    command: string,
+    keyId: string,
+    details: string,
+    work: (manager: EntityManager) => Promise<void>,
+  ): Promise<void> {
+    return this.source.transaction(async (manager) => {
+      const account = isKeyId(keyId) ? await this.keys.accountOf(keyId, manager) : undefined;
+      if (account === undefined) throw unknownKey(keyId);
+      await work(manager);
+      await recordAudit(manager, { command, account, keyId, details });
+    });
   }
 
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {
@@ -104,6 +113,8 @@ export class ApiKeysService {
       expiresAt,
     };
     const id = await this.keys.insert(key, manager);
+    const details = `plan ${account.plan}, scopes ${request.scopes.join(', ')}`;
+    await recordAudit(manager, { command: 'keys create', account: account.name, keyId: id, details });
     return { id, key: secret, account: account.name, plan: account.plan, scopes: request.scopes, expiresAt };
   }
 }

@@ -2,6 +2,7 @@ export { AccountsModule } from './accounts.module';
 export { AccountsService } from './accounts.service';
 export type { ListedKey } from './api-keys.repository';
 export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.service';
+export { AuditRepository } from './audit.repository';
 export { isKeyId } from './key-id';
 export { KeyRotationService, type RotatedKey } from './key-rotation.service';
 export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';

@@ -7,6 +7,7 @@ import type { IssuedKey } from './api-keys.service';
 import { isKeyId, unknownKey } from './key-id';
 import { KeyRotationRepository } from './key-rotation.repository';
 import { createSecret, storedFormOf } from './secret';
+import { recordAudit } from '../platform/database/audit';
 import { UserError } from '../platform/errors/user-error';
 
 /** A key with its new secret, which is not stored and cannot be read again. */
@@ -44,6 +45,8 @@ export class KeyRotationService {
     const graceEndsAt = new Date(now + graceMs);
     await this.rotations.replaceSecret(key, storedFormOf(secret, key.prefix), graceEndsAt, manager);
     const { name, plan } = await this.rotations.accountOf(key, manager);
+    const details = `older secrets until ${graceEndsAt.toISOString()}`;
+    await recordAudit(manager, { command: 'keys rotate', account: name, keyId: id, details });
     const { scopes, expiresAt } = key;
     return {
       id: key.id,

@@ -4,6 +4,7 @@ import { startAnimalStore, type StoreOptions } from '../app/start-animal-store';
 import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { addAccountsCommands } from './accounts.commands';
+import { addAuditCommands } from './audit.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
@@ -53,6 +54,7 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
     context,
   );
   addDbCommands(program.command('db').description('manage the schema of the database, and copy it'), context);
+  addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
   addSeedCommand(program.command('seed'), context);
   return program;

@@ -1,4 +1,5 @@
 import { Migration, type MigrationExecutor, type QueryRunner } from 'typeorm';
+import { recordSchemaAudit } from './audit';
 import { STATEMENT_TIMEOUT_MS } from './data-source';
 import { explainFailure, readApplied } from './extension-migrations';
 import { inMigrationTransaction, type SchemaConfig, type SchemaMigration } from './migration-transaction';
@@ -28,7 +29,13 @@ export interface MigrationResult {
  * @throws UserError if a newer version has migrated the database, or an extension's migration fails; OldServerError
  */
 export function migrate(config: SchemaConfig): Promise<MigrationResult> {
-  return inMigrationTransaction(config, (executor, runner) => bringUpToDate(config, executor, runner));
+  return inMigrationTransaction(config, async (executor, runner) => {
+    const result = await bringUpToDate(config, executor, runner);
+    if (result.applied.length > 0) {
+      await recordSchemaAudit(runner, { command: 'migrate', details: result.applied.join(', ') });
+    }
+    return result;
+  });
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */

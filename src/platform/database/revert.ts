@@ -1,4 +1,5 @@
 import { Migration } from 'typeorm';
+import { recordSchemaAudit } from './audit';
 import { deleteMigration, explainFailure, readApplied, runRecorded } from './extension-migrations';
 import { inMigrationTransaction, type SchemaConfig } from './migration-transaction';
 import { compareSchema, rejectNewerSchema } from './schema-state';
@@ -31,6 +32,7 @@ export function revertLast(config: SchemaConfig): Promise<string | undefined> {
       );
       await deleteMigration(runner, name);
     }
+    await recordSchemaAudit(runner, { command: 'db revert', details: name });
     return name;
   });
 }
@@ -59,6 +61,7 @@ export function forgetExtension(config: SchemaConfig, extension: string): Promis
       await runRecorded(runner, record, 'down');
       await deleteMigration(runner, record.name);
     }
+    await recordSchemaAudit(runner, { command: 'db forget', details: extension });
     return records.map(({ name }) => name);
   });
 }

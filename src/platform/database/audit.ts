@@ -1,0 +1,43 @@
+import { userInfo } from 'node:os';
+
+/** One administrative change. */
+export interface AuditEntry {
+  /** The command without its arguments, such as `keys revoke`. */
+  readonly command: string;
+  /** The name of the account that it changed. */
+  readonly account?: string;
+  readonly keyId?: string;
+  /** The new values, for a person. Never a secret. */
+  readonly details?: string;
+}
+
+/** A transaction: an EntityManager, a QueryRunner or a client of node-postgres. */
+interface Transaction {
+  query(text: string, values?: unknown[]): Promise<unknown>;
+}
+
+/** Records a change inside its transaction, with the operating-system user of this process. */
+export async function recordAudit(
+  transaction: Transaction,
+  { command, account, keyId, details = '' }: AuditEntry,
+): Promise<void> {
+  await transaction.query(
+    'INSERT INTO audit_entries (command, account, key_id, details, os_user) VALUES ($1, $2, $3, $4, $5)',
+    [command, account ?? null, keyId ?? null, details, systemUser()],
+  );
+}
+
+/** Records a change of the schema, unless the table of the entries is not part of the schema. */
+export async function recordSchemaAudit(transaction: Transaction, entry: AuditEntry): Promise<void> {
+  const rows = await transaction.query(`SELECT to_regclass('audit_entries') IS NOT NULL AS "hasTable"`);
+  if (Array.isArray(rows) && rows[0]?.hasTable === true) await recordAudit(transaction, entry);
+}
+
+/** Returns the name of the user, or its number: a container may run as a user without a name. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
