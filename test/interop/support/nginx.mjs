@@ -1,9 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { findProgram } from './find-program.mjs';
 import { freePort } from './free-port.mjs';
 
 const MAX_START_MS = 10_000;
@@ -11,23 +12,9 @@ const POLL_MS = 50;
 /** Debian installs it here, where only the path of root looks. */
 const DEBIAN = '/usr/sbin';
 
-/**
- * Finds nginx by NGINX_PATH or on the path.
- *
- * @returns undefined if nginx is not installed
- * @throws Error if nginx is not installed and CI=true, because CI must run every test
- */
-export function findNginx() {
-  const { NGINX_PATH, PATH = '', CI } = process.env;
-  const places = [...PATH.split(delimiter), DEBIAN].map((folder) => join(folder, 'nginx'));
-  const found = (NGINX_PATH ? [NGINX_PATH] : places).find(isProgram);
-  if (found === undefined && CI === 'true') {
-    throw new Error(
-      'CI=true and nginx is not installed. Run apt-get install nginx-light, or set NGINX_PATH.',
-    );
-  }
-  return found;
-}
+/** Finds nginx by NGINX_PATH or on the path. */
+export const findNginx = () =>
+  findProgram({ variable: 'NGINX_PATH', names: ['nginx'], folders: [DEBIAN], install: 'nginx-light' });
 
 /**
  * Starts nginx as a cache in front of the service. Its store is shared, but each key has entries of its own. Therefore it
@@ -99,14 +86,5 @@ async function listening(url) {
     await new Promise((resolve) => {
       setTimeout(resolve, POLL_MS);
     });
-  }
-}
-
-function isProgram(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -14,12 +14,12 @@ const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 export const url = process.env.INTEROP_URL ?? '';
 export const baseUrl = `${url}/v1`;
 
-/** Starts the built service with an empty database. The tests create their own keys. */
-export async function startService() {
+/** Starts the built service with an empty database and these settings. The tests create their own keys. */
+export async function startService(settings = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-interop-'));
   const { PATH, HOME } = process.env;
-  const settings = { PATH, HOME, PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'error' };
-  const child = spawn(process.execPath, [PROGRAM], { env: settings, stdio: ['ignore', 'pipe', 'inherit'] });
+  const env = { PATH, HOME, PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'error', ...settings };
+  const child = spawn(process.execPath, [PROGRAM], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => {
     child.once('close', resolve);
   });
