@@ -7,8 +7,8 @@ const { availableParallelism } = require('node:os');
 const shared = {
   rootDir: __dirname,
   testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
-  // A package of its own, with a runner of its own.
-  modulePathIgnorePatterns: ['<rootDir>/test/interop/'],
+  // Packages of their own, with runners of their own.
+  modulePathIgnorePatterns: ['<rootDir>/clients/', '<rootDir>/test/interop/'],
   transform: {
     '/node_modules/.+\\.[cm]?js$': '<rootDir>/test/support/jest/packages.cjs',
     '^.+\\.ts$': '@swc/jest',

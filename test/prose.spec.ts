@@ -34,8 +34,8 @@ describe('the prose', () => {
     expect(problemsIn(/\.md$/, proseOfMarkdown)).toEqual([]);
   });
 
-  it('of every comment in src follows docs/style.md', () => {
-    expect(problemsIn(/^src\/.*\.(ts|lua|html)$/, proseOfComments)).toEqual([]);
+  it('of every comment in src and clients follows docs/style.md', () => {
+    expect(problemsIn(/^(src|clients)\/.*\.(ts|lua|html)$/, proseOfComments)).toEqual([]);
   });
 
   it('of every comment in test and bench follows docs/style.md', () => {

@@ -1,0 +1,76 @@
+// Writes src/generated from the OpenAPI document: types with int64 as bigint, the names of int64 members, error codes.
+// @hey-api/openapi-ts writes the types, because openapi-typescript gets no updates since September 2026. 0.95.0 is its last
+// version for Node.js 20.19.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@hey-api/openapi-ts';
+
+const DOCUMENT = join(import.meta.dirname, '..', '..', '..', 'openapi.json');
+const GENERATED = join(import.meta.dirname, '..', 'src', 'generated');
+const NUMBERS = new Set(['integer', 'number']);
+
+/** Only this plugin makes the type of an int64 `bigint`. The transformers that it writes too round, and are not used. */
+const INT64_AS_BIGINT = { name: '@hey-api/transformers', bigInt: true, dates: false };
+
+async function writeTypes() {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-client-'));
+  await createClient({
+    input: DOCUMENT,
+    output: folder,
+    plugins: ['@hey-api/typescript', INT64_AS_BIGINT],
+    logs: { level: 'silent', file: false },
+  });
+  const text = readFileSync(join(folder, 'types.gen.ts'), 'utf8');
+  rmSync(folder, { recursive: true });
+  writeFileSync(join(GENERATED, 'types.ts'), text);
+}
+
+/** Every object of the document, with the name of the member that has it. */
+function* objectsOf(value, name = '') {
+  if (typeof value !== 'object' || value === null) return;
+  yield [name, value];
+  for (const [key, member] of Object.entries(value)) yield* objectsOf(member, key);
+}
+
+/**
+ * Lists the members that are int64 in every schema.
+ *
+ * @throws Error if a name is int64 in one schema and another number elsewhere, because the parser knows only names
+ */
+function int64Members(document) {
+  const schemas = [...objectsOf(document)].flatMap(([, { properties }]) => Object.entries(properties ?? {}));
+  const numbers = schemas.map(([name, schema]) => [name, schema.type === 'array' ? schema.items : schema]);
+  const named = (isWanted) =>
+    new Set(numbers.filter(([, schema]) => isWanted(schema ?? {})).map(([name]) => name));
+  const int64 = named(({ type, format }) => type === 'integer' && format === 'int64');
+  const others = named(({ type, format }) => NUMBERS.has(type) && format !== 'int64');
+  const ambiguous = [...int64].filter((name) => others.has(name));
+  if (ambiguous.length > 0) {
+    throw new Error(
+      `These members are int64 in one schema and another number elsewhere: ${ambiguous.join(', ')}. Rename one.`,
+    );
+  }
+  return [...int64];
+}
+
+/** Lists the codes of the document: an example of an Error body for each. */
+function errorCodes(document) {
+  const codes = [...objectsOf(document)].map(([, { value }]) => value?.code);
+  return [...new Set(codes.filter((code) => typeof code === 'string'))].sort();
+}
+
+mkdirSync(GENERATED, { recursive: true });
+const document = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
+await writeTypes();
+writeFileSync(
+  join(GENERATED, 'values.ts'),
+  `/** The members of bodies that are int64. */
+export const INT64_MEMBERS = ${JSON.stringify(int64Members(document))} as const;
+
+/** The error codes of the document. */
+export type DocumentedCode = ${errorCodes(document)
+    .map((code) => JSON.stringify(code))
+    .join(' | ')};
+`,
+);

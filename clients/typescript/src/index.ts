@@ -1,0 +1,85 @@
+import type {
+  ListOrdersData,
+  ListPetsData,
+  NewOrder,
+  NewPet,
+  Order,
+  OrderUpdate,
+  Pet,
+  PetUpdate,
+} from './generated/types.js';
+import { type List, listOf } from './paging.js';
+import {
+  type AnimalStoreOptions,
+  type CallOptions,
+  type ChangeOptions,
+  type PostOptions,
+  type Query,
+  type Reply,
+  type RequestOptions,
+} from './options.js';
+import { Requests } from './request.js';
+
+export { etagOf } from './entity-tags.js';
+export { AnimalStoreError, type ErrorCode } from './errors.js';
+export type {
+  NewOrder,
+  NewPet,
+  Order,
+  OrderStatus,
+  OrderUpdate,
+  Pet,
+  PetStatus,
+  PetUpdate,
+} from './generated/types.js';
+export type { List } from './paging.js';
+export type { AnimalStoreOptions, CallOptions, ChangeOptions, PostOptions, Query, Reply, RequestOptions };
+export type { RetryOptions, Wait } from './retry.js';
+
+type Filters<T extends { query?: object }> = Omit<NonNullable<T['query']>, 'cursor'>;
+
+export type PetFilters = Filters<ListPetsData>;
+export type OrderFilters = Filters<ListOrdersData>;
+export type AnimalStore = ReturnType<typeof createAnimalStore>;
+
+/** The most items of a page: a list takes as few requests as possible. */
+const PAGE = { limit: 100 };
+
+/** Creates a client of one deployment with one key. The options of a single call come last. */
+export function createAnimalStore(options: AnimalStoreOptions) {
+  const requests = new Requests(options);
+
+  /** Sends any request, such as one to an operation of an extension. `path` is below the base address. */
+  const request = <T = unknown>(method: string, path: string, own: RequestOptions = {}): Promise<Reply<T>> =>
+    requests.send(method, requests.urlOf(path, own.query), own);
+
+  /** Reads any list. */
+  const list = <T>(path: string, query?: Query, own?: CallOptions): List<T> =>
+    listOf(requests.urlOf(path, query), (url) => requests.send('GET', url, own));
+
+  const call = async <T>(method: string, path: string, own?: RequestOptions): Promise<T> =>
+    (await request<T>(method, path, own)).data;
+
+  return {
+    pets: {
+      list: (filters: PetFilters = {}, own?: CallOptions) => list<Pet>('/pets', { ...PAGE, ...filters }, own),
+      /** @deprecated It will be removed on 5 December 2030. Use `list({ id: [id] })`. */
+      get: (id: bigint, own?: CallOptions) => call<Pet>('GET', `/pets/${id}`, own),
+      create: (pet: NewPet, own?: PostOptions) => call<Pet>('POST', '/pets', { ...own, body: pet }),
+      update: (id: bigint, changes: PetUpdate, own?: ChangeOptions) =>
+        call<Pet>('PATCH', `/pets/${id}`, { ...own, body: changes }),
+      remove: (id: bigint, own?: ChangeOptions) => call<undefined>('DELETE', `/pets/${id}`, own),
+    },
+    orders: {
+      list: (filters: OrderFilters = {}, own?: CallOptions) =>
+        list<Order>('/store/orders', { ...PAGE, ...filters }, own),
+      place: (order: NewOrder, own?: PostOptions) =>
+        call<Order>('POST', '/store/orders', { ...own, body: order }),
+      get: (id: bigint, own?: CallOptions) => call<Order>('GET', `/store/orders/${id}`, own),
+      update: (id: bigint, changes: OrderUpdate, own?: ChangeOptions) =>
+        call<Order>('PATCH', `/store/orders/${id}`, { ...own, body: changes }),
+    },
+    request,
+    list,
+  };
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { afterEach, mock, suite, test } from 'node:test';
+import { etagOf } from 'animal-store-client';
+import { ADDRESS, fakeService, ok, PET } from './support/fake-service.mjs';
+
+const next = (address) => ({ link: `<${ADDRESS}/pets>; rel="first", <${address}>; rel="next"` });
+
+async function idsOf(list) {
+  const ids = [];
+  for await (const { id } of list) ids.push(id);
+  return ids;
+}
+
+suite('a list', () => {
+  afterEach(() => mock.reset());
+
+  test('follows rel="next", and asks for large pages', async () => {
+    const pages = [
+      ok([PET], next('/v1/pets?limit=100&cursor=a')),
+      ok([{ ...PET, id: 2 }], next(`${ADDRESS}/pets?limit=100&cursor=b`)),
+      ok([]),
+    ];
+    const { store, requests } = fakeService(pages);
+    assert.deepEqual(await idsOf(store.pets.list()), [1n, 2n]);
+    assert.deepEqual(
+      requests.map(({ url }) => url),
+      ['?limit=100', '?limit=100&cursor=a', '?limit=100&cursor=b'].map((query) => `${ADDRESS}/pets${query}`),
+    );
+  });
+
+  test('never sends the key to another origin', async () => {
+    const { store, requests } = fakeService([ok([PET], next('https://evil.example.com/v1/pets?cursor=a'))]);
+    const seen = [];
+    const read = async () => {
+      for await (const { id } of store.pets.list()) seen.push(id);
+    };
+    await assert.rejects(read(), /The next page is at https:\/\/evil\.example\.com/);
+    assert.deepEqual([seen, requests.length], [[1n], 1]);
+  });
+
+  test('requests a page only when it is needed', async () => {
+    const { store, requests } = fakeService([ok([PET, PET], next('/v1/pets?cursor=a'))]);
+    for await (const { id } of store.pets.list()) if (id === 1n) break;
+    assert.equal(requests.length, 1);
+  });
+
+  test('sends its filters: a list as a repeated parameter, an int64 exactly', async () => {
+    const { store, requests } = fakeService([ok(), ok()]);
+    await idsOf(store.pets.list({ id: [7n, 9007199254740993n], status: 'sold', sort: '-id', limit: 5 }));
+    await idsOf(store.orders.list({ account: '*' }));
+    assert.deepEqual(
+      requests.map(({ url }) => url.slice(ADDRESS.length)),
+      ['/pets?limit=5&id=7&id=9007199254740993&status=sold&sort=-id', '/store/orders?limit=100&account=*'],
+    );
+  });
+});
+
+suite('a request', () => {
+  afterEach(() => mock.reset());
+
+  test('of an extension has exact numbers too, in the members that the client was told', async () => {
+    const body = '{"visitIds":[9007199254740993],"petId":9223372036854775807,"minutes":30,"price":1.5}';
+    const { store, requests } = fakeService([() => new Response(body)], { int64Members: ['visitIds'] });
+    const visit = { visitIds: [9007199254740993n], petId: 9223372036854775807n, minutes: 30, price: 1.5 };
+    const { data, status } = await store.request('POST', '/visits', { body: visit, query: { dry: true } });
+    assert.deepEqual([status, data], [200, visit]);
+    assert.deepEqual([requests[0].url, requests[0].body], [`${ADDRESS}/visits?dry=true`, body]);
+  });
+
+  test('has the headers of the caller and those of the client', async () => {
+    const { store, requests } = fakeService([ok(PET)]);
+    await store.request('PATCH', '/pets/1', { body: {}, headers: { 'X-Request-Id': 'r1' }, ifMatch: '"a"' });
+    assert.deepEqual(requests[0].headers, {
+      accept: 'application/json',
+      authorization: 'Bearer ask_test_1',
+      'content-type': 'application/json',
+      'if-match': '"a"',
+      'x-request-id': 'r1',
+    });
+  });
+
+  test('works below any base address', async () => {
+    const { store, requests } = fakeService([ok(PET)], { baseUrl: 'https://example.com/shop/v1/' });
+    await store.pets.get(1n);
+    assert.equal(requests[0].url, 'https://example.com/shop/v1/pets/1');
+  });
+
+  test('gets an error of its own code if the response is not one of the service', async () => {
+    const page = (status) => new Response('<html>', { status });
+    const { store } = fakeService([page(404), page(200)]);
+    await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status: 404 });
+    await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status: 200 });
+  });
+});
+
+suite('the cache of bodies', () => {
+  afterEach(() => mock.reset());
+
+  const tagged = (id) => ok({ ...PET, id }, { etag: `"${id}"` });
+  const unchanged = (id) => new Response(null, { status: 304, headers: { etag: `"${id}"` } });
+
+  test('sends If-None-Match and returns the body again, each time as an object of its own', async () => {
+    const { store, requests } = fakeService([tagged(1), unchanged(1)], { cachedBodies: 1 });
+    const first = await store.pets.get(1n);
+    first.name = 'changed by the caller';
+    const second = await store.pets.get(1n);
+    assert.deepEqual([second.name, etagOf(second)], ['Rex', '"1"']);
+    assert.equal(requests[1].headers['if-none-match'], '"1"');
+  });
+
+  test('keeps the bodies that were used last', async () => {
+    const responses = [tagged(1), tagged(2), unchanged(1), tagged(3), unchanged(1), tagged(2)];
+    const { store, requests } = fakeService(responses, { cachedBodies: 2 });
+    for (const id of [1n, 2n, 1n, 3n, 1n, 2n]) await store.pets.get(id);
+    const tags = requests.map(({ headers }) => headers['if-none-match']);
+    assert.deepEqual(tags, [undefined, undefined, '"1"', undefined, '"1"', undefined]);
+  });
+
+  test('is off by default', async () => {
+    const { store, requests } = fakeService([tagged(1), tagged(1)]);
+    await store.pets.get(1n);
+    await store.pets.get(1n);
+    assert.equal(requests[1].headers['if-none-match'], undefined);
+  });
+});

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { afterEach, mock, suite, test } from 'node:test';
+import { fakeService, lostConnection, ok, PET, rejection } from './support/fake-service.mjs';
+
+const NEW_PET = { name: 'Rex', categoryId: 3n };
+
+const limited = (seconds) => rejection(429, 'rate_limit_exceeded', { 'retry-after': String(seconds) });
+
+suite('retries', () => {
+  afterEach(() => mock.reset());
+
+  test('wait at least Retry-After, with growing jitter', async () => {
+    const { store, waits } = fakeService([limited(42), limited(1), ok(PET)]);
+    await store.pets.get(1n);
+    assert.deepEqual(waits, [42_250, 1_500]);
+  });
+
+  test('wait for a date in Retry-After, which a proxy may send', async () => {
+    const unavailable = () =>
+      rejection(503, 'service_unavailable', { 'retry-after': new Date(Date.now() + 7_000).toUTCString() });
+    const { store, waits } = fakeService([unavailable, ok(PET)]);
+    await store.pets.get(1n);
+    assert.deepEqual(waits, [7_250]);
+  });
+
+  test('are given up immediately if the wait exceeds the budget, as for a ban', async () => {
+    const banned = rejection(429, 'api_key_banned', { 'retry-after': '300', 'x-request-id': 'r1' });
+    const { store, requests, waits } = fakeService([banned]);
+    await assert.rejects(store.pets.get(1n), {
+      name: 'AnimalStoreError',
+      code: 'api_key_banned',
+      status: 429,
+      message: 'It is api_key_banned.',
+      retryAfterSeconds: 300,
+      requestId: 'r1',
+    });
+    assert.deepEqual([requests.length, waits], [1, []]);
+  });
+
+  test('share one budget, with the waits before', async () => {
+    const { store, waits } = fakeService([limited(60), limited(59), limited(5), ok(PET)]);
+    await assert.rejects(store.pets.get(1n), { code: 'rate_limit_exceeded', retryAfterSeconds: 5 });
+    assert.deepEqual(waits, [60_250, 59_500]);
+  });
+
+  test('of a POST have the Idempotency-Key and the body of the first attempt', async () => {
+    const inUse = rejection(409, 'idempotency_key_in_use', { 'retry-after': '1' });
+    const { store, requests } = fakeService([lostConnection(), inUse, ok(PET)]);
+    await store.pets.create(NEW_PET);
+    const [first, ...others] = requests;
+    assert.match(first.headers['idempotency-key'], /^[0-9a-f]{32}$/);
+    assert.deepEqual(others, [first, first]);
+  });
+
+  test('of different calls have different keys, and the caller may give one', async () => {
+    const { store, requests } = fakeService([ok(PET), ok(PET), ok(PET)]);
+    await store.pets.create(NEW_PET);
+    await store.pets.create(NEW_PET);
+    await store.pets.create(NEW_PET, { idempotencyKey: 'order-7' });
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
+    assert.deepEqual([new Set(keys).size, keys[2]], [3, 'order-7']);
+  });
+
+  test('after lost connections end with the error of the connection', async () => {
+    const lost = Array.from({ length: 6 }, lostConnection);
+    const { store, requests, waits } = fakeService(lost);
+    await assert.rejects(store.pets.get(1n), { message: 'fetch failed' });
+    assert.equal(requests.length, 6);
+    assert.deepEqual(waits, [250, 500, 1_000, 2_000, 4_000]);
+  });
+
+  test('follow a response that breaks in its body', async () => {
+    const broken = () => new Response(new ReadableStream({ pull: (body) => body.error(lostConnection()) }));
+    const { store, requests } = fakeService([broken, ok(PET)]);
+    await store.pets.get(1n);
+    assert.equal(requests.length, 2);
+  });
+
+  test('follow a response that takes too long', async () => {
+    const hung = ({ signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      });
+    const { store, requests } = fakeService([hung, ok(PET)], { timeoutMs: 20 });
+    // The timer of a timeout does not keep the process alive; a connection would.
+    const alive = setInterval(() => undefined, 1_000);
+    await store.pets.get(1n);
+    clearInterval(alive);
+    assert.equal(requests.length, 2);
+  });
+
+  for (const status of [400, 401, 403, 404, 409, 412, 422]) {
+    test(`do not follow a ${status}`, async () => {
+      const { store, requests } = fakeService([rejection(status, 'some_code')]);
+      await assert.rejects(store.pets.create(NEW_PET), { code: 'some_code', status });
+      assert.equal(requests.length, 1);
+    });
+  }
+
+  test('are off with retry: false, for the client or one call', async () => {
+    const { store } = fakeService([limited(1)], { retry: false });
+    await assert.rejects(store.pets.get(1n), { status: 429 });
+    mock.reset();
+    const other = fakeService([limited(1)]);
+    await assert.rejects(other.store.pets.get(1n, { retry: false }), { status: 429 });
+  });
+
+  test('and their waits end with the signal of the call', async () => {
+    const stop = new AbortController();
+    const retry = { onWait: () => stop.abort(new Error('stopped')) };
+    const { store, requests } = fakeService([limited(30)], { retry });
+    await assert.rejects(store.pets.get(1n, { signal: stop.signal }), { message: 'stopped' });
+    assert.equal(requests.length, 1);
+  });
+
+  test('do not follow the end of the call by its signal', async () => {
+    const signal = AbortSignal.abort(new Error('stopped'));
+    const { store, requests } = fakeService([({ signal: given }) => given.reason]);
+    await assert.rejects(store.pets.get(1n, { signal }), { message: 'stopped' });
+    assert.equal(requests.length, 1);
+  });
+});

@@ -1,0 +1,47 @@
+// Compiled, never run: what the types accept and reject. An unused @ts-expect-error is an error.
+import {
+  type AnimalStore,
+  AnimalStoreError,
+  type ErrorCode,
+  etagOf,
+  type Order,
+  type Pet,
+} from 'animal-store-client';
+
+export async function accepted(store: AnimalStore): Promise<void> {
+  const pet: Pet = await store.pets.create({ name: 'Rex', categoryId: 3n });
+  const id: bigint = pet.id;
+  const status: 'available' | 'pending' | 'sold' = pet.status;
+  await store.pets.update(id, { status }, { ifMatch: etagOf(pet) });
+  const order: Order = await store.orders.place(
+    { petId: id },
+    { idempotencyKey: 'a', retry: { budgetMs: 1 } },
+  );
+  await store.orders.update(order.id, { status: 'cancelled' });
+  for await (const each of store.orders.list({ status: 'placed', account: '*' }))
+    await store.orders.get(each.id);
+  for await (const page of store.pets.list({ id: [id], sort: '-id' }).pages()) etagOf(page);
+  const { data } = await store.request<{ readonly visits: number }>('GET', '/visits');
+  data.visits.toFixed();
+}
+
+export function codeOf(error: unknown): ErrorCode | undefined {
+  if (!(error instanceof AnimalStoreError)) return undefined;
+  if (error.code === 'rate_limit_exceeded') return error.code;
+  return error.code === 'a_code_of_an_extension' ? error.code : undefined;
+}
+
+export function rejected({ pets, orders }: AnimalStore): void {
+  // @ts-expect-error -- an int64 is a bigint, in bodies,
+  void pets.create({ name: 'Rex', categoryId: 3 });
+  // @ts-expect-error -- in paths,
+  void pets.remove(1);
+  // @ts-expect-error -- and in queries
+  pets.list({ id: [1] });
+  // @ts-expect-error -- categoryId is required
+  void pets.create({ name: 'Rex' });
+  // @ts-expect-error -- not a status of an animal
+  pets.list({ status: 'placed' });
+  // @ts-expect-error -- the list finds its cursors itself
+  orders.list({ cursor: 'a' });
+}
