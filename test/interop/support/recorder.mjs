@@ -12,6 +12,7 @@ export async function startRecorder(target) {
     const onward = request(new URL(incoming.url, target), { method, headers }, (answer) => {
       const recorded = {
         at,
+        path: incoming.url,
         answeredAt: performance.now(),
         ifNoneMatch: headers['if-none-match'],
         status: answer.statusCode,

@@ -38,17 +38,29 @@ export async function startService(settings = {}) {
   }
 }
 
+/** A Free key has 60 requests a minute. */
+export const FREE = ['--plan', 'free'];
+export const FREE_PER_MINUTE = 60;
+
 /** The scopes of the store's staff, which can do everything. */
 export const STAFF = ['--scopes', 'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage'];
 
-/** Creates a key of a new account with the command line while the service runs. */
+/** Creates a key of a new account. */
 export async function createKey(account, { plan = ['--plan', 'business'], scopes = [] } = {}) {
-  const args = [CLI, 'keys', 'create', '--account', account, ...plan, ...scopes, '--json'];
+  const { key } = await runCommand('keys', 'create', '--account', account, ...plan, ...scopes);
+  return key;
+}
+
+/** Lists the keys of an account, with their bans. */
+export const listKeys = (account) => runCommand('keys', 'list', '--account', account);
+
+/** Runs a command of the service while it runs. */
+async function runCommand(...args) {
   const { PATH, HOME, INTEROP_DATA_DIR } = process.env;
-  const { stdout } = await promisify(execFile)(process.execPath, args, {
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args, '--json'], {
     env: { PATH, HOME, DATA_DIR: INTEROP_DATA_DIR },
   });
-  return JSON.parse(stdout).key;
+  return JSON.parse(stdout);
 }
 
 /** Adds animals with concurrent requests and returns their ids. */

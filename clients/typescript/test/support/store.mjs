@@ -1,10 +1,8 @@
 // The tests run against the built service of this repository, by the support of its interop tests.
 import { startService } from '../../../../test/interop/support/service.mjs';
 
+export { FREE } from '../../../../test/interop/support/service.mjs';
 export { findChromium } from '../../../../test/interop/support/find-program.mjs';
-
-/** A Free key has 60 requests a minute. */
-export const FREE = ['--plan', 'free'];
 
 /** Starts the built service. @returns its address, and what creates keys and animals */
 export async function startStore(settings) {
