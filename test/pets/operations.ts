@@ -49,8 +49,8 @@ export const rejections: readonly Rejection[] = [
     'pet_in_use',
     async (app) => {
       const { id } = (await app.post('/v1/pets', aNewPet())).json;
-      await app.database.query(`CREATE TABLE visits AS SELECT ${id}::bigint AS pet_id`);
-      await app.database.query('ALTER TABLE visits ADD FOREIGN KEY (pet_id) REFERENCES pets (id)');
+      await app.database.query(`CREATE TABLE visits_${id} AS SELECT ${id}::bigint AS pet_id`);
+      await app.database.query(`ALTER TABLE visits_${id} ADD FOREIGN KEY (pet_id) REFERENCES pets (id)`);
       return app.send('DELETE', `/v1/pets/${id}`);
     },
   ],

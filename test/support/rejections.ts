@@ -1,0 +1,83 @@
+import type { TestApp } from './app';
+import type { HttpResponse } from './http';
+import { modules, type Rejection } from './module-operations';
+
+const REX = { name: 'Rex', categoryId: 1 };
+
+async function keyOf(app: TestApp, request: Parameters<TestApp['createKey']>[0]): Promise<string> {
+  return (await app.createKey(request)).key;
+}
+
+async function revoked(app: TestApp): Promise<string> {
+  const made = await app.createKey();
+  await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [made.id]);
+  return made.key;
+}
+
+/** Asks with a key of an account with these limits until one of them is used up. */
+async function exhausted(app: TestApp, perMinute: number, perDay: number): Promise<HttpResponse> {
+  const options = { key: await keyOf(app, { choice: { plan: 'enterprise', perMinute, perDay } }) };
+  await app.get('/v1/pets', options);
+  return app.get('/v1/pets', options);
+}
+
+/** Needs RATE_LIMIT_BAN_AFTER=2. */
+async function banned(app: TestApp): Promise<HttpResponse> {
+  const options = { key: await keyOf(app, { choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } }) };
+  for (let at = 0; at < 5; at += 1) {
+    await app.get('/v1/pets', options);
+    app.clock.advance({ seconds: 2 });
+  }
+  return app.get('/v1/pets', options);
+}
+
+const keyed = (app: TestApp, key: string, body: object): Promise<HttpResponse> =>
+  app.post('/v1/pets', body, { headers: { 'idempotency-key': key } });
+
+/** A request for each code, but for those of the parser and those that need a broken service. */
+export const rejections: readonly Rejection[] = [
+  [400, 'malformed_request', (app) => app.get('/v1/%ff')],
+  [400, 'malformed_json', (app) => app.post('/v1/pets', '{')],
+  [400, 'validation_failed', (app) => app.post('/v1/pets', {})],
+  [400, 'invalid_cursor', (app) => app.get('/v1/pets?cursor=x')],
+  [401, 'missing_api_key', (app) => app.get('/v1/pets', { key: undefined })],
+  [401, 'invalid_api_key', (app) => app.get('/v1/pets', { key: 'x' })],
+  [
+    401,
+    'expired_api_key',
+    async (app) => app.get('/v1/pets', { key: await keyOf(app, { expiresAt: new Date(app.clock.now()) }) }),
+  ],
+  [401, 'revoked_api_key', async (app) => app.get('/v1/pets', { key: await revoked(app) })],
+  [
+    403,
+    'insufficient_scope',
+    async (app) => app.get('/v1/pets', { key: await keyOf(app, { scopes: ['orders:read'] }) }),
+  ],
+  [404, 'route_not_found', (app) => app.get('/v1/nothing')],
+  [404, 'route_not_found', (app) => app.get('/nothing', { key: undefined })],
+  [405, 'method_not_allowed', (app) => app.send('DELETE', '/v1/pets')],
+  [413, 'payload_too_large', (app) => app.post('/v1/pets', 'x'.repeat(70_000))],
+  [414, 'uri_too_long', (app) => app.get(`/v1/pets?x=${'x'.repeat(9_000)}`)],
+  [
+    415,
+    'unsupported_media_type',
+    (app) => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
+  ],
+  [417, 'expectation_failed', (app) => app.get('/v1/pets', { headers: { expect: 'x' } })],
+  [
+    422,
+    'idempotency_key_reused',
+    async (app) => (await keyed(app, 'once', REX)) && keyed(app, 'once', { ...REX, name: 'Max' }),
+  ],
+  [429, 'rate_limit_exceeded', (app) => exhausted(app, 1, 9)],
+  [429, 'daily_quota_exceeded', (app) => exhausted(app, 9, 1)],
+  [429, 'api_key_banned', banned],
+  ...modules.flatMap(({ rejections: own }) => own),
+];
+
+/** Bytes that the HTTP parser rejects. */
+export const rejectedByParser: readonly (readonly [status: number, code: string, bytes: string])[] = [
+  [400, 'malformed_request', 'broken\r\n\r\n'],
+  [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+  [408, 'request_timeout', 'GET / HTTP/1.1\r\n'],
+];
