@@ -1,7 +1,9 @@
 import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import { ApiError } from '../errors/api-error';
 import { malformedJson } from '../errors/http.errors';
+import { inBody, type Place } from '../errors/problem';
 import { integralValue } from '../http/int64';
+import { lineOf, pathAtEnd } from './json-places';
 
 /** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
 const MAX_DEPTH = 32;
@@ -22,9 +24,9 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (text.startsWith(BYTE_ORDER_MARK)) throw malformedJson('it begins with a byte-order mark');
   if (isTooDeep(text)) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
   try {
-    return parse(text, undefined, { parseNumber, onDuplicateKey });
+    return parse(text, undefined, { parseNumber, onDuplicateKey: (found) => rejectDuplicate(text, found) });
   } catch (error) {
-    throw error instanceof ApiError ? error : syntaxError(error);
+    throw error instanceof ApiError ? error : syntaxError(text, error);
   }
 }
 
@@ -41,18 +43,20 @@ function parseNumber(digits: string): bigint | number {
 }
 
 /** The parser calls this only if the two values differ. */
-function onDuplicateKey({ position }: DuplicateKeyInfo): never {
-  throw malformedJson(`two members of one object have the same name and different values ${place(position)}`);
+function rejectDuplicate(text: string, { key, position }: DuplicateKeyInfo): never {
+  // The position is that of the name within its quotes.
+  const place = inBody([...pathAtEnd(text.slice(0, position - 1)), key]);
+  throw errorAt(text, position, 'two members of one object have the same name and different values', place);
 }
 
 /** Keeps the position of the parser's error; its words are not for clients. */
-function syntaxError(error: unknown): ApiError {
+function syntaxError(text: string, error: unknown): ApiError {
   const [, position = '0'] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
-  return malformedJson(`it cannot be parsed ${place(position)}`);
+  return errorAt(text, Number(position), 'it cannot be parsed');
 }
 
-function place(position: number | string): string {
-  return `(at character ${position})`;
+function errorAt(text: string, character: number, reason: string, place?: Place): ApiError {
+  return malformedJson(reason, { character, line: lineOf(text, character) }, place);
 }
 
 /** Counts brackets outside strings. Up to its first syntax error a text has the depth that the parser would see. */

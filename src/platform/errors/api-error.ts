@@ -1,3 +1,4 @@
+import type { Problem } from './problem';
 import type { StatusCode } from './status-codes';
 
 /** The response headers of an Error body, by name. */
@@ -8,6 +9,8 @@ export interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
   readonly headers?: ErrorHeaders;
+  /** The mistakes of the request, each with its place: `errors` of problem details. */
+  readonly problems?: readonly Problem[];
 }
 
 /**
@@ -20,10 +23,14 @@ export class ApiError extends Error {
   /** HTTP status. */
   readonly status: number;
   readonly headers: ErrorHeaders;
+  readonly problems: readonly Problem[];
   /** The Error body: exactly code, message and status. */
   readonly body: string;
 
-  constructor(known: StatusCode, { message = known.message, headers = {} }: ErrorOptions = {}) {
+  constructor(
+    known: StatusCode,
+    { message = known.message, headers = {}, problems = [] }: ErrorOptions = {},
+  ) {
     // Expected errors need no stack trace, and capturing one costs more than the response.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
@@ -32,6 +39,7 @@ export class ApiError extends Error {
     this.code = known.code;
     this.status = known.status;
     this.headers = Object.freeze({ ...headers });
+    this.problems = Object.freeze([...problems]);
     this.body = JSON.stringify({ code: this.code, message, status: this.status });
   }
 }

@@ -1,5 +1,6 @@
 import type { ApiError } from './api-error';
 import { platformErrors } from './platform.errors';
+import { inBody, type Place, type Problem } from './problem';
 
 /** The wait before a retry if the service cannot know how long a failure lasts. */
 const RETRY_AFTER_SECONDS = 1;
@@ -12,13 +13,36 @@ export function malformedRequest(message?: string): ApiError {
   return platformErrors.malformed_request(message === undefined ? {} : { message });
 }
 
-export function malformedJson(reason: string): ApiError {
-  return platformErrors.malformed_json({ message: `The body is not acceptable JSON: ${reason}.` });
+/** The place of a mistake in the text of a body. */
+interface TextPlace {
+  /** Zero-based, in UTF-16 units. */
+  readonly character: number;
+  /** Such as `line 1, column 9`. */
+  readonly line: string;
 }
 
-/** @param problems sentences without their full stop; each names its field */
-export function validationFailed(problems: readonly string[]): ApiError {
-  return platformErrors.validation_failed({ message: `${problems.join('; ')}.` });
+/**
+ * @param reason continues "The body is not acceptable JSON:"
+ * @param at where the text is wrong, if that is known
+ * @param place the member that is wrong; default: the whole body
+ */
+export function malformedJson(reason: string, at?: TextPlace, place: Place = inBody()): ApiError {
+  const beginning = 'The body is not acceptable JSON';
+  if (!at) {
+    const detail = `${beginning}: ${reason}`;
+    return platformErrors.malformed_json({ message: `${detail}.`, problems: [{ ...place, detail }] });
+  }
+  const detail = `${beginning} at ${at.line} (character ${at.character}): ${reason}`;
+  const message = `${beginning}: ${reason} (at character ${at.character}).`;
+  return platformErrors.malformed_json({ message, problems: [{ ...place, detail }] });
+}
+
+/** @param message without its full stop; default: the details of all problems */
+export function validationFailed(
+  problems: readonly Problem[],
+  message = problems.map(({ detail }) => detail).join('; '),
+): ApiError {
+  return platformErrors.validation_failed({ message: `${message}.`, problems });
 }
 
 export function invalidCursor(): ApiError {

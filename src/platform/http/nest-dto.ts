@@ -16,7 +16,7 @@ export function isTransformed(type: Type, fields: readonly string[]): boolean {
 }
 
 /** Returns the name of a field in the input: that of `@Expose({ name })`, or its own. */
-export function givenNameOf(type: Type, field: string): string {
+export function givenNameOf(type: Type['constructor'], field: string): string {
   return defaultMetadataStorage.findExposeMetadata(type, field)?.options.name ?? field;
 }
 

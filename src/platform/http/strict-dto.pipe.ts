@@ -6,30 +6,14 @@ import {
   type PipeTransform,
   type Type,
 } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/http.errors';
 import { needsMember } from './at-least-one.decorator';
 import { problemsOf } from './dto-problems';
-import { exactFieldsOf, toNumbers } from './exact-integers';
-import { readersOf } from './from-text.decorator';
-import { givenNameOf, isTransformed, nestedTypeOf, toInstance } from './nest-dto';
-import { type QuickValidation, quickValidationOf } from './quick-validation';
-
-type Members = Readonly<Record<string, unknown>>;
-
-/** Prepares the value of one field for its validators. */
-type Convert = (value: unknown) => unknown;
-
-/** The facts about a class that all its values share. */
-interface Shape {
-  /** The fields with a validator, by their names in the input; empty for a class that is not a DTO. */
-  readonly fields: ReadonlyMap<string, Convert>;
-  /** True if class-transformer creates the object, which takes several times as long. */
-  readonly isTransformed: boolean;
-  /** Undefined if class-validator validates every value. */
-  readonly isValid: QuickValidation | undefined;
-}
+import { type Members, pick, type Shape, shapeOf } from './dto-shape';
+import { toNumbers } from './exact-integers';
+import { placeIn, placesOf } from './input-places';
+import { toInstance } from './nest-dto';
 
 const NO_DTO: Shape = { fields: new Map(), isTransformed: false, isValid: undefined };
 
@@ -51,97 +35,80 @@ export class StrictDtoPipe implements PipeTransform {
   /** By class: for bodies, and for texts. */
   private readonly shapes = { body: new Map<Type, Shape>(), text: new Map<Type, Shape>() };
 
-  transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
+  transform(value: unknown, input: ArgumentMetadata): unknown {
+    const { metatype, type } = input;
     // The value of a module's own parameter decorator is not input of a client.
     if (type === 'custom') return value;
     const shape = metatype ? this.shapeOf(metatype, type !== 'body') : NO_DTO;
     if (!metatype || shape.fields.size === 0) return type === 'body' ? toNumbers(value) : value;
-    if (!isObject(value)) throw validationFailed([`The ${type} must be a JSON object`]);
+    if (!isObject(value)) {
+      throw validationFailed([{ ...placeIn(input, []), detail: `The ${type} must be a JSON object` }]);
+    }
     const known = pick(value, shape);
-    if (needsMember(metatype)) requireMember(known, shape);
+    if (needsMember(metatype)) requireMember(known, shape, input);
     try {
-      return validate(metatype, known, shape);
+      return validate(metatype, known, shape, input);
     } catch (error) {
       if (isRejection(error)) throw error;
       this.logger.warn(
         `A function of a decorator of ${metatype.name} fails on the ${type}: ${String(error)}`,
       );
-      throw validationFailed(problemsOfFailure(metatype, known, shape));
+      throw failureOf(metatype, known, shape, input);
     }
   }
 
   /** @param isText true for a query or a path, whose values are texts */
   private shapeOf(type: Type, isText: boolean): Shape {
     const shapes = isText ? this.shapes.text : this.shapes.body;
-    const known = shapes.get(type);
-    if (known) return known;
-    const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-    const names = [...new Set(metadata.map(({ propertyName }) => propertyName))];
-    const isWhole = isTransformed(type, names);
-    const shape = {
-      fields: new Map(names.map((name) => [givenNameOf(type, name), converterOf(type, name, isText)])),
-      isTransformed: isWhole,
-      // Validation of a transformed object also removes members.
-      isValid: isWhole ? undefined : quickValidationOf(type),
-    };
-    shapes.set(type, shape);
-    return shape;
+    const known = shapes.get(type) ?? shapeOf(type, isText);
+    shapes.set(type, known);
+    return known;
   }
-}
-
-function converterOf(type: Type<object>, name: string, isText: boolean): Convert {
-  const prototype: object = type.prototype;
-  const reader = isText ? readersOf(prototype).get(name) : undefined;
-  if (reader) return reader;
-  if (exactFieldsOf(type).has(name)) return (value) => value;
-  return (value) => toNumbers(value, (object) => nestedTypeOf(type, name, object));
 }
 
 function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Takes own members only: a body may have a member `__proto__`. */
-function pick(value: Members, { fields, isTransformed: isWhole }: Shape): Members {
-  // A function of class-transformer may read a member without a validator, which `validate` then removes.
-  const picked = isWhole ? membersOf(value) : {};
-  for (const [name, convert] of fields) {
-    if (Object.hasOwn(value, name)) picked[name] = convert(value[name]);
-  }
-  return picked;
-}
-
 /** @throws ApiError `validation_failed` */
-function requireMember(known: Members, { fields }: Shape): void {
+function requireMember(known: Members, { fields }: Shape, input: ArgumentMetadata): void {
   const names = [...fields.keys()];
   if (names.some((name) => known[name] !== undefined)) return;
-  throw validationFailed([`The body must have at least one of ${names.join(', ')}`]);
-}
-
-function membersOf(value: Members): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toNumbers(each)]));
+  const detail = `The body must have at least one of ${names.join(', ')}`;
+  throw validationFailed(
+    placesOf(input, names).map((place) => ({ ...place, detail })),
+    detail,
+  );
 }
 
 /** Creates the DTO. @throws ApiError `validation_failed` */
-function validate(type: Type<object>, known: Members, shape: Shape): object {
+function validate(type: Type<object>, known: Members, shape: Shape, input: ArgumentMetadata): object {
   const dto = shape.isTransformed ? toInstance(type, known) : Object.assign(new type(), known);
   if (shape.isValid?.(dto)) return dto;
-  const problems = problemsOf(dto, shape.isTransformed);
+  const problems = problemsOf(dto, shape.isTransformed, input);
   if (problems.length > 0) throw validationFailed(problems);
   return dto;
 }
 
 /** Names the fields on which a function of a decorator fails, or none if it fails for a combination of fields. */
-function problemsOfFailure(type: Type<object>, known: Members, shape: Shape): string[] {
+function failureOf(type: Type<object>, known: Members, shape: Shape, input: ArgumentMetadata): ApiError {
   const given = [...shape.fields.keys()].filter((name) => Object.hasOwn(known, name));
   const failing = given.filter((name) => {
     try {
-      return !validate(type, { [name]: known[name] }, shape);
+      return !validate(type, { [name]: known[name] }, shape, input);
     } catch (error) {
       return !isRejection(error);
     }
   });
-  return [`${failing.join(', ') || 'A field'} has an unexpected type or form`];
+  const rule = 'has an unexpected type or form';
+  const problems =
+    failing.length > 0
+      ? failing.map((name) => ({ ...placeIn(input, [name]), detail: `${name} ${rule}` }))
+      : placesOf(input, given.length > 0 ? given : [...shape.fields.keys()]).map((place) => ({
+          ...place,
+          detail: `A field ${rule}`,
+        }));
+  return validationFailed(problems, `${failing.join(', ') || 'A field'} ${rule}`);
 }
 
 function isRejection(error: unknown): boolean {

@@ -16,9 +16,8 @@ const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 export function parseIdempotencyKey(header: string): string {
   const key = header.startsWith('"') ? unquote(header) : header;
   if (key === undefined || !VISIBLE_ASCII.test(key)) {
-    throw validationFailed([
-      `Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters, sent once`,
-    ]);
+    const detail = `Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters, sent once`;
+    throw validationFailed([{ header: 'Idempotency-Key', detail }]);
   }
   return key;
 }
