@@ -19,6 +19,7 @@ import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/prot
 import { installResponseHeaders } from '../platform/edge/common-headers';
 import { installEntityTags } from '../platform/edge/entity-tags';
 import { requireDecodablePath, requireRoute, requireShortTarget } from '../platform/edge/route-checks';
+import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../platform/logging/nest-logger';
 import { installMetrics } from '../platform/metrics/install-metrics';
@@ -51,9 +52,10 @@ export async function createApp(
     count: () => undefined,
     servedMethods: () => [],
   };
+  const pages = problemPages(config.publicBaseUrl);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
-    createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger)),
+    createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger, pages)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
@@ -79,6 +81,7 @@ async function assemble(
   hooks.limitHeaders = (address) => limit.headersOf(address, address);
   const fastify = app.getHttpAdapter().getInstance();
   fastify.decorate('connections', connections);
+  fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
   app.enableVersioning({ type: VersioningType.URI });
   guardFraming(fastify, connections);
   const methods = new RouteMethods(fastify);

@@ -1,6 +1,6 @@
 import { createStore } from '../../src/app/store';
 import type { Type } from '@nestjs/common';
-import { ErrorDto } from '../../src/platform/errors/error.dto';
+import { ERROR_BODIES } from '../../src/platform/errors/problem.dto';
 import { userMessage } from '../../src/app/user-message';
 import { handlersOf } from '../../src/app/start-checks/handlers';
 import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
@@ -193,7 +193,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
 
   it('knows the definition of every schema in the document', async () => {
     const { schemas } = (await app.get('/openapi.json', { key: undefined })).json.components;
-    const known = requireSchemaNames(handlersOf(app.nest), [ErrorDto]);
+    const known = requireSchemaNames(handlersOf(app.nest), ERROR_BODIES);
     expect([...known.keys()].sort()).toEqual(Object.keys(schemas).sort());
   });
 });

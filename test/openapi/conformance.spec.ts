@@ -74,6 +74,28 @@ describe('a response that openapi.json does not document fails the spec that req
     );
   });
 
+  it('rejects the media type that the request does not prefer, and problem details of another form', async () => {
+    const accept = 'application/problem+json';
+    const plain = await app.get('/v1/pets?limit=0');
+    const problem = await app.get('/v1/pets?limit=0', { headers: { accept } });
+    const check = (response: HttpResponse, text = response.text, preferred?: string) =>
+      rejectUndocumented('GET', '/v1/pets', { ...response, text }, preferred);
+    expect(() => check(problem, problem.text, accept)).not.toThrow();
+    expect(() => check(problem)).toThrow('header content-type: must be application/json');
+    expect(() => check(plain, plain.text, accept)).toThrow('must be application/problem+json');
+    const { type: _, ...untyped } = problem.json;
+    for (const [changed, message] of [
+      [untyped, "must have required property 'type'"],
+      [{ ...problem.json, instance: 'urn:request:' }, 'body /instance: must match pattern'],
+      [{ ...problem.json, message: 'x' }, 'must NOT have additional properties'],
+      [{ ...problem.json, errors: [] }, 'body /errors: must NOT have fewer than 1 items'],
+      [{ ...problem.json, status: 404 }, 'body /status: must be 400'],
+      [{ ...problem.json, code: 'pet_not_found' }, 'body /code: must be one of'],
+    ] as const) {
+      expect(() => check(problem, JSON.stringify(changed), accept)).toThrow(message);
+    }
+  });
+
   it('rejects a body of HEAD and a page of more than 100 items', () => {
     expect(() => rejectUndocumented('HEAD', '/v1/pets', { ...listed, text: '' })).not.toThrow();
     expect(() => rejectUndocumented('HEAD', '/v1/pets', listed)).toThrow('must be empty after HEAD');

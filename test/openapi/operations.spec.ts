@@ -24,6 +24,16 @@ const responses = operations.flatMap(({ operationId, responses: all }) =>
   }),
 );
 
+/** Returns status, code and detail of each example of problem details. */
+function problemsOf({ content = {} }: any): unknown[] {
+  const { examples = {}, schema } = content['application/problem+json'] ?? {};
+  return Object.entries<any>(examples).map(([code, example]) => {
+    const { value } = resolved(example);
+    expect([schema.$ref, value.code]).toEqual(['#/components/schemas/ProblemDetails', code]);
+    return [value.status, value.code, value.detail];
+  });
+}
+
 /** Returns the status of success. */
 function successOf(codes: object): number {
   return Number(Object.keys(codes).find((status) => status.startsWith('2')));
@@ -50,6 +60,7 @@ describe('openapi.json', () => {
           isError: status >= 400,
           hasBody: status !== 204 && status !== 304,
         });
+        expect(problemsOf(response)).toEqual(bodies.map(({ code, message }) => [status, code, message]));
         for (const body of bodies) expect(body).toMatchObject({ status, message: expect.any(String) });
         return [status, bodies.map(({ code }) => code)];
       });

@@ -12,11 +12,16 @@ const conformance = new Conformance(readCommittedDocument(), { isStrict: true })
  *
  * @throws Error that names each difference
  */
-export function rejectUndocumented(method: string, target: string, response: CheckedResponse): void {
+export function rejectUndocumented(
+  method: string,
+  target: string,
+  response: CheckedResponse,
+  accept?: string,
+): void {
   if (!BASE_PATH.test(target)) return;
   const path = target.replace(BASE_PATH, '');
   if (!conformance.hasOperation(method, path)) return;
-  const mismatches = conformance.mismatches(method, path, response);
+  const mismatches = conformance.mismatches(method, path, response, accept);
   if (mismatches.length === 0) return;
   const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${JSON.stringify(got)}`);
   throw new Error(`openapi.json does not have this response to ${method} ${target}:${lines.join('')}`);
@@ -33,6 +38,8 @@ export function rejectUndocumentedRaw(sent: string, received: string): void {
       .split('\r\n')
       .map((line) => [line.split(':', 1).join().toLowerCase(), line.replace(/^[^:]*: ?/, '')]),
   );
+  const [, accept] = /\r\naccept: ([^\r]*)/i.exec(sent.split('\r\n\r\n', 1)[0]!) ?? [];
   const body = Buffer.from(rest).subarray(0, Number(headers['content-length']));
-  rejectUndocumented(method, target, { status: Number(status), headers, text: body.toString() });
+  const response = { status: Number(status), headers, text: body.toString() };
+  rejectUndocumented(method, target, response, accept);
 }

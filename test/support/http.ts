@@ -68,7 +68,8 @@ export function send(
             },
           };
           try {
-            if (options.isDocumented !== false) rejectUndocumented(method, path, response);
+            const accept = options.headers?.['accept']?.toString();
+            if (options.isDocumented !== false) rejectUndocumented(method, path, response, accept);
             resolve(response);
           } catch (error) {
             reject(error);

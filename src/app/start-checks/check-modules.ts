@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ErrorDto } from '../../platform/errors/error.dto';
+import { ERROR_BODIES } from '../../platform/errors/problem.dto';
 import type { RouteHandler } from './handlers';
 import { requireSchemaNames } from './schema-names';
 import { rejectThrottlerModule } from './throttler-module';
@@ -13,5 +13,5 @@ import { requireValidators } from './validated-inputs';
 export function checkModules(app: NestFastifyApplication, handlers: readonly RouteHandler[]): void {
   rejectThrottlerModule(app);
   requireValidators(handlers);
-  requireSchemaNames(handlers, [ErrorDto]);
+  requireSchemaNames(handlers, ERROR_BODIES);
 }

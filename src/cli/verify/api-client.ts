@@ -69,7 +69,7 @@ export class ApiClient {
   }
 
   private async attempt(method: string, path: string, options: RequestOptions): Promise<ReceivedResponse> {
-    const request = { method, path };
+    const request = { method, path, accept: options.headers?.['accept'] };
     const head = await this.fetch(method, path, options);
     try {
       const response = await readResponse(request, head, this.runtime.now(), this.conformance);

@@ -18,6 +18,13 @@ export interface ReceivedResponse {
   readonly mismatches: readonly Mismatch[];
 }
 
+/** The parts of a request that its response depends on. */
+interface SentRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly accept: string | undefined;
+}
+
 const PLAIN_INTEGER = /^-?\d+$/;
 
 /**
@@ -27,7 +34,7 @@ const PLAIN_INTEGER = /^-?\d+$/;
  * @throws UserError if the body cannot be read
  */
 export async function readResponse(
-  { method, path }: { readonly method: string; readonly path: string },
+  { method, path, accept }: SentRequest,
   response: Response,
   receivedAt: number,
   conformance: Conformance,
@@ -43,7 +50,12 @@ export async function readResponse(
     text,
     body: parseExactly(text),
     at: Math.floor((Number.isNaN(date) ? receivedAt : date) / 1_000),
-    mismatches: conformance.mismatches(method, path, { status, headers: Object.fromEntries(headers), text }),
+    mismatches: conformance.mismatches(
+      method,
+      path,
+      { status, headers: Object.fromEntries(headers), text },
+      accept,
+    ),
   };
 }
 

@@ -1,4 +1,5 @@
 import { ApiError, type ErrorOptions } from './api-error';
+import type { Place } from './problem';
 
 /** The facts about a `code` that do not depend on the request. */
 interface CommonFacts {
@@ -9,6 +10,8 @@ interface CommonFacts {
   readonly on?: 'every operation' | 'every body';
   /** The header of its responses. */
   readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
+  /** Where the mistake of the example is; set for a code whose problem details name fields. */
+  readonly place?: Place;
 }
 
 /** A code with the same message for every request; an error may replace it by a more precise one. */

@@ -1,4 +1,5 @@
 import { defineErrors, type DefinedError } from './define-errors';
+import { inBody } from './problem';
 import { LIMIT_MESSAGES } from './limit-messages';
 
 const ANY = 'every operation';
@@ -16,12 +17,14 @@ export const platformErrors = defineErrors({
     status: 400,
     when: 'the body is not JSON in UTF-8, is nested deeper than 32 levels, or has two members of one name with different values',
     example: 'The body is not acceptable JSON: it cannot be parsed (at character 8).',
+    place: inBody(),
     on: BODY,
   },
   validation_failed: {
     status: 400,
     when: 'a field or parameter is missing or invalid; the message names each',
     example: 'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
+    place: inBody(['categoryId']),
     on: BODY,
   },
   invalid_cursor: {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import { JSON_TYPE } from '../errors/error-reply';
+import { JSON_TYPE } from '../errors/media-types';
 import { entityTagOf } from './entity-tag';
 import { encodeCursor, listName, type Page, type PageResponse } from './page';
 import { serializeJson } from './print-json';

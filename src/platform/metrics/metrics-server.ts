@@ -11,7 +11,7 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
-import { JSON_TYPE } from '../errors/error-reply';
+import { JSON_TYPE } from '../errors/media-types';
 import { internalError, methodNotAllowed, routeNotFound } from '../errors/http.errors';
 import { listenError } from '../errors/listen-error';
 import { UserError } from '../errors/user-error';

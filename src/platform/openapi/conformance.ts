@@ -1,4 +1,5 @@
 import { type DocumentedResponse, DocumentedResponses, type ResponseDocument } from './documented-responses';
+import { prefersProblem } from '../errors/media-types';
 import { bodyMismatch, emptyBodyMismatches, headerMismatch, type Mismatch, statusMismatch } from './mismatch';
 import { parsed } from './response-json';
 import { SchemaChecker } from './schema-checker';
@@ -24,6 +25,8 @@ const HEADERS_OF_HTTP = new Set([
 ]);
 
 const MIN_ERROR_STATUS = 400;
+/** The media type of an error if the request prefers it; the other one is first in the document. */
+const PROBLEM = 'application/problem+json';
 /** Has the headers of every response and the Error body. */
 const COMMON_ERROR = 'InternalServerError';
 
@@ -56,8 +59,9 @@ export class Conformance {
    * those of every response, and an error's body with the Error body.
    *
    * @param path below the base URL, with or without a query
+   * @param accept the header of the request
    */
-  mismatches(method: string, path: string, received: CheckedResponse): readonly Mismatch[] {
+  mismatches(method: string, path: string, received: CheckedResponse, accept?: string): readonly Mismatch[] {
     const responses = this.documented.responsesOf(method, path);
     const own = this.documented.response(responses?.[received.status]);
     const response = own ?? this.document.components.responses[COMMON_ERROR] ?? {};
@@ -65,6 +69,7 @@ export class Conformance {
     return [
       ...(responses === undefined || own !== undefined ? [] : [statusMismatch(responses, received)]),
       ...this.headerMismatches(response, received),
+      ...mediaTypeMismatches(response, received, accept),
       ...(method === 'HEAD' ? emptyBodyMismatches(received) : []),
       ...(method === 'HEAD' || !isBodyKnown ? [] : this.bodyMismatches(response, received)),
     ];
@@ -77,7 +82,6 @@ export class Conformance {
     );
     return [
       ...unknown.map(([name, got]) => headerMismatch(name, 'must not be there', got)),
-      ...mediaTypeMismatches(response, headers['content-type']),
       ...[...documented].flatMap(([name, { required, schema }]) => {
         const value = headers[name];
         if (value !== undefined) return this.valueMismatches(name, schema, value);
@@ -119,11 +123,14 @@ export class Conformance {
 
 function mediaTypeMismatches(
   { content = {} }: DocumentedResponse,
-  contentType: string | string[] | undefined,
+  { headers }: CheckedResponse,
+  accept: string | undefined,
 ): Mismatch[] {
-  const allowed = Object.keys(content);
-  if (allowed.length === 0 || allowed.includes(mediaTypeOf(contentType))) return [];
-  return [headerMismatch('content-type', `must be ${allowed.join(' or ')}`, contentType)];
+  const documented = Object.keys(content);
+  const preferred = prefersProblem(accept) && documented.includes(PROBLEM) ? PROBLEM : documented[0];
+  const sent = headers['content-type'];
+  if (preferred === undefined || preferred === mediaTypeOf(sent)) return [];
+  return [headerMismatch('content-type', `must be ${preferred}`, sent)];
 }
 
 function mediaTypeOf(contentType: string | string[] | undefined): string {

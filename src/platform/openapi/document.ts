@@ -1,7 +1,8 @@
 import type { INestApplication } from '@nestjs/common';
 import { type ContactObject, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Config } from '../config/config';
-import { ErrorDto } from '../errors/error.dto';
+import { problemPages } from '../errors/problem-details';
+import { ERROR_BODIES } from '../errors/problem.dto';
 import { type Codes, codesOf } from './codes';
 import { completeOperations } from './complete-operations';
 import { completeDocument } from './complete-schemas';
@@ -38,7 +39,7 @@ export function createDocument(
   const { openapi, info, tags, paths, components } = SwaggerModule.createDocument(
     app,
     basis(planTable, extensions.tags),
-    { extraModels: [ErrorDto] },
+    { extraModels: ERROR_BODIES },
   );
   const operations = belowBase(paths);
   const codes = codesOf(operations, extensions.errors);
@@ -53,7 +54,7 @@ export function createDocument(
       ...components,
       responses,
       headers: headerComponents(),
-      examples: errorExamples(codes, operations, responses),
+      examples: errorExamples(codes, problemPages(config.publicBaseUrl), operations, responses),
     },
   };
   completeDocument(document, components?.schemas ?? {});

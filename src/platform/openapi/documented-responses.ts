@@ -18,6 +18,7 @@ interface DocumentedContent {
 
 export interface DocumentedResponse {
   readonly headers?: Readonly<Record<string, DocumentedHeader | Reference>>;
+  /** By media type. */
   readonly content?: Readonly<Record<string, DocumentedContent>>;
 }
 

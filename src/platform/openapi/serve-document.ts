@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
-import { JSON_TYPE } from '../errors/error-reply';
+import { JSON_TYPE } from '../errors/media-types';
 import { jsonText, yamlText } from './document-text';
 
 /** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */

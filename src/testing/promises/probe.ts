@@ -51,7 +51,8 @@ export class Probe {
     } else if (codeOf(response) === 'route_not_found') {
       this.note(operation.title, `does not exist. Add version: '1' to its controller`);
     } else {
-      const mismatches = this.api.conformance.mismatches(method, path, response);
+      const accept = rest.headers?.['accept'];
+      const mismatches = this.api.conformance.mismatches(method, path, response, accept?.toString());
       // The schema of a response that the document does not have is unknown.
       const other = mismatches.find(({ part }) => part === 'status');
       for (const mismatch of other ? [other] : mismatches) {

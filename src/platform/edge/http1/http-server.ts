@@ -48,7 +48,9 @@ export function createHttpServer(
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     protocolErrors.handle(error, socket),
   );
-  server.on('connect', (_request: IncomingMessage, socket: Socket) => protocolErrors.rejectConnect(socket));
+  server.on('connect', (request: IncomingMessage, socket: Socket) =>
+    protocolErrors.rejectConnect(request, socket),
+  );
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) =>
       server.emit('request', request, response),

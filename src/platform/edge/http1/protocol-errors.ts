@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ApiError } from '../../errors/api-error';
@@ -32,6 +33,14 @@ export interface RejectionHooks {
   servedMethods(): readonly string[];
 }
 
+/** The known parts of a request without a route. */
+interface Rejected {
+  /** The address of the client. */
+  readonly ip: string | undefined;
+  readonly cause: string | undefined;
+  readonly accept: string | undefined;
+}
+
 /** Responds to requests that Fastify never gets: invalid HTTP, requests that are too slow, CONNECT. */
 export class ProtocolErrors {
   /** The connections with a handled error. */
@@ -41,6 +50,7 @@ export class ProtocolErrors {
     private readonly connections: Connections,
     private readonly hooks: RejectionHooks,
     private readonly log: FastifyBaseLogger,
+    private readonly problemPages: string,
   ) {}
 
   /**
@@ -65,31 +75,40 @@ export class ProtocolErrors {
    * Handles the event `connect` of a server: the service is not a proxy. Node has removed its listeners from the
    * socket, and the earlier responses still need two of them.
    */
-  rejectConnect(socket: Socket): void {
+  rejectConnect({ headers }: IncomingMessage, socket: Socket): void {
     socket.on('error', () => socket.destroy());
     socket.on('drain', () => this.connections.passOnDrain(socket));
-    this.close(socket, methodNotAllowed(this.hooks.servedMethods().join(', ')), 'CONNECT');
+    const rejection = methodNotAllowed(this.hooks.servedMethods().join(', '));
+    this.close(socket, rejection, 'CONNECT', headers.accept);
   }
 
-  private close(socket: Socket, rejection: ApiError | undefined, cause: string | undefined): void {
+  /** @param accept the header of the request, if its head was read */
+  private close(
+    socket: Socket,
+    rejection: ApiError | undefined,
+    cause: string | undefined,
+    accept?: string,
+  ): void {
     this.connections.end(socket, { isSlow: cause === TOO_SLOW });
     this.connections.onAllResponded(socket, () => {
       // An earlier response may have ended the connection.
       if (!socket.writable) return;
-      this.connections.close(socket, rejection && this.responseOf(rejection, socket.remoteAddress, cause));
+      const { remoteAddress: ip } = socket;
+      this.connections.close(socket, rejection && this.responseOf(rejection, { ip, cause, accept }));
     });
   }
 
-  /** Builds and logs the response. It takes nothing from the broken request, neither X-Request-Id nor path. */
-  private responseOf(rejection: ApiError, ip: string | undefined, cause: string | undefined): string {
+  /** Builds and logs the response. It takes neither X-Request-Id nor the path from the request. */
+  private responseOf(rejection: ApiError, { ip, cause, accept }: Rejected): string {
     const reqId = randomUUID();
     this.hooks.count(rejection.code);
     this.log.info({ reqId, status: rejection.status, ip, cause }, 'request');
-    return errorResponse(rejection, {
+    const headers = {
       ...COMMON_HEADERS,
       ...this.hooks.limitHeaders(ip),
       'X-Request-Id': reqId,
       'Cache-Control': 'no-store',
-    });
+    };
+    return errorResponse(rejection, headers, { accept, requestId: reqId, pages: this.problemPages });
   }
 }

@@ -1,0 +1,101 @@
+import { codesOf } from '../../src/platform/openapi/codes';
+import { LabModule } from '../modules/support/lab.module';
+import { startApp, type TestApp } from '../support/app';
+import { connectAdmin } from '../support/database';
+import { aNewPet } from '../support/factories';
+import type { HttpResponse } from '../support/http';
+import { lockWaits } from '../support/lock-waits';
+import type { Rejection } from '../support/module-operations';
+import { rejectedByParser, rejections } from '../support/rejections';
+import { until } from '../support/until';
+import { asProblems, expectProblem } from './support/problem';
+
+/** Two requests for an error differ in these. */
+const OWN = /^(content-type|content-length|x-request-id|date|etag|(x-)?ratelimit.*)$/;
+
+function comparable({ headers }: HttpResponse): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.test(name)));
+}
+
+async function inUse(app: TestApp): Promise<HttpResponse> {
+  const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+  const order = () =>
+    app.post('/v1/store/orders', { petId }, { headers: { 'idempotency-key': `k${petId}` } });
+  await app.database.query('BEGIN');
+  await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
+  const first = order();
+  await until(async () => (await lockWaits(app.database)).length > 0);
+  const second = await order();
+  await app.database.query('ROLLBACK');
+  await first;
+  return second;
+}
+
+async function failed(app: TestApp): Promise<HttpResponse> {
+  await app.database.query('ALTER TABLE pets RENAME TO lost');
+  const response = await app.get('/v1/pets');
+  await app.database.query('ALTER TABLE lost RENAME TO pets');
+  return response;
+}
+
+const MORE: readonly Rejection[] = [
+  [409, 'idempotency_key_in_use', inUse],
+  [
+    412,
+    'precondition_failed',
+    async (app) => {
+      const { id } = (await app.post('/v1/pets', aNewPet())).json;
+      return app.send('PATCH', `/v1/pets/${id}`, { body: { name: 'Max' }, headers: { 'if-match': '"x"' } });
+    },
+  ],
+  [500, 'internal_error', failed],
+  [404, 'route_not_found', (app) => app.send('PROPFIND', '/problems', { key: undefined })],
+  [405, 'method_not_allowed', (app) => app.send('PUT', '/livez', { key: undefined })],
+  [400, 'bad_request', (app) => app.get('/v1/lab/pipe')],
+  [403, 'forbidden', (app) => app.get('/v1/lab/guard')],
+  [409, 'conflict', (app) => app.get('/v1/lab/interceptor')],
+  [401, 'unauthorized', (app) => app.get('/v1/lab/exceptions/UnauthorizedException')],
+  [500, 'internal_error', (app) => app.get('/v1/lab/text')],
+];
+
+describe('problem details', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ rateLimitBanAfter: 2 }, { modules: [LabModule] });
+  });
+  afterAll(() => app.close());
+
+  it.each([...rejections, ...MORE])(
+    '%i %s has the status, code, message and headers of the Error body, and the schema of RFC 9457',
+    async (status, code, ask) => {
+      const plain = await ask(app);
+      const problem = await ask(asProblems(app));
+      expect(plain).toMatchObject({ status, json: { code } });
+      expectProblem(problem, status, code);
+      expect(problem.json.detail).toBe(plain.json.message);
+      expect(comparable(problem)).toEqual(comparable(plain));
+    },
+  );
+
+  it('are checked for every code of the document', async () => {
+    const document = await app.get('/openapi.json', { key: undefined });
+    const checked = new Set([...rejections, ...MORE, ...rejectedByParser].map(([, code]) => code));
+    const codes = codesOf(document.json.paths).map(({ code }) => code);
+    expect(codes.filter((code) => !checked.has(code))).toEqual(['service_unavailable']);
+  });
+
+  it('503 service_unavailable has problem details, on /readyz, too', async () => {
+    const name = new URL(app.database.url).pathname.slice(1);
+    const admin = await connectAdmin();
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const asking = asProblems(app);
+    const responses = [await asking.get('/v1/pets'), await asking.get('/readyz', { key: undefined })];
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    await admin.end();
+    for (const response of responses) {
+      expectProblem(response, 503, 'service_unavailable');
+      expect(response.headers['retry-after']).toBe('1');
+    }
+  });
+});
