@@ -23,9 +23,11 @@ import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../platform/logging/nest-logger';
 import { installMetrics } from '../platform/metrics/install-metrics';
+import { codesOf } from '../platform/openapi/codes';
 import { createDocument } from '../platform/openapi/document';
 import { serveFrontPage } from '../platform/openapi/front-page';
 import { addResponseSchemas } from '../platform/openapi/response-schemas';
+import { serveProblemPages } from '../platform/openapi/problem-pages';
 import { serveDocument } from '../platform/openapi/serve-document';
 import { serveSwaggerUi } from '../platform/openapi/swagger-ui';
 import { installLimitHeaders, RateLimitCheck, RateLimitStore, RouteLimits } from '../rate-limit';
@@ -107,6 +109,7 @@ async function assemble(
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
   serveDocument(fastify, document);
+  serveProblemPages(fastify, document, codesOf(document.paths, store.errors));
   if (config.docsEnabled) {
     serveFrontPage(fastify, config);
     serveSwaggerUi(fastify, document);

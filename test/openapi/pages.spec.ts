@@ -163,12 +163,12 @@ describe('Swagger UI', () => {
 });
 
 describe('DOCS_ENABLED=false', () => {
-  it('the pages get 404 route_not_found; the documents are still served', async () => {
+  it('the pages get 404 route_not_found; the documents and the pages of codes are still served', async () => {
     const app = await startApp({ docsEnabled: false });
     for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/swagger-ui-init.js']) {
       expectError(await app.get(path, without), 404, 'route_not_found');
     }
-    for (const path of ['/openapi.json', '/openapi.yaml']) {
+    for (const path of ['/openapi.json', '/openapi.yaml', '/problems/route_not_found']) {
       expect((await app.get(path, without)).status).toBe(200);
     }
     await app.close();

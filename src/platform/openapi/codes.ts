@@ -1,4 +1,4 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
+import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation, ownCodes } from '../api-docs/operations';
 import type { DefinedError } from '../errors/define-errors';
 import { platformCodes } from '../errors/platform.errors';
@@ -26,6 +26,15 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
   const everywhere = added.map((code) => ({ ...code, on: 'every operation' as const }));
   return [...new Set([...modules, ...everywhere, ...platformCodes])].sort(
     (one, other) => one.status - other.status,
+  );
+}
+
+/** Lists the codes that an operation can return. @param all the codes of the document */
+export function rejectedCodes({ operationId, requestBody }: OperationObject, all: Codes): Codes {
+  const facts = findOperation(operationId);
+  const own = new Set(facts && ownCodes(facts));
+  return all.filter(
+    (code) => own.has(code) || code.on === 'every operation' || (code.on === 'every body' && requestBody),
   );
 }
 

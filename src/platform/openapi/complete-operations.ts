@@ -7,9 +7,9 @@ import type {
   ResponsesObject,
 } from '@nestjs/swagger';
 import { UserError } from '../errors/user-error';
-import { findOperation, type OperationFacts, ownCodes, ownHeaders } from '../api-docs/operations';
+import { findOperation, ownHeaders } from '../api-docs/operations';
 import { IF_NONE_MATCH_HEADER } from '../api-docs/request-headers';
-import type { Codes } from './codes';
+import { type Codes, rejectedCodes } from './codes';
 import { errorResponseObject, isSharedByOperations, sharedName, sharedReference } from './error-responses';
 import { headersOf, type OwnHeader } from './headers';
 import { operationsOf } from './operations-of';
@@ -49,7 +49,7 @@ export function completeOperations(
     const own = [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra];
     completeSuccess(operation, own);
     if (facts && reads.has(operation)) addNotModified(operation, own);
-    for (const group of rejectionsOf(operation, facts, codes)) {
+    for (const group of rejectionsOf(operation, codes)) {
       const isShared = extra.length === 0 && isSharedByOperations(group, codes);
       addRejection(
         operation.responses,
@@ -104,15 +104,8 @@ function addNotModified(operation: OperationObject, headers: readonly OwnHeader[
 }
 
 /** Lists the codes of an operation's error responses, in one group for each status. */
-function rejectionsOf(
-  { requestBody }: OperationObject,
-  facts: OperationFacts | undefined,
-  all: Codes,
-): Codes[] {
-  const own = new Set(facts && ownCodes(facts));
-  const codes = all.filter(
-    (code) => own.has(code) || code.on === 'every operation' || (code.on === 'every body' && requestBody),
-  );
+function rejectionsOf(operation: OperationObject, all: Codes): Codes[] {
+  const codes = rejectedCodes(operation, all);
   const statuses = [...new Set(codes.map(({ status }) => status))];
   return statuses.map((status) => codes.filter((each) => each.status === status));
 }

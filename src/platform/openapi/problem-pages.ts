@@ -1,0 +1,74 @@
+import { STATUS_CODES } from 'node:http';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { DefinedError } from '../errors/define-errors';
+import { sendError } from '../errors/error-reply';
+import { routeNotFound } from '../errors/http.errors';
+import { titleOf } from '../errors/problem-details';
+import { codeOfStatus, isClientError } from '../errors/status-codes';
+import { type Codes, rejectedCodes } from './codes';
+import { API_TITLE } from './document';
+import { plain, problemExample } from './error-responses';
+import { operationsOf } from './operations-of';
+import { pageHeaders } from './page-policy';
+import { renderPage } from './page-template';
+import { remedyOf } from './problem-remedies';
+
+/** A status without a reason phrase. */
+const UNNAMED_STATUS = 499;
+
+/**
+ * Serves a public page about each code, at the address in `type` of problem details.
+ *
+ * @param codes the codes of the document
+ */
+export function serveProblemPages(fastify: FastifyInstance, { paths }: OpenAPIObject, codes: Codes): void {
+  const known = new Map([...statusCodes(), ...codes].map((each) => [each.code, each]));
+  const rendered = new Map<string, string>();
+  fastify.get<{ Params: { code: string } }>(
+    '/problems/:code',
+    { config: { public: true } },
+    ({ params: { code } }, reply) => {
+      const error = known.get(code);
+      if (!error) return sendError(reply, routeNotFound());
+      const html =
+        rendered.get(code) ?? pageOf(error, operationsWith(error, paths, codes), fastify.problemPages);
+      rendered.set(code, html);
+      return reply.headers(pageHeaders(html)).type('text/html; charset=utf-8').send(html);
+    },
+  );
+}
+
+/** Lists the codes of errors that a module throws as Nest's exceptions. Those of the document replace them. */
+function statusCodes(): DefinedError[] {
+  const named = Object.keys(STATUS_CODES).map(Number).filter(isClientError);
+  return [...named, UNNAMED_STATUS].map((status) => {
+    const { code, message: example } = codeOfStatus(status);
+    const when = 'an operation rejects the request for a reason of its own';
+    return { code, status, example, when, ...(status === 401 && { header: 'WWW-Authenticate' as const }) };
+  });
+}
+
+/** Names the operations that can respond with a code. */
+function operationsWith(error: DefinedError, paths: OpenAPIObject['paths'], codes: Codes): string {
+  const all = operationsOf(paths);
+  const some = all.filter((operation) => rejectedCodes(operation, codes).includes(error));
+  if (some.length === all.length) return 'Every operation.';
+  const names = some.map(({ operationId, summary }) => `${operationId} (${summary})`);
+  return names.length > 0 ? `${names.join(', ')}.` : 'None of the documented operations.';
+}
+
+function pageOf(error: DefinedError, operations: string, pages: string): string {
+  const { code, status, when, header } = error;
+  return renderPage('problem-page.html', {
+    api: API_TITLE,
+    title: titleOf(code),
+    code,
+    status: `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd(),
+    when: `${plain(when)}.`,
+    remedy: remedyOf(status),
+    operations,
+    headers: header ? `Each of these responses has ${header}.` : 'Only those of every response.',
+    example: JSON.stringify(problemExample(error, pages), undefined, 2),
+  });
+}
