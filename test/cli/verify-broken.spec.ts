@@ -210,7 +210,11 @@ describe('cli verify of a broken deployment', () => {
       [OTHER_HEADERS],
       { response: ({ headers }) => (headers['ratelimit'] = '59') },
     ],
-    ['no X-Request-Id', ['every answer carries X-Request-Id'], without('x-request-id')],
+    [
+      'no X-Request-Id',
+      ['an error is application/problem+json', 'every answer carries X-Request-Id'],
+      without('x-request-id'),
+    ],
     [
       'an unknown status of an animal',
       [

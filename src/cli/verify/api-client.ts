@@ -46,7 +46,8 @@ export class ApiClient {
 
   /** Sends a request only once: promises that need the same request share its response. */
   once(method: string, path: string, options: RequestOptions = {}): Promise<ReceivedResponse> {
-    const request = `${method} ${path} ${options.authorization} ${options.body}`;
+    const { authorization, body, headers = {} } = options;
+    const request = `${method} ${path} ${authorization} ${body} ${headers['accept']}`;
     const response = this.shared.get(request) ?? this.send(method, path, options);
     this.shared.set(request, response);
     return response;

@@ -23,10 +23,14 @@ const NAMED_PARTS = new Set([
 
 /** Specification, 7 and 8.3. These check every response that was received before, so they run last. */
 export const everyResponse: readonly ApiPromise[] = [
-  ofEach('every error has a body of exactly code, message and status', (response) =>
-    response.status < MIN_ERROR_STATUS ? KEPT : documentedFaults(response, 'body'),
+  ofEach(
+    'every error has a body of exactly code, message and status, or problem details where Accept prefers them',
+    (response) => (response.status < MIN_ERROR_STATUS ? KEPT : documentedFaults(response, 'body')),
   ),
-  ofEach('every answer is application/json', (response) => documentedFaults(response, 'content-type')),
+  ofEach(
+    'every answer is application/json, or application/problem+json where Accept prefers it',
+    (response) => documentedFaults(response, 'content-type'),
+  ),
   ofEach('every answer carries X-RateLimit-Limit, a whole number', (response) =>
     documentedFaults(response, 'x-ratelimit-limit'),
   ),

@@ -15,6 +15,7 @@ import { changePets, mayManagePets, removePets } from './manage-pets.promises';
 import { orders } from './orders.promises';
 import { ordersAndRoutes } from './orders-and-routes.promises';
 import type { ApiPromise } from './promise';
+import { problemDetails } from './problem-details.promises';
 import { removeRest } from './remove-rest';
 
 export interface VerifyRequest {
@@ -55,6 +56,7 @@ function promises(exhaust: boolean): readonly ApiPromise[] {
     ...listPets,
     ...findPets,
     ...ordersAndRoutes,
+    ...problemDetails,
     ...compare,
     ...changePets,
     ...orders,
@@ -109,9 +111,12 @@ async function untilStopped(work: () => Promise<void>): Promise<string | undefin
   }
 }
 
-/** Checks the key first: with a wrong key every promise would fail, and the deployment would not be the cause. */
+/**
+ * Checks the key first: with a wrong key every promise would fail, and the deployment would not be the cause. A later
+ * promise needs the same request.
+ */
 async function requireKey(api: ApiClient): Promise<void> {
-  const { status, text } = await api.send('GET', '/pets?limit=1');
+  const { status, text } = await api.get('/pets?limit=0');
   if (status === 401 || status === 403) {
     throw new UserError(
       `The deployment refuses the key (${status} ${oneLine(text)}): give one with the scopes ${DEFAULT_SCOPES.join(', ')}.`,
