@@ -31,7 +31,8 @@ export function operationsOf(document: any): Operation[] {
     })),
   );
   const others = ['/', '/livez', '/readyz', '/openapi.json', '/openapi.yaml', '/docs', '/v1', '/nothing'];
-  return [...documented, ...others.map((path) => ({ method: 'GET', path, members: {} }))];
+  const problems = ['/problems/validation_failed', '/problems/nothing'];
+  return [...documented, ...[...others, ...problems].map((path) => ({ method: 'GET', path, members: {} }))];
 }
 
 /** Returns the schemas of the members of a body by their names. */

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { parse } from 'lossless-json';
 import { expectError } from '../../support/expect-error';
 import { type HttpResponse, send } from '../../support/http';
+import { expectProblem, PROBLEM } from '../../problems/support/problem';
 import { linksOf } from '../../support/links';
 import { type FuzzRequest, mutationOf, operationsOf, requestTo } from './arbitraries';
 import { RawConnection } from './raw';
@@ -22,8 +23,8 @@ type StoredBodies = Map<string, string>;
 type Fields = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Sends arbitrary bodies to every operation. No response is a 5xx, every rejection has an Error body, and exactly the
- * accepted bodies are stored.
+ * Sends arbitrary bodies to every operation. No response is a 5xx, every rejection has an Error body and problem details
+ * of the same status and code, and exactly the accepted bodies are stored.
  *
  * @returns the number of resources that exist at the end
  */
@@ -88,14 +89,28 @@ async function expectDocumented(
   const response = await send(target.url, method, path, { key: target.key, headers, body });
   expect(response.status).toBeLessThan(500);
   expectCommonHeaders(response as never);
-  if (response.status >= 400 && method !== 'HEAD')
-    expectError(response, response.status, response.json.code as string);
+  if (response.status >= 400) await expectBothForms(target, sent, response);
   if (response.status === 201)
     await expectStored(target, sent, response, fields[`POST ${pathOf(sent)}`]!, bodies);
   if (!pathOf(sent).startsWith(`${PETS}/`)) return;
   if (method === 'PATCH' && response.status === 200)
     await expectStored(target, sent, response, fields[`PATCH ${PETS}/{petId}`]!, bodies);
   if (method === 'DELETE' && response.status === 204) await expectRemoved(target, sent, bodies);
+}
+
+/** Sends a rejected request again, preferring problem details: they have the same status, code and message. */
+async function expectBothForms(target: FuzzTarget, sent: FuzzRequest, plain: HttpResponse): Promise<void> {
+  const { method, path, body } = sent;
+  const headers = { ...sent.headers, accept: PROBLEM };
+  const problem = await send(target.url, method, path, { key: target.key, headers, body });
+  if (method === 'HEAD') {
+    expect([problem.status, problem.text]).toEqual([plain.status, plain.text]);
+    return;
+  }
+  const { code, message } = plain.json;
+  expectError(plain, plain.status, code);
+  expectProblem(problem, plain.status, code);
+  expect(problem.json.detail).toBe(message);
 }
 
 /** The router decodes the path: `%31` is the id 1, too. */
