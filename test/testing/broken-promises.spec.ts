@@ -15,6 +15,7 @@ import { brokenPromises, startTestStore } from '../../src/testing';
 import { kennels } from '../modules/support/kennels.extension';
 import { itemsExtension } from './support/items.extension';
 import { BODY_MISTAKES } from './support/body-mistakes';
+import { ERROR_MISTAKES } from './support/error-mistakes';
 import type { Mistake } from './support/mistake';
 import {
   DOCUMENT_MISTAKES,
@@ -99,6 +100,7 @@ describe('brokenPromises', () => {
   describe('names one mistake of an extension:', () => {
     const groups = [
       BODY_MISTAKES,
+      ERROR_MISTAKES,
       RESPONSE_MISTAKES,
       TAG_MISTAKES,
       DOCUMENT_MISTAKES,

@@ -15,11 +15,14 @@ export interface ProbeRequest extends Omit<TestRequest, 'method'> {
   readonly method?: string;
 }
 
+const PROBLEM = 'application/problem+json';
 const MAX_SHOWN = 100;
 const MIN_SERVER_ERROR = 500;
 
 /** Sends requests to operations, and notes each way in which the store breaks a promise. */
 export class Probe {
+  /** The rejections, by operation and code, of which both forms were compared. */
+  private readonly comparedForms = new Set<string>();
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
   private readonly found = new Map<string, string>();
 
@@ -40,12 +43,35 @@ export class Probe {
     if (!this.found.has(mistake)) this.found.set(mistake, `${subject} ${problem}.`);
   }
 
-  /** Sends a request with a valid key, and compares the response with the document. */
+  /** Sends a request with a valid key, and compares the response with the document; each rejection in both forms. */
   async send(operation: Operation, request: ProbeRequest): Promise<TestResponse> {
+    const response = await this.sendOnce(operation, request);
+    const code = codeOf(response);
+    const rejection = `${operation.title} ${code}`;
+    if (code !== undefined && !isServerError(response) && !this.comparedForms.has(rejection)) {
+      this.comparedForms.add(rejection);
+      await this.compareForms(operation, request, response);
+    }
+    return response;
+  }
+
+  /** Sends a rejected request again, preferring problem details. It had no effect, so it has the same response. */
+  private async compareForms(operation: Operation, request: ProbeRequest, plain: TestResponse) {
+    const headers = { ...request.headers, accept: PROBLEM };
+    const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
+    const { status, text } = await this.sendOnce(operation, { ...request, headers, what });
+    if (status === plain.status && codeOf({ status, text }) === codeOf(plain)) return;
+    this.note(
+      operation.title,
+      `responds ${status} to ${what}, and ${plain.status} ${codeOf(plain)} without it`,
+    );
+  }
+
+  private async sendOnce(operation: Operation, request: ProbeRequest): Promise<TestResponse> {
     const { path, what = '', method = operation.method, ...rest } = request;
     const response = await this.fetch(`/v1${path}`, { ...rest, method });
     const cause = what === '' ? '' : ` to ${what}`;
-    if (response.status >= MIN_SERVER_ERROR) {
+    if (isServerError(response)) {
       const error = this.lastError();
       this.note(operation.title, `responds ${response.status}${cause}: ${error}`, `5xx ${error}`);
     } else if (codeOf(response) === 'route_not_found') {
@@ -87,11 +113,15 @@ export class Probe {
   }
 }
 
-/** Returns the code of an Error body. */
-export function codeOf({ status, text }: TestResponse): string | undefined {
+/** Returns the code of an error, in both of its forms. */
+export function codeOf({ status, text }: Pick<TestResponse, 'status' | 'text'>): string | undefined {
   if (status < 400 || !text.startsWith('{')) return undefined;
   const body: unknown = JSON.parse(text);
   return isMembers(body) ? String(body['code']) : undefined;
+}
+
+function isServerError({ status }: TestResponse): boolean {
+  return status >= MIN_SERVER_ERROR;
 }
 
 export function isSuccess({ status }: TestResponse): boolean {

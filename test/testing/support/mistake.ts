@@ -10,3 +10,6 @@ export function on(
 ): readonly Mistake[] {
   return mistakes.map(([name, sentence, changes]) => [name, sentence, { handlers, ...changes }]);
 }
+
+/** Without the checks of Idempotency-Key, for a creation that the mistake replaces. */
+export const PLAIN: NonNullable<Changes['facts']> = { create: { idempotent: undefined } as never };

@@ -1,18 +1,15 @@
-import { BadRequestException, HttpCode, ParseIntPipe } from '@nestjs/common';
-import { ApiError, Public, RequireScope } from '../../../src';
+import { HttpCode, ParseIntPipe } from '@nestjs/common';
+import { Public, RequireScope } from '../../../src';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
 import { createTable } from './items.parts';
-import { type Mistake, on } from './mistake';
+import { type Mistake, on, PLAIN } from './mistake';
 
 /** Responds to a creation with a changed row. */
 const creating = (change: (row: any) => unknown): NonNullable<Changes['create']> =>
   async function (this: Items, body, reply) {
     return change(this.links.created(reply, this.facts.path, await this.insert(body)));
   };
-
-/** Without the checks of Idempotency-Key, for a creation that the mistake replaces. */
-const PLAIN: NonNullable<Changes['facts']> = { create: { idempotent: undefined } as never };
 
 export const RESPONSE_MISTAKES: readonly Mistake[] = on(
   ['create'],
@@ -21,31 +18,6 @@ export const RESPONSE_MISTAKES: readonly Mistake[] = on(
       'code-not-declared',
       /responds 409.*status must be one of/,
       { facts: { create: { rejects: [], idempotent: undefined } as never }, create: creating((row) => row) },
-    ],
-    [
-      'conflict-as-bad-request',
-      /responds 400.*body \/code must be one of/,
-      {
-        async create(body, reply) {
-          const row = await this.tryInsert(body);
-          if (!row) throw new BadRequestException('The name is taken.');
-          return this.links.created(reply, this.facts.path, row);
-        },
-        facts: PLAIN,
-      },
-    ],
-    [
-      'code-of-another-status',
-      /responds 404.*status must be one of/,
-      {
-        async create(body, reply) {
-          const row = await this.tryInsert(body);
-          if (!row)
-            throw new ApiError({ code: this.facts.taken().code, status: 404, message: 'The name is taken.' });
-          return this.links.created(reply, this.facts.path, row);
-        },
-        facts: PLAIN,
-      },
     ],
     [
       'created-as-ok',
