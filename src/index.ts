@@ -16,6 +16,7 @@ export type { Config, ConfigOf, Settings } from './platform/config/config';
 export type { Setting } from './platform/config/settings';
 export * as parsers from './platform/config/parsers';
 export { ApiError, type ErrorOptions } from './platform/errors/api-error';
+export type { Problem } from './platform/errors/problem';
 export { UserError } from './platform/errors/user-error';
 
 export { Operation } from './platform/api-docs/operation.decorator';
