@@ -30,7 +30,9 @@ Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64
 
 ## Errors
 
-Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. In addition to the errors that the operations list, any URL can return:
+Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. If \`Accept\` prefers \`application/problem+json\`, it has the body \`ProblemDetails\` (RFC 9457), with the same status, code and headers; \`errors\` names each invalid field.
+
+In addition to the errors that the operations list, any URL can return:
 
 ${codesWithoutOperation()}
 
