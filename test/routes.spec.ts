@@ -16,7 +16,16 @@ import { expectError } from './support/expect-error';
 import { send } from './support/http';
 
 /** Every route without a key. A new entry needs a decision. */
-const PUBLIC_ROUTES = ['/', '/docs', '/docs/*', '/livez', '/openapi.json', '/openapi.yaml', '/readyz'];
+const PUBLIC_ROUTES = [
+  '/',
+  '/docs',
+  '/docs/*',
+  '/livez',
+  '/openapi.json',
+  '/openapi.yaml',
+  '/problems/:code',
+  '/readyz',
+];
 
 describe('routes', () => {
   const routes: RouteOptions[] = [];

@@ -113,7 +113,9 @@ describe('Accept of a request that is rejected', () => {
       (key) => post(key, 'Expect: 100-continue\r\nContent-Length: 500000\r\n', ''),
     ],
   ])('is obeyed below the router: %s gets problem details', async (_what, status, code, bytes) => {
-    expectProblem(await firstOf(bytes(app.key)), status, code);
+    const response = await firstOf(bytes(app.key));
+    expectProblem(response, status, code);
+    expect(response.headers['vary']).toMatch(/Accept$/);
   });
 
   it.each(rejectedByParser)(
