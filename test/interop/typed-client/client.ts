@@ -10,7 +10,10 @@ export async function callOwnOperations(
   baseUrl: string,
   key: string,
 ): Promise<Partial<Record<keyof operations, number>>> {
-  const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
+  const client = createClient<paths, 'application/json'>({
+    baseUrl,
+    headers: { authorization: `Bearer ${key}` },
+  });
 
   const created = await client.POST('/pets', { body: { name: 'Rex', categoryId: 3 } });
   const pet: Pet = required(created.data);
@@ -58,7 +61,7 @@ export async function callOwnOperations(
 
 /** Sends requests that the generated types reject too. @returns the error bodies */
 export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
-  const client = createClient<paths>({ baseUrl });
+  const client = createClient<paths, 'application/json'>({ baseUrl });
   const responses = [
     // @ts-expect-error -- categoryId is required
     await client.POST('/pets', { body: { name: 'Rex' } }),
