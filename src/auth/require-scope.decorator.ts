@@ -1,7 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBearerAuth, ApiOperation } from '@nestjs/swagger';
-import { scopeSentence } from '../platform/api-docs/operation.decorator';
-import { routeFacts } from '../platform/http/route-facts';
+import { ApiOperation } from '@nestjs/swagger';
+import { requireScopes, scopeSentence } from '../platform/api-docs/required-scopes';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 
 /**
@@ -10,8 +9,7 @@ import type { DefinedScope } from '../platform/extension/define-scopes';
  */
 export function RequireScope(scope: DefinedScope): MethodDecorator {
   return applyDecorators(
-    routeFacts({ scopes: [scope] }),
-    ApiBearerAuth(),
+    requireScopes([scope]),
     ApiOperation({ description: scopeSentence([scope]) }, { overrideExisting: false }),
   );
 }

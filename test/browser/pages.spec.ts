@@ -86,6 +86,17 @@ describe('the HTML pages', () => {
       await close();
     });
 
+    it('Swagger UI shows the scopes that an operation needs', async () => {
+      const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'wide');
+      await page.goto(`${origin}/docs#/store%20orders/updateOrder`);
+      const row = page.locator('.opblock.is-open tr', { hasText: 'x-required-scopes' });
+      await row.scrollIntoViewIfNeeded();
+      await screenshot('docs-scopes');
+      expect(await row.innerText()).toContain('["orders:write","orders:manage"]');
+      expect(problems).toEqual([]);
+      await close();
+    });
+
     it('no page scrolls horizontally in a narrow window', async () => {
       const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'narrow');
       for (const [path, name] of [

@@ -68,6 +68,17 @@ describe('openapi.json', () => {
     },
   );
 
+  it.each(Object.entries(expectedOperations))(
+    '%s names the scopes that it needs in x-required-scopes and in its description',
+    (name, { scopes }) => {
+      const { description, 'x-required-scopes': named } = operations.find(
+        (each) => each.operationId === name,
+      );
+      expect(named).toEqual(scopes);
+      expect(description).toContain(scopes.map((scope) => `\`${scope}\``).join(' or '));
+    },
+  );
+
   it('has the common headers on every response; only two of them are optional', () => {
     for (const { headers } of responses) {
       const required = headers.filter((header) => header.required).map(({ name }) => name);

@@ -108,9 +108,14 @@ describe('Swagger UI', () => {
     expect(head).toMatchObject({ text: '', headers: { 'content-length': page.headers['content-length'] } });
   });
 
-  it('keeps authorization, shows durations, has deep links, and does not sort', async () => {
+  it('keeps authorization, shows durations and extensions, has deep links, and does not sort', async () => {
     const { text } = await app.get('/docs/swagger-ui-init.js', without);
-    for (const option of ['persistAuthorization', 'displayRequestDuration', 'deepLinking']) {
+    for (const option of [
+      'persistAuthorization',
+      'displayRequestDuration',
+      'deepLinking',
+      'showExtensions',
+    ]) {
       expect(text).toContain(`"${option}": true`);
     }
     expect(text).not.toMatch(/operationsSorter|tagsSorter/);

@@ -11,12 +11,18 @@ import {
 } from '../support/module-operations';
 
 export const operations: ModuleOperations = {
-  listPets: { route: 'get /pets', codes: LIST },
-  createPet: { route: 'post /pets', codes: KEYED },
-  getPet: { route: 'get /pets/{petId}', codes: { ...ONE, 404: ['pet_not_found'] }, isDeprecated: true },
+  listPets: { route: 'get /pets', codes: LIST, scopes: ['pets:read'] },
+  createPet: { route: 'post /pets', codes: KEYED, scopes: ['pets:write'] },
+  getPet: {
+    route: 'get /pets/{petId}',
+    codes: { ...ONE, 404: ['pet_not_found'] },
+    scopes: ['pets:read'],
+    isDeprecated: true,
+  },
   updatePet: {
     route: 'patch /pets/{petId}',
     codes: { ...BODY, ...CONDITIONAL, 200: [], 404: ['pet_not_found'], 409: ['pet_has_open_order'] },
+    scopes: ['pets:manage'],
     isExtension: true,
   },
   deletePet: {
@@ -29,6 +35,7 @@ export const operations: ModuleOperations = {
       404: ['pet_not_found'],
       409: ['pet_has_open_order', 'pet_in_use'],
     },
+    scopes: ['pets:manage'],
     isExtension: true,
   },
 };

@@ -11,15 +11,21 @@ import { aNewPet } from '../support/factories';
 import type { TestApp } from '../support/app';
 
 export const operations: ModuleOperations = {
-  listOrders: { route: 'get /store/orders', codes: LIST },
+  listOrders: {
+    route: 'get /store/orders',
+    codes: LIST,
+    scopes: ['orders:read', 'orders:manage'],
+  },
   placeOrder: {
     route: 'post /store/orders',
     codes: { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', ...KEYED[409]] },
+    scopes: ['orders:write'],
     isExtension: true,
   },
   getOrder: {
     route: 'get /store/orders/{orderId}',
     codes: { ...ONE, 404: ['order_not_found'] },
+    scopes: ['orders:read', 'orders:manage'],
     isExtension: true,
   },
   updateOrder: {
@@ -31,6 +37,7 @@ export const operations: ModuleOperations = {
       404: ['order_not_found'],
       409: ['pet_not_available', 'invalid_transition'],
     },
+    scopes: ['orders:write', 'orders:manage'],
     isExtension: true,
   },
 };

@@ -13,6 +13,8 @@ interface ExpectedOperation {
   readonly route: string;
   /** The error codes of each status, in the order of the document. */
   readonly codes: Codes;
+  /** The key needs one of them. */
+  readonly scopes: readonly string[];
   readonly isDeprecated?: true;
   /** True if the specification does not have the operation. */
   readonly isExtension?: true;

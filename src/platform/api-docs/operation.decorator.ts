@@ -1,7 +1,6 @@
 import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { RouteSchema } from '@nestjs/platform-fastify';
 import {
-  ApiBearerAuth,
   ApiExtension,
   ApiExtraModels,
   ApiHeader,
@@ -14,6 +13,7 @@ import { MAX_ITEMS } from '../http/page-query';
 import { routeFacts } from '../http/route-facts';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { isPage, type OperationFacts, registerOperation } from './operations';
+import { requireScopes, scopeSentence } from './required-scopes';
 
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
@@ -24,8 +24,8 @@ export function Operation(facts: OperationFacts): MethodDecorator {
   const { id, summary, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;
   registerOperation(facts);
   return applyDecorators(
-    routeFacts({ scopes: scopesOf(facts), idempotent, entityTag: true, ...(deprecation && { deprecation }) }),
-    ApiBearerAuth(),
+    routeFacts({ idempotent, entityTag: true, ...(deprecation && { deprecation }) }),
+    requireScopes(scopesOf(facts)),
     ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),
     ...Object.entries(pathIds).map(([name, description]) => pathId(name, description)),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
@@ -33,11 +33,6 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     ...extensionsOf(facts),
     ...responseOf(facts),
   );
-}
-
-/** The sentence that the description of an operation ends with. @param scopes the key needs one of them */
-export function scopeSentence(scopes: readonly string[]): string {
-  return `The key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
 }
 
 function scopesOf({ scope }: OperationFacts): readonly string[] {

@@ -31,6 +31,8 @@ const OPTIONS = {
   displayOperationId: true,
   displayRequestDuration: true,
   persistAuthorization: true,
+  // `x-required-scopes` of each operation.
+  showExtensions: true,
 };
 
 /** A file in memory. All responses share its buffer, so an unread response holds no copy and no file descriptor. */

@@ -1,4 +1,4 @@
-import { scopeSentence } from '../../platform/api-docs/operation.decorator';
+import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required-scopes';
 import { UNKNOWN_IDS } from './hostile-values';
 import { codeOf, type Probe } from './probe';
 import type { Operation } from './api-document';
@@ -48,6 +48,9 @@ async function checkScope(
   if (object.description?.includes(scopeSentence(scopes)) === false) {
     probe.note(title, `requires the scope ${names}, and its description names another one or none`);
   }
+  if (object[REQUIRED_SCOPES]?.join(' or ') !== names) {
+    probe.note(title, `requires the scope ${names}, and its ${REQUIRED_SCOPES} names another one or none`);
+  }
   const key = await keys.with(probe.store.scopes.filter((each) => !scopes.includes(each)));
   const { status } = await probe.send(operation, { path, key, body: bodyOf(operation) });
   if (status !== 403) {
@@ -83,8 +86,8 @@ async function requiredScopes(
   path: string,
   keys: ScopedKeys,
 ): Promise<string[] | undefined> {
-  const { description = '' } = operation.object;
-  const others = probe.store.scopes.filter((scope) => !description.includes(`\`${scope}\``));
+  const declared = operation.object[REQUIRED_SCOPES] ?? [];
+  const others = probe.store.scopes.filter((scope) => !declared.includes(scope));
   for (const other of others.slice(0, 2)) {
     const request = { path, key: await keys.with([other]), body: bodyOf(operation) };
     const { status, headers } = await probe.send(operation, request);

@@ -1,4 +1,5 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
+import { REQUIRED_SCOPES } from '../../platform/api-docs/required-scopes';
 import { Conformance } from '../../platform/openapi/conformance';
 import type { ResponseDocument } from '../../platform/openapi/documented-responses';
 import { type SchemaError, SchemaChecker } from '../../platform/openapi/schema-checker';
@@ -24,6 +25,7 @@ export interface OperationObject {
   readonly summary?: string;
   readonly description?: string;
   readonly tags?: readonly string[];
+  readonly [REQUIRED_SCOPES]?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;

@@ -110,6 +110,11 @@ export const DOCUMENT_MISTAKES: readonly Mistake[] = on(
       /requires the scope pets:read, and its description names another/,
       { decorators: { list: [RequireScope('pets:read')] } },
     ],
+    [
+      'scope-not-listed',
+      /requires the scope pets:read, and its x-required-scopes names another/,
+      { decorators: { list: [RequireScope('pets:read')] } },
+    ],
   ],
 );
 

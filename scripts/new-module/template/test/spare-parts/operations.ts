@@ -1,15 +1,22 @@
 import { KEYED, LIST, type ModuleOperations, ONE, type Rejection } from '../support/module-operations';
 
 export const operations: ModuleOperations = {
-  listSpareParts: { route: 'get /spare-parts', codes: LIST, isExtension: true },
+  listSpareParts: {
+    route: 'get /spare-parts',
+    codes: LIST,
+    scopes: ['spare-parts:read'],
+    isExtension: true,
+  },
   createSparePart: {
     route: 'post /spare-parts',
     codes: { ...KEYED, 409: ['spare_part_exists', ...KEYED[409]] },
+    scopes: ['spare-parts:write'],
     isExtension: true,
   },
   getSparePart: {
     route: 'get /spare-parts/{sparePartId}',
     codes: { ...ONE, 404: ['spare_part_not_found'] },
+    scopes: ['spare-parts:read'],
     isExtension: true,
   },
 };
