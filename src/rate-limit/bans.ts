@@ -62,6 +62,11 @@ export function afterBan({
   return { firstRejectedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
 }
 
+/** Returns the strikes that count: a ban needs them within the strike period. */
+export function recentStrikes({ strikes }: KeyHistory, now: number): number[] {
+  return strikes.filter((at) => at > now - STRIKE_PERIOD_MS && at <= now);
+}
+
 /** True if the history no longer affects a decision. */
 export function isForgettable(
   { askedToWaitUntil, strikes, bannedAt, bannedUntil }: KeyHistory,
@@ -100,7 +105,7 @@ function isSpaced({ strikes }: KeyHistory, now: number): boolean {
 }
 
 function withStrike(offender: KeyHistory, now: number, policy: BanPolicy): KeyHistory {
-  const strikes = [...offender.strikes.filter((at) => at > now - STRIKE_PERIOD_MS && at <= now), now];
+  const strikes = [...recentStrikes(offender, now), now];
   if (strikes.length < policy.strikes) return { ...offender, strikes };
   const isRepeat = offender.bannedAt > 0 && now - offender.bannedAt <= REPEAT_PERIOD_MS;
   const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);

@@ -15,6 +15,13 @@ export interface Counters {
   readonly day: Counter;
 }
 
+/** The windows of an owner as Redis reports them. */
+export interface RedisState {
+  readonly now: number;
+  readonly minute: Omit<Counter, 'own'>;
+  readonly day?: Omit<Counter, 'own'>;
+}
+
 /** Stands for an unknown window and for a day without a limit. It has always ended. */
 const NO_COUNTER: Counter = { used: 0, own: 0, endsAt: 0 };
 export const NO_COUNTERS: Counters = { minute: NO_COUNTER, day: NO_COUNTER };

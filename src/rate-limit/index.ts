@@ -10,6 +10,7 @@ export {
   OWN_RATE_LIMIT_STORE,
   type OwnerLimits,
   RateLimitStore,
+  type Standing,
   type Usage,
   type Windows,
 } from './rate-limit.store';

@@ -7,9 +7,10 @@ import {
   isForgettable,
   isOff,
   type KeyHistory,
+  recentStrikes,
 } from './bans';
 import type { Ban } from './bans.repository';
-import type { Charge } from './rate-limit.store';
+import type { Charge, Standing } from './rate-limit.store';
 
 /** The rejections, strikes and bans of the keys that one process has seen. Times are milliseconds since the epoch. */
 export class KeyHistories {
@@ -34,6 +35,14 @@ export class KeyHistories {
     }
     if (history !== known) this.histories.set(id, history);
     return history;
+  }
+
+  /** Returns the strikes that count, and the end of the ban if the key is banned. */
+  standing(key: Charge['key'], now: number): Pick<Standing, 'strikes' | 'bannedUntil'> {
+    const history = key && this.find(key, now);
+    if (!history) return { strikes: 0 };
+    const strikes = recentStrikes(history, now).length;
+    return history.bannedUntil > now ? { strikes, bannedUntil: history.bannedUntil } : { strikes };
   }
 
   recordAdmission(keyId: string, history: KeyHistory): void {

@@ -6,13 +6,13 @@ import { banPolicyOf } from './bans';
 import type { Ban } from './bans.repository';
 import {
   countRequest,
-  type Counter,
   type Counters,
   countersAt,
   exhaustedWindow,
   hasRoom,
   mergeFromRedis,
   NO_COUNTERS,
+  type RedisState,
   shortenWindows,
   windowsOf,
 } from './counters';
@@ -22,6 +22,7 @@ import {
   type Decision,
   type OwnerLimits,
   RateLimitStore,
+  type Standing,
   type Windows,
 } from './rate-limit.store';
 
@@ -29,13 +30,6 @@ import {
 export interface Changes {
   readonly counters: ReadonlyMap<string, Counters>;
   readonly bans: readonly Ban[];
-}
-
-/** The windows of an owner as Redis reports them. */
-export interface RedisState {
-  readonly now: number;
-  readonly minute: Omit<Counter, 'own'>;
-  readonly day?: Omit<Counter, 'own'>;
 }
 
 /**
@@ -79,8 +73,13 @@ export class MemoryRateLimitStore extends RateLimitStore {
     return { verdict: 'admitted', windows: windowsOf(next, limits), now };
   }
 
-  override peek(owner: string, limits: OwnerLimits): Windows {
-    return windowsOf(countersAt(this.clock.now(), this.counters.get(owner), limits), limits);
+  override read({ owner, limits, key }: Charge): Standing {
+    const now = this.clock.now();
+    return { windows: this.peek(owner, limits, now), now, ...this.keys.standing(key, now) };
+  }
+
+  override peek(owner: string, limits: OwnerLimits, now = this.clock.now()): Windows {
+    return windowsOf(countersAt(now, this.counters.get(owner), limits), limits);
   }
 
   /** Returns the changes since the last call. If they cannot be saved, the caller returns them with `giveBack`. */

@@ -1,6 +1,6 @@
-import type { RateLimitDecision, Usage, Windows } from '../platform/http/request-context';
+import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/http/request-context';
 
-export type { Usage, Windows };
+export type { Standing, Usage, Windows };
 
 /** The limits of an owner: an account has those of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
@@ -41,6 +41,12 @@ export abstract class RateLimitStore {
 
   /** Decides on one request in one atomic step. Rejects only if the store is broken. */
   abstract take(charge: Charge): Decision | Promise<Decision>;
+
+  /**
+   * Returns what a charge would be decided on, and charges nothing: the windows and the strikes that all instances share;
+   * if they cannot be read, those that this process knows. Rejects only if the store is broken.
+   */
+  abstract read(charge: Charge): Standing | Promise<Standing>;
 
   /** Returns the windows that this process knows, and charges nothing. */
   abstract peek(owner: string, limits: OwnerLimits): Windows;

@@ -2,25 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { RedisClient } from './redis.client';
 import type { RedisConnector } from './redis.connector';
-import { keysOf, probeKeysOf, type ScriptResult, type ScriptCharge, TAKE } from './redis.script';
+import { keysOf, PROBE, probeKeysOf, type ScriptResult, type ScriptCharge, TAKE } from './redis.script';
 import { withTimeout } from './redis.timeout';
 
 /** Longest wait of a start for the first connection. */
 const START_LIMIT_MS = 2_000;
 /** Pause before each attempt to connect again. */
 const RETRY_DELAY_MS = 200;
-
-/** A charge that belongs to no account and is always admitted. It writes, so a Redis that cannot write fails the probe. */
-const PROBE: ScriptCharge = {
-  instance: 'probe',
-  now: undefined,
-  perMinute: Number.MAX_SAFE_INTEGER,
-  perDay: undefined,
-  windowMs: undefined,
-  minute: { used: 0, own: 0, endsAt: 0 },
-  day: { used: 0, own: 0, endsAt: 0 },
-  key: undefined,
-};
 
 type State = 'unknown' | 'shared' | 'local' | 'closed';
 

@@ -10,7 +10,7 @@ import {
   STRIKE_PERIOD_MS,
   STRIKE_SPACING_MS,
 } from './bans';
-import type { Counter, Counters } from './counters';
+import { type Counter, type Counters, NO_COUNTERS } from './counters';
 import type { Decision } from './rate-limit.store';
 
 const PREFIX = 'animal-store:';
@@ -22,6 +22,8 @@ export const TAKE = { lua, sha: createHash('sha1').update(lua).digest('hex') };
 /** The charge that the script gets: it includes what the instance knows of the owner and the key. */
 export interface ScriptCharge extends Counters {
   readonly instance: string;
+  /** True: nothing is charged, and the verdict has no meaning. */
+  readonly isReading: boolean;
   /** In milliseconds since the epoch; undefined for the time of Redis. */
   readonly now: number | undefined;
   readonly perMinute: number;
@@ -32,16 +34,29 @@ export interface ScriptCharge extends Counters {
     { readonly unbannedAt: number; readonly bannedAt: number; readonly bannedUntil: number } | undefined;
 }
 
-/** The result of the script: the windows after the charge, and the key's last ban (both times 0 for none). */
+/** The result of the script: the windows after the charge, the key's strikes that count, and its last ban (both times 0 for none). */
 export interface ScriptResult {
   readonly verdict: Decision['verdict'];
   readonly now: number;
   readonly minute: Omit<Counter, 'own'>;
   readonly day?: Omit<Counter, 'own'>;
+  readonly strikes: number;
   readonly bannedAt: number;
   readonly bannedUntil: number;
   readonly beganBan: boolean;
 }
+
+/** A charge that belongs to no account and is always admitted. It writes, so a Redis that cannot write fails the probe. */
+export const PROBE: ScriptCharge = {
+  instance: 'probe',
+  isReading: false,
+  now: undefined,
+  perMinute: Number.MAX_SAFE_INTEGER,
+  perDay: undefined,
+  windowMs: undefined,
+  ...NO_COUNTERS,
+  key: undefined,
+};
 
 /** Returns the Redis keys of an owner. The part in braces puts them on the same node of a cluster. */
 export function keysOf(owner: string, keyId = ''): string[] {

@@ -9,6 +9,7 @@ import {
   type Decision,
   type OwnerLimits,
   RateLimitStore,
+  type Standing,
   type Windows,
 } from './rate-limit.store';
 import type { RedisLink } from './redis.link';
@@ -57,30 +58,49 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     return this.link.isShared ? this.takeShared(charge) : this.local.take(charge);
   }
 
+  override read(charge: Charge): Standing | Promise<Standing> {
+    return this.link.isShared ? this.readShared(charge) : this.local.read(charge);
+  }
+
   override peek(owner: string, limits: OwnerLimits): Windows {
     return this.local.peek(owner, limits);
   }
 
   private async takeShared(charge: Charge): Promise<Decision> {
-    const sent = this.scriptCharge(charge);
-    let result: ScriptResult;
-    try {
-      result = await this.link.run(charge.owner, charge.key?.id, sent);
-    } catch {
-      // A slow Redis may still count the request. Counting twice is better than not at all.
-      return this.local.take(charge);
-    }
-    this.learn(charge, result, sent);
+    const result = await this.run(charge, false);
+    // A slow Redis may still count the request. Counting twice is better than not at all.
+    if (!result) return this.local.take(charge);
     // The instance may have admitted other requests of the owner locally while this one was under way.
     const isTooMany =
       result.verdict === 'admitted' && isOverdrawn(this.local.known(charge.owner), charge.limits);
     return isTooMany ? this.local.take(charge) : decisionOf(result, charge.limits);
   }
 
-  private scriptCharge({ owner, limits, key }: Charge): ScriptCharge {
+  private async readShared(charge: Charge): Promise<Standing> {
+    const result = await this.run(charge, true);
+    if (!result) return this.local.read(charge);
+    const { now, strikes, bannedUntil } = result;
+    const standing = { windows: sharedWindows(result, charge.limits), now, strikes };
+    return bannedUntil > now ? { ...standing, bannedUntil } : standing;
+  }
+
+  /** Runs the script, and stores what it reports. @returns undefined if Redis is unavailable */
+  private async run(charge: Charge, isReading: boolean): Promise<ScriptResult | undefined> {
+    const sent = this.scriptCharge(charge, isReading);
+    try {
+      const result = await this.link.run(charge.owner, charge.key?.id, sent);
+      this.learn(charge, result, sent);
+      return result;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private scriptCharge({ owner, limits, key }: Charge, isReading: boolean): ScriptCharge {
     const { minute, day } = this.local.known(owner);
     return {
       instance: this.instance,
+      isReading,
       now: this.clock?.now(),
       perMinute: limits.perMinute,
       perDay: limits.perDay,
@@ -99,16 +119,17 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   }
 }
 
-function decisionOf(
-  { verdict, now, minute, day, bannedUntil, beganBan }: ScriptResult,
-  limits: OwnerLimits,
-): Decision {
-  const counters = { minute: { ...minute, own: 0 }, day: { ...NO_COUNTERS.day, ...day } };
+function decisionOf(result: ScriptResult, limits: OwnerLimits): Decision {
+  const { verdict, now, bannedUntil, beganBan } = result;
   return {
     verdict,
     now,
-    windows: windowsOf(counters, limits),
+    windows: sharedWindows(result, limits),
     ...(verdict === 'banned' ? { bannedUntil } : {}),
     ...(beganBan ? { beganBan } : {}),
   };
+}
+
+function sharedWindows({ minute, day }: ScriptResult, limits: OwnerLimits): Windows {
+  return windowsOf({ minute: { ...minute, own: 0 }, day: { ...NO_COUNTERS.day, ...day } }, limits);
 }

@@ -1,4 +1,4 @@
--- Decides on one charge in one atomic step, by the rules of counters.ts and bans.ts.
+-- Decides on one charge in one atomic step, by the rules of counters.ts and bans.ts; or reads what it would decide on.
 --
 -- KEYS     the owner's minute, the owner's day, and the history of the key. The owner is their hash tag, so that in a
 --          cluster all three are on one node.
@@ -123,12 +123,18 @@ local function offenderOf(key)
   return offender
 end
 
--- Counts a strike. Returns true if it bans the key.
-local function strike(offender)
+-- Returns the strikes that count.
+local function recentStrikes(offender)
   local strikes = {}
   for _, at in ipairs(offender.strikes) do
     if at > now - rules.strikePeriodMs and at <= now then table.insert(strikes, at) end
   end
+  return strikes
+end
+
+-- Counts a strike. Returns true if it bans the key.
+local function strike(offender)
+  local strikes = recentStrikes(offender)
   table.insert(strikes, now)
   offender.strikes = strikes
   if #strikes < rules.strikes then return false end
@@ -161,7 +167,9 @@ local verdict, beganBan = 'admitted', false
 local isMinuteFull = minute.used >= charge.perMinute
 local isDayFull = day and day.used >= charge.perDay
 
-if offender and offender.bannedUntil > now then
+if charge.isReading then
+  -- Nothing is counted, and no window begins.
+elseif offender and offender.bannedUntil > now then
   verdict = 'banned'
 elseif isMinuteFull or isDayFull then
   verdict = 'limited'
@@ -188,6 +196,7 @@ return cjson.encode({
   now = now,
   minute = { used = minute.used, endsAt = minute.endsAt },
   day = day and { used = day.used, endsAt = day.endsAt } or nil,
+  strikes = offender and #recentStrikes(offender) or 0,
   bannedAt = offender and offender.bannedAt or 0,
   bannedUntil = offender and offender.bannedUntil or 0,
   beganBan = beganBan,

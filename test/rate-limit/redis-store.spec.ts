@@ -82,7 +82,7 @@ describeWithRedis('the Redis store', () => {
     itKeeps(contract);
   });
 
-  it('decides like the memory store for any sequence of charges, clock changes, plans and unbans', async () => {
+  it('decides and reads like the memory store for any sequence of charges, clock changes, plans and unbans', async () => {
     const settings = { RATE_LIMIT_BAN_AFTER: '2', RATE_LIMIT_BAN_SECONDS: '200' };
     const step = fc.record({
       waitMs: fc.oneof(
@@ -111,6 +111,7 @@ describeWithRedis('the Redis store', () => {
           // One round trip: Redis decides in the order of the charges.
           const taken = await Promise.all(Array.from({ length: times }, async () => store.take(charge)));
           expect(taken).toEqual(Array.from({ length: times }, () => memory.take(charge)));
+          expect(await store.read(charge)).toEqual(memory.read(charge));
         }
         expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]);
       }),
@@ -131,7 +132,7 @@ describeWithRedis('the Redis store', () => {
     expect(leftMs).toBeLessThanOrEqual(DAY_MS);
   });
 
-  it('decides like the memory store if keys in Redis are damaged, and the script never fails', async () => {
+  it('decides and reads like the memory store if keys in Redis are damaged, and the script never fails', async () => {
     const settings = { RATE_LIMIT_BAN_AFTER: '300' };
     const link = await linkFor(readConfig(settings));
     const run = jest.spyOn(link, 'run');
@@ -139,15 +140,20 @@ describeWithRedis('the Redis store', () => {
       waitMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 90_000 })),
       times: fc.integer({ min: 1, max: 4 }),
       damaged: fc.option(DAMAGES),
+      reads: fc.integer({ min: 0, max: 1 }),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const { store, clock } = await create(settings);
         const memory = new MemoryRateLimitStore(clock, readConfig(settings));
         const charge = { owner: 'account:1', limits: { perMinute: 3, perDay: 9 }, key: KEY };
-        for (const { waitMs, times, damaged } of steps) {
+        for (const { waitMs, times, damaged, reads } of steps) {
           clock.advance({ seconds: waitMs / 1_000 });
           if (damaged) await damage(redis, keysOf(charge.owner, KEY.id), damaged);
+          // Damage may lose strikes, which only Redis knows.
+          for (let at = 0; at < reads; at += 1) {
+            expect((await store.read(charge)).windows).toEqual(memory.read(charge).windows);
+          }
           for (let at = 0; at < times; at += 1) expect(await store.take(charge)).toEqual(memory.take(charge));
         }
       }),

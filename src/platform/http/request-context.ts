@@ -39,6 +39,17 @@ export interface RateLimitDecision {
   readonly beganBan?: true;
 }
 
+/** The windows of an account and the strikes of a key, as they stand at one time. */
+export interface Standing {
+  readonly windows: Windows;
+  /** The time, in milliseconds since the epoch. */
+  readonly now: number;
+  /** The strikes of the key that still count. A ban resets them. */
+  readonly strikes: number;
+  /** The end of the ban in milliseconds since the epoch; undefined if the key is not banned. */
+  readonly bannedUntil?: number;
+}
+
 /** Every field that the service adds to a request of Fastify, in the order in which a request gets them. */
 declare module 'fastify' {
   interface FastifyRequest {

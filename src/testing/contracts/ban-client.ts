@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Decision } from '../../rate-limit';
+import type { Charge, Decision, Standing } from '../../rate-limit';
 import type { BanSettings, StoreUnderTest } from './store-under-test';
 
 const LIMITS = { perMinute: 2, perDay: 1_000_000 };
@@ -22,7 +22,11 @@ export class BanClient {
   }
 
   async take(id = 'key', limits = LIMITS): Promise<Decision> {
-    return this.under.store.take({ owner: 'account:1', limits, key: { id, unbannedAt: this.unbannedAt } });
+    return this.under.store.take(this.charge(id, limits));
+  }
+
+  async read(id = 'key'): Promise<Standing> {
+    return this.under.store.read(this.charge(id, LIMITS));
   }
 
   wait(seconds: number): void {
@@ -46,5 +50,9 @@ export class BanClient {
     const decision = await taken;
     assert.equal(decision.verdict, verdict);
     return decision;
+  }
+
+  private charge(id: string, limits: Charge['limits']): Charge {
+    return { owner: 'account:1', limits, key: { id, unbannedAt: this.unbannedAt } };
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type BanCheck, BanClient } from './ban-client';
 import type { Contract } from './contract';
 import type { BanSettings, CreateStore } from './store-under-test';
+import { READ_CHECKS } from './read.checks';
 import { WAIT_CHECKS } from './wait.checks';
 
 const SETTINGS: BanSettings = { rateLimitBanAfter: 3, rateLimitBanSeconds: 300 };
@@ -130,7 +131,7 @@ const CHECKS: readonly BanCheck[] = [
 ];
 
 export function banContract(create: CreateStore): Contract {
-  return [...CHECKS, ...WAIT_CHECKS].map(([title, check, settings = SETTINGS]) => ({
+  return [...CHECKS, ...WAIT_CHECKS, ...READ_CHECKS].map(([title, check, settings = SETTINGS]) => ({
     title,
     check: async () => check(new BanClient(await create(settings))),
   }));

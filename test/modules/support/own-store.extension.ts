@@ -11,6 +11,7 @@ import {
   OWN_RATE_LIMIT_STORE,
   type OwnerLimits,
   RateLimitStore,
+  type Standing,
   type Usage,
   type Windows,
 } from '../../../src';
@@ -62,6 +63,11 @@ export class OwnRateLimitStore extends RateLimitStore {
     this.owners.set(owner, counted);
     if (key && history) this.keys.recordAdmission(key.id, history);
     return { verdict: 'admitted', now, windows: windowsOf(counted, limits) };
+  }
+
+  override read({ owner, limits, key }: Charge): Standing {
+    const now = this.clock.now();
+    return { now, windows: this.peek(owner, limits), ...this.keys.standing(key, now) };
   }
 
   override peek(owner: string, limits: OwnerLimits): Windows {
