@@ -20,6 +20,7 @@ export type { Problem } from './platform/errors/problem';
 export { UserError } from './platform/errors/user-error';
 
 export { Operation } from './platform/api-docs/operation.decorator';
+export { ANY_KEY, type RequiredScope } from './platform/api-docs/required-scopes';
 export type { OperationFacts } from './platform/api-docs/operations';
 export {
   type Choice,

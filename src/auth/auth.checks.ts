@@ -24,10 +24,11 @@ export class AuthChecks {
     return keyRejection;
   }
 
-  /** Returns 403 unless the key has one of the scopes that the route declares. */
+  /** Returns 403 unless the key has one of the scopes that the route declares, or the route is for every key. */
   requireScope(request: FastifyRequest): ApiError | undefined {
     if (!isProtected(request)) return undefined;
-    const { scopes } = request.routeOptions.config;
+    const { scopes, anyKey } = request.routeOptions.config;
+    if (!scopes && anyKey) return undefined;
     if (!scopes) throw new Error('a route without a scope was registered');
     const held = request.principal?.scopes ?? [];
     return scopes.some((scope) => held.includes(scope)) ? undefined : insufficientScope(...scopes);

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
-import { requireScopes, scopeSentence } from '../platform/api-docs/required-scopes';
+import { declareScope, scopeSentence } from '../platform/api-docs/required-scopes';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 
 /**
@@ -9,7 +9,7 @@ import type { DefinedScope } from '../platform/extension/define-scopes';
  */
 export function RequireScope(scope: DefinedScope): MethodDecorator {
   return applyDecorators(
-    requireScopes([scope]),
+    declareScope(scope),
     ApiOperation({ description: scopeSentence([scope]) }, { overrideExisting: false }),
   );
 }

@@ -1,4 +1,5 @@
-export { type BanPolicy, banPolicyOf } from './bans';
+export { type BanPolicy, banPolicyOf, isOff } from './bans';
+export { CurrentStanding } from './current-standing.decorator';
 export { FallbackRateLimitGuard } from './fallback-rate-limit.guard';
 export { installLimitHeaders } from './install-limit-headers';
 export { KeyHistories } from './key-histories';

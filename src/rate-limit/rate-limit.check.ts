@@ -10,7 +10,7 @@ import { ownerOfAddress, ownerOfRequest } from './owners';
 import { tooManyRequests } from './rate-limit.errors';
 import { decisionHeaders, windowsHeaders } from './rate-limit.headers';
 import { RejectionLog } from './rejection-log';
-import { type Charge, type Decision, RateLimitStore } from './rate-limit.store';
+import { type Charge, type Decision, RateLimitStore, type Standing } from './rate-limit.store';
 
 /** The request check that enforces the limits. It charges both windows of an owner over all routes. */
 @Injectable()
@@ -23,13 +23,14 @@ export class RateLimitCheck {
   ) {}
 
   /**
-   * Charges a request and adds its rate-limit headers.
+   * Charges a request, unless its route counts none, and adds its rate-limit headers.
    *
    * @returns a 429 if the account, or the address of a request without a valid key, has no request left
    */
   check(request: FastifyRequest, reply: FastifyReply): ApiError | undefined | Promise<ApiError | undefined> {
     if (!isProtected(request)) return undefined;
     const charge = this.chargeOf(request);
+    if (charge.key && request.routeOptions.config.uncounted) return this.show(charge, request, reply);
     const decision = this.store.take(charge);
     return decision instanceof Promise
       ? decision.then((made) => this.apply(made, charge, request, reply))
@@ -40,6 +41,16 @@ export class RateLimitCheck {
   headersOf(ip: string | undefined, socketAddress: string | undefined): Record<string, string> {
     const windows = this.store.peek(ownerOfAddress(ip, socketAddress), anonymousLimits(this.config));
     return windowsHeaders(windows, this.clock.now());
+  }
+
+  /** Adds the headers of a request that is not charged: the windows of the account as they stand. */
+  private show(charge: Charge, request: FastifyRequest, reply: FastifyReply): undefined | Promise<undefined> {
+    const apply = (standing: Standing): undefined => {
+      request.standing = standing;
+      reply.headers(windowsHeaders(standing.windows, standing.now));
+    };
+    const read = this.store.read(charge);
+    return read instanceof Promise ? read.then(apply) : apply(read);
   }
 
   private chargeOf(request: FastifyRequest): Charge {

@@ -6,6 +6,7 @@ import { handlersOf } from '../../src/app/start-checks/handlers';
 import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
 import { startApp, type TestApp } from '../support/app';
 import {
+  EmptyScopes,
   Inheriting,
   moduleWithBody,
   OnlyOptional,
@@ -58,6 +59,11 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'a route that declares no scope and is not public',
       UndeclaredRoute,
       'GET /v1/lab/open declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
+    ],
+    [
+      'an operation with an empty list of scopes',
+      EmptyScopes,
+      'GET /v1/lab declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
     ],
     [
       'a route with an unknown scope',

@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import {
+  ANY_KEY,
   Decimal,
   type Extension,
   Flag,
@@ -14,6 +15,7 @@ import {
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { kennels } from '../modules/support/kennels.extension';
 import { itemsExtension } from './support/items.extension';
+import { ACCESS_MISTAKES } from './support/access-mistakes';
 import { BODY_MISTAKES } from './support/body-mistakes';
 import { ERROR_MISTAKES } from './support/error-mistakes';
 import type { Mistake } from './support/mistake';
@@ -67,6 +69,7 @@ describe('brokenPromises', () => {
     const extensions = [
       kennels,
       itemsExtension('items'),
+      itemsExtension('any-key-items', { facts: { list: { scope: ANY_KEY, untagged: true } } }),
       itemsExtension('rich-items', { body: RICH_FIELDS, queryType: RichQuery }),
     ];
     const store = await startTestStore({ extensions, server: sharedServer });
@@ -103,6 +106,7 @@ describe('brokenPromises', () => {
       ERROR_MISTAKES,
       RESPONSE_MISTAKES,
       TAG_MISTAKES,
+      ACCESS_MISTAKES,
       DOCUMENT_MISTAKES,
       LIST_MISTAKES,
       MIGRATION_MISTAKES,

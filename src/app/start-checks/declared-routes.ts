@@ -32,11 +32,12 @@ function requireOwnAddress({ method, url, constraints = {} }: RouteOptions, addr
   }
 }
 
-/** A route is public or declares a scope of an extension. Routes that serve no operation need neither. */
+/** A route is public, is for every key, or declares a scope of an extension. Routes that serve no operation need none. */
 function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
-  const { scopes } = config;
+  const { scopes = [], anyKey } = config;
   if (config.public || isWithoutOperation(url, config)) return;
-  if (!scopes) {
+  // An empty list is a mistake: in the document it would be for every key.
+  if (scopes.length === 0 && !anyKey) {
     throw new UserError(
       `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
     );

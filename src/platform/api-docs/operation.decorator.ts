@@ -13,7 +13,7 @@ import { MAX_ITEMS } from '../http/page-query';
 import { routeFacts } from '../http/route-facts';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { isPage, type OperationFacts, registerOperation } from './operations';
-import { requireScopes, scopeSentence } from './required-scopes';
+import { declareScope, scopeSentence, scopesOf } from './required-scopes';
 
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
@@ -21,11 +21,11 @@ import { requireScopes, scopeSentence } from './required-scopes';
  * `platform/openapi/complete-operations.ts`.
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
-  const { id, summary, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;
+  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;
   registerOperation(facts);
   return applyDecorators(
-    routeFacts({ idempotent, entityTag: true, ...(deprecation && { deprecation }) }),
-    requireScopes(scopesOf(facts)),
+    routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
+    declareScope(scope),
     ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),
     ...Object.entries(pathIds).map(([name, description]) => pathId(name, description)),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
@@ -35,14 +35,10 @@ export function Operation(facts: OperationFacts): MethodDecorator {
   );
 }
 
-function scopesOf({ scope }: OperationFacts): readonly string[] {
-  return typeof scope === 'string' ? [scope] : scope;
-}
-
 function descriptionOf(facts: OperationFacts): string {
   const isExtension = 'An extension: this operation goes beyond the specification.';
-  const { description, extension } = facts;
-  return [description, ...(extension ? [isExtension] : []), scopeSentence(scopesOf(facts))].join('\n\n');
+  const { description, extension, scope } = facts;
+  return [description, ...(extension ? [isExtension] : []), scopeSentence(scopesOf(scope))].join('\n\n');
 }
 
 function pathId(name: string, description: string): MethodDecorator {

@@ -3,6 +3,7 @@ import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import type { Deprecation } from '../http/deprecation';
 import type { ResponseHeader } from './header-catalogue';
+import type { RequiredScope } from './required-scopes';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
 export interface OperationFacts {
@@ -11,8 +12,8 @@ export interface OperationFacts {
   readonly summary: string;
   /** Markdown. The extension and the scope are added to it. */
   readonly description: string;
-  /** The scope that the key needs, or several of which it needs one. */
-  readonly scope: string | readonly string[];
+  /** The scope that the key needs, several of which it needs one, or `ANY_KEY`. */
+  readonly scope: RequiredScope;
   /** The int64 parameters of the path: their names and descriptions. */
   readonly pathIds?: Readonly<Record<string, string>>;
   /** The successful response: its status, its DTO class (`[Class]` for a page, undefined for 204), its description. */
@@ -25,6 +26,8 @@ export interface OperationFacts {
   readonly idempotent?: true;
   /** True if the operation obeys `If-Match`. Its handler compares with `preconditionOf`. */
   readonly conditional?: true;
+  /** True for a body that soon changes, such as a counter: it has no `ETag`, and clients must not store it. */
+  readonly untagged?: true;
   readonly deprecation?: Deprecation;
   /** True for an operation beyond the specification. */
   readonly extension?: true;
@@ -53,11 +56,15 @@ export function ownCodes({ returns: [, body], ...facts }: OperationFacts): Defin
 }
 
 /** Lists the headers of the successful response, without those of every response. */
-export function ownHeaders({ returns: [status, body], idempotent }: OperationFacts): ResponseHeader[] {
+export function ownHeaders({
+  returns: [status, body],
+  idempotent,
+  untagged,
+}: OperationFacts): ResponseHeader[] {
   return [
     ...(status === 201 ? (['Location'] as const) : []),
     ...(isPage(body) ? (['Link'] as const) : []),
-    ...(body ? (['ETag'] as const) : []),
+    ...(body && !untagged ? (['ETag'] as const) : []),
     ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
   ];
 }

@@ -7,7 +7,7 @@ interface CommonFacts {
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
   /** The operations that can respond with it; if left out, those that name it in `rejects` of `@Operation`. */
-  readonly on?: 'every operation' | 'every body';
+  readonly on?: 'every operation' | 'every body' | 'every scope' | 'every counted operation';
   /** The header of its responses. */
   readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
   /** Where the mistake of the example is; set for a code whose problem details name fields. */

@@ -4,6 +4,8 @@ import { LIMIT_MESSAGES } from './limit-messages';
 
 const ANY = 'every operation';
 const BODY = 'every body';
+const SCOPE = 'every scope';
+const COUNTED = 'every counted operation';
 
 /** The codes that operations of every module can return. The order of a status is that of the document. */
 export const platformErrors = defineErrors({
@@ -65,7 +67,7 @@ export const platformErrors = defineErrors({
     status: 403,
     when: 'the key lacks the scope that the message names',
     example: 'The API key lacks the scope pets:write.',
-    on: ANY,
+    on: SCOPE,
     header: 'WWW-Authenticate',
   },
   route_not_found: {
@@ -136,14 +138,14 @@ export const platformErrors = defineErrors({
     status: 429,
     when: 'the requests of this UTC day are used up',
     example: LIMIT_MESSAGES.daily_quota_exceeded(51234),
-    on: ANY,
+    on: COUNTED,
     header: 'Retry-After',
   },
   api_key_banned: {
     status: 429,
     when: 'the key is temporarily banned for ignoring `Retry-After`',
     example: LIMIT_MESSAGES.api_key_banned(300),
-    on: ANY,
+    on: COUNTED,
     header: 'Retry-After',
   },
   headers_too_large: {

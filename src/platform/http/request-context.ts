@@ -11,6 +11,11 @@ export interface Principal {
   readonly limits: { readonly perMinute: number; readonly perDay: number };
   /** A ban of the key that began before this time was lifted; milliseconds since the epoch, 0 for never. */
   readonly unbannedAt: number;
+  /** Text of the creator of the key. An authenticator of a team may leave out this and the times; getKey then shows null. */
+  readonly label?: string;
+  readonly createdAt?: Date;
+  /** The time when the key stops working; null for never. */
+  readonly expiresAt?: Date | null;
 }
 
 /** A window as the headers show it. */
@@ -80,6 +85,13 @@ declare module 'fastify' {
      * Set by rate-limit; read by rate-limit (headers, guard) and metrics.
      */
     rateLimit?: RateLimitDecision;
+
+    /**
+     * The windows of the account and the strikes of the key, on a route that counts no requests.
+     *
+     * Set by rate-limit; read by rate-limit (headers) and by modules through `@CurrentStanding()`.
+     */
+    standing?: Standing;
 
     /**
      * True if a line about several requests counts this one, so that it has no log line of its own.

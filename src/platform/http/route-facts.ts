@@ -9,8 +9,12 @@ declare module 'fastify' {
     public?: boolean;
     /** True if an orchestrator requests the route all the time: its 200 has no log line at the level info. */
     probe?: boolean;
-    /** The key needs one of these scopes. The start fails if a route has neither `public` nor `scopes`. */
+    /** The key needs one of these scopes. The start fails if a route has neither `public`, `scopes` nor `anyKey`. */
     scopes?: readonly string[];
+    /** True if every valid key may use the route. */
+    anyKey?: boolean;
+    /** True if a request with a valid key is counted in no window. */
+    uncounted?: boolean;
     /** The source of the deprecation headers of every response. */
     deprecation?: Deprecation;
     /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */

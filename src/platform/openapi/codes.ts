@@ -1,5 +1,7 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation, ownCodes } from '../api-docs/operations';
+import { ANY_KEY } from '../api-docs/required-scopes';
+import { UNCOUNTED } from '../api-docs/uncounted.decorator';
 import type { DefinedError } from '../errors/define-errors';
 import { platformCodes } from '../errors/platform.errors';
 import { UserError } from '../errors/user-error';
@@ -30,12 +32,16 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
 }
 
 /** Lists the codes that an operation can return. @param all the codes of the document */
-export function rejectedCodes({ operationId, requestBody }: OperationObject, all: Codes): Codes {
-  const facts = findOperation(operationId);
+export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
+  const facts = findOperation(operation.operationId);
   const own = new Set(facts && ownCodes(facts));
-  return all.filter(
-    (code) => own.has(code) || code.on === 'every operation' || (code.on === 'every body' && requestBody),
-  );
+  const isOn = {
+    'every operation': true,
+    'every body': operation.requestBody !== undefined,
+    'every scope': facts?.scope !== ANY_KEY,
+    'every counted operation': !(UNCOUNTED in operation),
+  };
+  return all.filter((code) => own.has(code) || (code.on !== undefined && isOn[code.on]));
 }
 
 function requireUniqueNames(codes: Codes): void {

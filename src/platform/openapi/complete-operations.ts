@@ -48,7 +48,7 @@ export function completeOperations(
     const extra = facts?.deprecation ? DEPRECATION_HEADERS : [];
     const own = [...(facts ? ownHeaders(facts).map((name) => ({ name })) : []), ...extra];
     completeSuccess(operation, own);
-    if (facts && reads.has(operation)) addNotModified(operation, own);
+    if (facts && !facts.untagged && reads.has(operation)) addNotModified(operation, own);
     for (const group of rejectionsOf(operation, codes)) {
       const isShared = extra.length === 0 && isSharedByOperations(group, codes);
       addRejection(

@@ -1,5 +1,6 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
 import { REQUIRED_SCOPES } from '../../platform/api-docs/required-scopes';
+import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
 import { Conformance } from '../../platform/openapi/conformance';
 import type { ResponseDocument } from '../../platform/openapi/documented-responses';
 import { type SchemaError, SchemaChecker } from '../../platform/openapi/schema-checker';
@@ -26,6 +27,7 @@ export interface OperationObject {
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly [REQUIRED_SCOPES]?: readonly string[];
+  readonly [UNCOUNTED]?: true;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Content;
   readonly responses: Readonly<Record<string, Content>>;

@@ -148,6 +148,20 @@ class ResponseController {
   }
 }
 
+class NoScopeController {
+  @Get()
+  @Operation({
+    id: 'getNothing',
+    summary: 'Get nothing',
+    description: 'The list of its scopes is empty.',
+    scope: [],
+    returns: [200, Basket, 'Nothing.'],
+  })
+  get() {
+    return {};
+  }
+}
+
 class QueryController {
   @Get()
   @RequireScope('pets:read')
@@ -185,6 +199,7 @@ class SoundController {
 
 export const UndeclaredRoute = moduleOf(UndeclaredController);
 export const UnknownScope = moduleOf(ScopeController);
+export const EmptyScopes = moduleOf(NoScopeController);
 export const RepeatedId = moduleOf(IdController);
 export const RepeatedRoute = moduleOf(PetController, 'pets');
 export const RenamedSchema = moduleOf(ResponseController);

@@ -1,5 +1,5 @@
 import { HttpCode, ParseIntPipe } from '@nestjs/common';
-import { Public, RequireScope } from '../../../src';
+import { RequireScope } from '../../../src';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
 import { createTable } from './items.parts';
@@ -100,21 +100,6 @@ export const DOCUMENT_MISTAKES: readonly Mistake[] = on(
       { handlers: ['get'], facts: { get: false }, decorators: { get: [RequireScope('pets:read')] } },
     ],
     ['version-missing', /does not exist. Add version: '1' to its controller/, { version: false }],
-    [
-      'public-by-mistake',
-      /responds 200 to a request without a key, and must respond 401/,
-      { decorators: { list: [Public()] } },
-    ],
-    [
-      'scope-of-another',
-      /requires the scope pets:read, and its description names another/,
-      { decorators: { list: [RequireScope('pets:read')] } },
-    ],
-    [
-      'scope-not-listed',
-      /requires the scope pets:read, and its x-required-scopes names another/,
-      { decorators: { list: [RequireScope('pets:read')] } },
-    ],
   ],
 );
 
