@@ -19,9 +19,13 @@ const IS_VALID: Readonly<Record<string, (principal: Partial<Principal>) => boole
   accountId: ({ accountId }) => typeof accountId === 'bigint',
   accountName: ({ accountName }) => typeof accountName === 'string',
   keyId: ({ keyId }) => typeof keyId === 'string',
+  plan: ({ plan }) => typeof plan === 'string',
   scopes: ({ scopes }) => Array.isArray(scopes),
   limits: ({ limits }) => isCount(limits?.perMinute) && isCount(limits?.perDay),
   unbannedAt: ({ unbannedAt }) => isCount(unbannedAt),
+  label: ({ label }) => label === undefined || typeof label === 'string',
+  createdAt: ({ createdAt }) => createdAt === undefined || isTime(createdAt),
+  expiresAt: ({ expiresAt }) => expiresAt === undefined || expiresAt === null || isTime(expiresAt),
 };
 
 /** Checks the identities of a team's authenticator: an invalid principal would break the counters of all accounts. */
@@ -54,6 +58,10 @@ export class CheckedAuthenticator extends Authenticator {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isTime(value: unknown): boolean {
+  return value instanceof Date && !Number.isNaN(value.getTime());
 }
 
 /** A 401 has a challenge (RFC 9110, section 15.5.2). */

@@ -62,5 +62,14 @@ function principalOf(key: KnownKey): Principal {
     plan: key.plan,
     limits: limitsOf(key),
     unbannedAt: key.unbannedAt?.getTime() ?? 0,
+    label: key.label,
+    createdAt: key.createdAt,
+    expiresAt: earlier(key.secretValidUntil, key.expiresAt),
   };
+}
+
+/** Returns the earlier of two times; null stands for never. */
+function earlier(one: Date | null, other: Date | null): Date | null {
+  if (!one || !other) return one ?? other;
+  return one < other ? one : other;
 }

@@ -6,9 +6,11 @@ import type { Statement } from '../platform/database/statement';
 /** A key with the columns of its account that a request needs. */
 export interface KnownKey extends PlanChoice {
   readonly id: string;
+  readonly label: string;
   readonly accountId: bigint;
   readonly accountName: string;
   readonly scopes: readonly string[];
+  readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly unbannedAt: Date | null;
@@ -22,7 +24,7 @@ const BY_SECRETS: Statement = {
   text: `
     SELECT encode(s.secret_hash, 'hex') AS hash, k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
-           k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt",
+           k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt",
            s.valid_until AS "secretValidUntil"
     FROM (
       SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys

@@ -75,13 +75,35 @@ describeOverStores("the identity of an authenticator of a team's own", (start) =
   it.each<[keyof Principal, unknown]>([
     ['accountId', 7],
     ['keyId', undefined],
+    ['plan', undefined],
     ['scopes', 'pets:read pets:write'],
     ['limits', { perMinute: NaN, perDay: 1 }],
     ['unbannedAt', undefined],
+    ['label', 7],
+    ['createdAt', '2026-11-21'],
+    ['createdAt', new Date(NaN)],
+    ['expiresAt', 0],
   ])('is a 500 with the reason in the log if the principal has an invalid %s', async (field, value) => {
     identify = (principal) => ({ principal: { ...principal, [field]: value } });
     expectError(await get(), 500, 'internal_error');
     expect(app.log.join('')).toContain(`The principal of identify() has an invalid ${field}.`);
+  });
+
+  it.each<[string, Partial<Principal>, object]>([
+    ['without label and times', {}, { label: null, createdAt: null, expiresAt: null }],
+    ['that never expires', { expiresAt: null }, { expiresAt: null }],
+    [
+      'with label and times',
+      { label: 'till', createdAt: new Date('2026-01-01'), expiresAt: new Date('2027-01-01') },
+      { label: 'till', createdAt: '2026-01-01T00:00:00.000Z', expiresAt: '2027-01-01T00:00:00.000Z' },
+    ],
+  ])('is shown by GET /v1/key: a principal %s', async (_, facts, expected) => {
+    identify = (principal) => ({ principal: { ...principal, ...facts } });
+    const { status, json } = await app.get('/v1/key');
+    expect({ status, json }).toMatchObject({
+      status: 200,
+      json: { id: 'visitor', account: 'visitors', plan: 'free', scopes: ['pets:read'], ...expected },
+    });
   });
 
   it.each<[string, () => unknown]>([
