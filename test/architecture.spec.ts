@@ -77,7 +77,7 @@ const withIndex = folders.filter((folder) => files.some(({ path }) => path === `
 const extensions = folders.filter((folder) =>
   files.some(({ path }) => path.startsWith(`${folder}/`) && path.endsWith('.extension.ts')),
 );
-const EXTENSIONS_MAY_IMPORT = ['accounts', 'auth', 'platform', ...extensions];
+const EXTENSIONS_MAY_IMPORT = ['accounts', 'auth', 'rate-limit', 'platform', ...extensions];
 
 const rules = {
   ...MAY_IMPORT,

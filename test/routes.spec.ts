@@ -27,6 +27,9 @@ const PUBLIC_ROUTES = [
   '/readyz',
 ];
 
+/** Every route for any valid key. A new entry needs a decision. */
+const ANY_KEY_ROUTES = ['/v1/key'];
+
 describe('routes', () => {
   const routes: RouteOptions[] = [];
   const rejections: unknown[] = [];
@@ -59,14 +62,20 @@ describe('routes', () => {
   });
   afterAll(() => app.close());
 
-  it('are public only if they are in this list; all others declare a scope', () => {
+  it('are public, or for any key, only if they are in these lists; all others declare a scope', () => {
     const declared = routes.filter(
       ({ url, config }) => !url.endsWith('/forgotten') && config?.allow === undefined,
     );
     const { scopes } = createStore();
     const isPublic = ({ config }: RouteOptions) => config?.public === true;
+    const isForAnyKey = ({ config }: RouteOptions) => config?.anyKey === true;
+    const forAnyKey = declared.filter(isForAnyKey).map(({ url }) => url);
+    expect([...new Set(forAnyKey)]).toEqual(ANY_KEY_ROUTES);
     const undeclared = declared.filter(
-      (route) => !isPublic(route) && !route.config?.scopes?.every((scope) => scopes.includes(scope as never)),
+      (route) =>
+        !isPublic(route) &&
+        !isForAnyKey(route) &&
+        !route.config?.scopes?.every((scope) => scopes.includes(scope as never)),
     );
     expect(undeclared.map(({ method, url }) => `${String(method)} ${url}`)).toEqual([]);
     const open = declared.filter(isPublic).map(({ url }) => url.replace(/^\/docs\/.*/, '/docs/*'));

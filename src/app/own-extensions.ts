@@ -1,4 +1,5 @@
 /** The extensions that every store has, one line for each. */
 
+export { keyExtension } from '../key';
 export { petsExtension } from '../pets';
 export { storeOrdersExtension } from '../store-orders';

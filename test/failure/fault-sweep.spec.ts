@@ -41,6 +41,11 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
     const send = (method: string, path: string, body?: object, headers = {}) =>
       cutApp.app.send(method, path, { key: cutApp.key, body, headers });
     const getPet = () => send('GET', `/v1/pets/${petId}`);
+    const getKey = () => {
+      // Until then the key is cached.
+      cutApp.app.clock.advance({ seconds: 5 });
+      return send('GET', '/v1/key');
+    };
     const getOrder = () => send('GET', `/v1/store/orders/${orderId}`);
     const createPet = (headers = {}) => send('POST', '/v1/pets', aNewPet(), headers);
     const order = (headers = {}) => send('POST', '/v1/store/orders', { petId }, headers);
@@ -82,6 +87,7 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
       ['getPet', 'pets_find', getPet],
       ['listOrders', 'store_orders_list', () => send('GET', '/v1/store/orders')],
       ['getOrder', 'FROM "store_orders"', getOrder],
+      ['getKey', 'api_keys_by_secrets', getKey],
     ])(
       '%s is 503 without effect if the response to %s is lost; no work is done',
       async (_operation, statement, ask) => {

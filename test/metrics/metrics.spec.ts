@@ -136,7 +136,7 @@ describe('metrics', () => {
     expect(grown).toEqual([1, 1, 1, 1, 0]);
   });
 
-  it('decisions count by plan and verdict, and a ban once, when it begins', async () => {
+  it('decisions count by plan and verdict, and a ban once, when it begins; getKey adds none', async () => {
     const { key } = await app.createKey({ choice: TINY });
     const decision = (plan: string, verdict: string) =>
       `animal_store_rate_limit_decisions_total{plan="${plan}",verdict="${verdict}"}`;
@@ -148,6 +148,7 @@ describe('metrics', () => {
         await app.get('/v1/pets', { key });
         await app.get('/v1/pets', { key: undefined });
         await app.get('/livez', { key: undefined });
+        await app.get('/v1/key', { key });
         await app.get('/v1/pets');
       },
       decision('enterprise', 'admitted'),

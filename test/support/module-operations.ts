@@ -13,11 +13,13 @@ interface ExpectedOperation {
   readonly route: string;
   /** The error codes of each status, in the order of the document. */
   readonly codes: Codes;
-  /** The key needs one of them. */
+  /** The key needs one of them; none: every valid key is enough. */
   readonly scopes: readonly string[];
   readonly isDeprecated?: true;
   /** True if the specification does not have the operation. */
   readonly isExtension?: true;
+  /** True if a GET has no entity tag. */
+  readonly isUntagged?: true;
 }
 
 /** The operations of a module by `operationId`. */

@@ -1,0 +1,1 @@
+export { keyExtension } from './key.extension';
