@@ -168,7 +168,8 @@ local isMinuteFull = minute.used >= charge.perMinute
 local isDayFull = day and day.used >= charge.perDay
 
 if charge.isReading then
-  -- Nothing is counted, and no window begins.
+  keepWindow(minute)
+  if day then keepWindow(day) end
 elseif offender and offender.bannedUntil > now then
   verdict = 'banned'
 elseif isMinuteFull or isDayFull then

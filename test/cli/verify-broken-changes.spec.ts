@@ -3,6 +3,7 @@ import type { Breakage, BrokenRequest, BrokenResponse } from './support/breaking
 import { startVerified, type Verified } from './support/verified';
 
 const isPet = ({ path }: BrokenRequest) => /^\/v1\/pets\/\d+$/.test(path);
+const isKey = ({ path }: BrokenRequest, { status }: BrokenResponse) => path === '/v1/key' && status === 200;
 const isOrder = ({ path }: BrokenRequest) => /^\/v1\/store\/orders\/\d+$/.test(path);
 
 /** Replaces the responses that are meant. */
@@ -33,6 +34,7 @@ const ORDER = `{"id":1,"petId":1,"status":"approved","placedAt":${TIME},"updated
 
 const CONFLICT = '{"code":"invalid_transition","message":"…","status":409}';
 
+const OWN_KEY = 'GET /key answers 200 with the key, and the windows of its headers';
 const BY_IDS = 'id and status together return only animals of both';
 const BY_BOTH = 'categoryId and status together return only animals of both';
 const NEWEST_FIRST = 'sort=-id returns the newest animals first';
@@ -50,6 +52,19 @@ const REMOVAL = 'DELETE /pets/{petId} answers 204, then GET answers 404';
 const CACHE_CONTROL = 'every answer carries Cache-Control: private, no-cache on a 200 or 304 with an ETag';
 
 type Row = [breakage: string, promises: string[], Breakage];
+
+const KEY: Row[] = [
+  [
+    'other windows of the key than in its headers',
+    [OWN_KEY],
+    replace(isKey, (response) => (response.text = response.text.replace('"remaining":', '"remaining":1'))),
+  ],
+  [
+    'a member of the key missing',
+    [OWN_KEY],
+    replace(isKey, (response) => (response.text = response.text.replace('"scopes"', '"permissions"'))),
+  ],
+];
 
 const FILTERS: Row[] = [
   [
@@ -174,7 +189,7 @@ const REMOVALS: Row[] = [
   ],
 ];
 
-describe('cli verify of a deployment that breaks promises about filters, changes and orders', () => {
+describe('cli verify of a deployment that breaks promises about the key, filters, changes and orders', () => {
   let verified: Verified;
   beforeAll(async () => {
     verified = await startVerified();
@@ -189,7 +204,7 @@ describe('cli verify of a deployment that breaks promises about filters, changes
     expect(status).toBe(1);
   }
 
-  it.each([...FILTERS, ...COMPARISONS, ...ORDERS, ...REMOVALS])(
+  it.each([...KEY, ...FILTERS, ...COMPARISONS, ...ORDERS, ...REMOVALS])(
     'exits with 1 and names the broken promises: %s',
     async (_, promises, breakage) => {
       await expectBroken(await verified.createKey(), promises, breakage);

@@ -31,6 +31,11 @@ describe('cli verify --exhaust of a broken deployment', () => {
       'a request over the limit answers 429 rate_limit_exceeded',
       { response: ({ headers }) => (headers['x-ratelimit-limit'] = '50') },
     ],
+    [
+      'a key that cannot be read any more',
+      'GET /key answers 200 while the limit is used up',
+      { response: (response, { path }) => path === '/v1/key' && (response.status = 503) },
+    ],
   ])('exits with 1 and names the broken promise with --exhaust: %s', async (_, promise, breakage) => {
     const key = await verified.createKey({ plan: 'enterprise', perMinute: 200, perDay: 1_000 });
     const args = ['--base-url', verified.proxy.url, '--key', key, '--exhaust'];

@@ -52,6 +52,15 @@ describeWithRedis('GET /v1/key of instances that share a Redis', () => {
     }
   });
 
+  it('shows on each instance what one of them knows and Redis has lost', async () => {
+    const key = await aKey();
+    await list(0, key);
+    await redis.command('FLUSHALL');
+    for (const at of [0, 1]) expect(await getKey(at, key)).toMatchObject({ remaining: 2 });
+    await list(1, key);
+    for (const at of [0, 1]) expect(await getKey(at, key)).toMatchObject({ remaining: 1 });
+  });
+
   it('shows on each instance what it knows while Redis is unavailable, and what all know afterwards', async () => {
     const key = await aKey();
     await list(0, key);

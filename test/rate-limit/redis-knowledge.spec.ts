@@ -77,7 +77,7 @@ describeWithRedis('the knowledge of an instance', () => {
     for (let at = 1; at < times; at += 1) await store.take(asked);
     return store.take(asked);
   }
-  const left = ({ windows }: Decision) => [windows.minute.remaining, windows.day?.remaining];
+  const left = ({ windows }: Pick<Decision, 'windows'>) => [windows.minute.remaining, windows.day?.remaining];
 
   it('requests that were admitted locally are counted once, for every instance, when Redis returns', async () => {
     const [a, b] = [instance(), instance()];
@@ -92,13 +92,14 @@ describeWithRedis('the knowledge of an instance', () => {
     expect(left(await take(b))).toEqual([74, 974]);
   });
 
-  it('a report is not counted again if Redis counted it but its response was lost', async () => {
+  it('a report is not counted again if Redis counted it but its response was lost; a read shows what is known', async () => {
     const [a, b] = [instance(), instance()];
     a.network.connection = 'none';
     await take(a, 20);
     a.network.connection = 'deaf';
     // Redis counts the request, and the instance, which got no response, counts it again.
     expect(left(await take(a))).toEqual([79, 979]);
+    expect(left(await a.store.read(charge(100)))).toEqual([79, 979]);
     a.network.connection = 'good';
     expect(left(await take(a))).toEqual([77, 977]);
     expect(left(await take(b))).toEqual([76, 976]);

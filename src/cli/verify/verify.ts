@@ -10,6 +10,7 @@ import { exhaustion } from './exhaustion.promises';
 import { type Faults, oneLine } from './faults';
 import { findPets } from './find-pets.promises';
 import { getPet } from './get-pet.promises';
+import { ownKey, ownKeyExhausted } from './key.promises';
 import { listPets } from './list-pets.promises';
 import { changePets, mayManagePets, removePets } from './manage-pets.promises';
 import { orders } from './orders.promises';
@@ -51,6 +52,7 @@ export interface Verification {
 function promises(exhaust: boolean): readonly ApiPromise[] {
   return [
     ...authentication,
+    ...ownKey,
     ...createPet,
     ...getPet,
     ...listPets,
@@ -61,7 +63,7 @@ function promises(exhaust: boolean): readonly ApiPromise[] {
     ...changePets,
     ...orders,
     ...removePets,
-    ...(exhaust ? exhaustion() : []),
+    ...(exhaust ? [...exhaustion(), ownKeyExhausted] : []),
     ...everyResponse,
   ];
 }
