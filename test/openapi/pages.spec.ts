@@ -36,16 +36,18 @@ describe('the front page', () => {
     }
   });
 
-  it('has three curl lines with the configured base URL, for any Host header', async () => {
+  it('has curl lines with the configured base URL, for any Host header; the first shows the key', async () => {
     const { text } = await send(app.url, 'GET', '/', { headers: { host: 'evil.example' } });
     const lines = text.match(/<code>curl .*?<\/code>/g) ?? [];
-    expect(lines).toHaveLength(3);
-    for (const line of lines) expect(line).toContain('<span class="base">/v1</span>/pets');
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toContain('<span class="base">/v1</span>/key<');
+    for (const line of lines.slice(1)) expect(line).toContain('<span class="base">/v1</span>/pets');
     expect(text).not.toContain('evil.example');
     const absolute = await startApp({ publicBaseUrl: 'https://api.example.com/v1' });
-    expect((await absolute.get('/', without)).text).toContain(
-      '<span class="base">https://api.example.com/v1</span>',
-    );
+    const page = await absolute.get('/', without);
+    expect(page.text).toContain('<span class="base">https://api.example.com/v1</span>');
+    // Its script sends the key there, and nowhere else.
+    expect(policyOf(page)['connect-src']).toEqual(["'self'", 'https://api.example.com']);
     await absolute.close();
   });
 

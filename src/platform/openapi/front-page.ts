@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config';
 import { API_TITLE, API_VERSION } from './document';
-import { pageHeaders } from './page-policy';
+import { originsOf, pageHeaders } from './page-policy';
 import { renderPage } from './page-template';
 
 /**
- * Serves the public page at `/`, which links to the documentation and the health endpoints. It shows the configured
- * base URL; if that is a path, a script of the page completes it with the address in the browser.
+ * Serves the public page at `/`: it shows what a key may do, and links to the documentation and the health endpoints.
+ * Its script sends the key to the configured base URL; if that is a path, to the address in the browser.
  */
 export function serveFrontPage(fastify: FastifyInstance, { publicBaseUrl }: Config): void {
   const html = renderPage('front-page.html', {
@@ -14,7 +14,7 @@ export function serveFrontPage(fastify: FastifyInstance, { publicBaseUrl }: Conf
     version: API_VERSION,
     base: publicBaseUrl,
   });
-  const headers = pageHeaders(html);
+  const headers = pageHeaders(html, { connectTo: originsOf([publicBaseUrl]) });
   fastify.get('/', { config: { public: true } }, (_request, reply) =>
     reply.headers(headers).type('text/html; charset=utf-8').send(html),
   );

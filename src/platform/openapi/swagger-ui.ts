@@ -7,7 +7,7 @@ import { preconditionFailed } from '../errors/http.errors';
 import { entityTagOf, failsIfMatch, isNotModified } from '../http/entity-tag';
 import { API_TITLE } from './document';
 import { jsonText } from './document-text';
-import { pageHeaders } from './page-policy';
+import { originsOf, pageHeaders } from './page-policy';
 import { renderPage } from './page-template';
 import { withStandIns } from './stand-ins';
 
@@ -58,9 +58,14 @@ export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject
   serveAsset(fastify, 'swagger-ui-init.js', { type: JAVASCRIPT, bytes: script });
 }
 
-function servePage(fastify: FastifyInstance, url: string, folder: string, document: OpenAPIObject): void {
+function servePage(
+  fastify: FastifyInstance,
+  url: string,
+  folder: string,
+  { servers = [] }: OpenAPIObject,
+): void {
   const html = renderPage('swagger-ui.html', { title: API_TITLE, folder });
-  const headers = pageHeaders(html, { connectTo: originsOf(document) });
+  const headers = pageHeaders(html, { connectTo: originsOf(servers.map((server) => server.url)) });
   fastify.get(url, { config: { public: true } }, (_request, reply) =>
     reply.headers(headers).type('text/html; charset=utf-8').send(html),
   );
@@ -85,9 +90,4 @@ function initScript(openapi: OpenAPIObject): string {
   const options = JSON.stringify({ spec: document, ...OPTIONS }, undefined, 2);
   const plugins = `[exactIntegers(${JSON.stringify(standIns)})]`;
   return `window.ui = SwaggerUIBundle({ plugins: ${plugins}, ...${options} });\n`;
-}
-
-/** Lists the origins of the servers, which "Try it out" may send requests to. */
-function originsOf({ servers = [] }: OpenAPIObject): string[] {
-  return servers.filter(({ url }) => URL.canParse(url)).map(({ url }) => new URL(url).origin);
 }

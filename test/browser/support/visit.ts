@@ -8,7 +8,11 @@ const SCREENSHOTS = join(__dirname, '..', '..', '..', 'test-results');
 /** Not localhost, because Swagger UI and Chromium treat localhost differently from a deployment's host. */
 const HOST = 'animal-store.test';
 
-export const WINDOWS = { wide: { width: 1_280, height: 900 }, narrow: { width: 390, height: 844 } } as const;
+export const WINDOWS = {
+  wide: { width: 1_280, height: 900 },
+  narrow: { width: 390, height: 844 },
+  telephone: { width: 360, height: 780 },
+} as const;
 
 /** A browser window with the service, and all its problems. */
 export interface Visit {
@@ -26,8 +30,13 @@ export function openBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: [...CHROMIUM_FLAGS, resolve] });
 }
 
-export async function visit(browser: Browser, url: string, window: keyof typeof WINDOWS): Promise<Visit> {
-  const context = await browser.newContext({ viewport: WINDOWS[window] });
+export async function visit(
+  browser: Browser,
+  url: string,
+  window: keyof typeof WINDOWS,
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<Visit> {
+  const context = await browser.newContext({ viewport: WINDOWS[window], colorScheme });
   const page = await context.newPage();
   const origin = `http://${HOST}:${new URL(url).port}`;
   const problems: string[] = [];
@@ -50,7 +59,10 @@ export async function visit(browser: Browser, url: string, window: keyof typeof 
     screenshot: async (name, fullPage = false) => {
       if (process.env['SCREENSHOTS'] !== 'true') return;
       mkdirSync(SCREENSHOTS, { recursive: true });
-      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${window}.png`), fullPage });
+      await page.screenshot({
+        path: join(SCREENSHOTS, `${name}-${window}${colorScheme === 'dark' ? '-dark' : ''}.png`),
+        fullPage,
+      });
     },
     close: () => context.close(),
   };
