@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/platform/api-docs/operations';
+import { ANY_KEY, type RequiredScope } from '../src/platform/api-docs/required-scopes';
 import { codesOf } from '../src/platform/openapi/codes';
 import { operationsOf } from '../src/platform/openapi/operations-of';
 
@@ -14,11 +15,10 @@ export function withApiTables(page: string, { paths }: OpenAPIObject): string {
 
 function scopeRows(paths: OpenAPIObject['paths']): Row[] {
   const ids = operationsOf(paths).map(({ operationId = '' }) => operationId);
-  const rows = createStore().scopes.map((scope) => [
-    `\`${scope}\``,
-    ids.filter((id) => [findOperation(id)?.scope].flat().includes(scope)).join(', '),
-  ]);
-  return [['scope', 'operations'], ...rows];
+  const idsOf = (scope: RequiredScope) =>
+    ids.filter((id) => [findOperation(id)?.scope].flat().some((each) => each === scope)).join(', ');
+  const rows = createStore().scopes.map((scope) => [`\`${scope}\``, idsOf(scope)]);
+  return [['scope', 'operations'], ...rows, ['every key', idsOf(ANY_KEY)]];
 }
 
 function codeRows(paths: OpenAPIObject['paths']): Row[] {

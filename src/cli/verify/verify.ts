@@ -69,8 +69,8 @@ function promises(exhaust: boolean): readonly ApiPromise[] {
 }
 
 /**
- * Checks every promise of the specification against a deployment, only over HTTP. Sends fewer than 70 requests, at most
- * 60 of them with the key, unless it uses up the rate limit. Removes the animals that it adds if the key may.
+ * Checks every promise of the specification against a deployment, only over HTTP. Sends fewer than 70 requests, of
+ * which at most 60 count for the key, unless it uses up the rate limit. Removes the animals that it adds if the key may.
  *
  * @param report receives each verdict immediately
  * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key

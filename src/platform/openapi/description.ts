@@ -18,7 +18,7 @@ Every operation requires an API key: \`Authorization: Bearer <API_KEY>\`. A key 
 
 ${planTable}
 
-The keys of an account share two windows: the minute, which begins with the first request counted in it, and the UTC day. Every response has \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of the window with the fewest requests remaining. Above a limit the response is 429. Wait for the seconds in \`Retry-After\`, and back off exponentially. The service temporarily bans a key that repeatedly retries too early.
+The keys of an account share two windows: the minute, which begins with the first request counted in it, and the UTC day. Every response has \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of the window with the fewest requests remaining. Above a limit the response is 429. Wait for the seconds in \`Retry-After\`, and back off exponentially. The service temporarily bans a key that repeatedly retries too early. \`GET /key\` shows both windows and the strikes of the key, and is not counted.
 
 ## Lists
 
