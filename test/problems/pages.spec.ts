@@ -43,7 +43,7 @@ describe('the page of a code', () => {
     expect(parts).toEqual({
       'When it happens': 'The key is temporarily banned for ignoring Retry-After.',
       'What to do': expect.stringContaining('Wait for the seconds in Retry-After'),
-      Operations: 'Every operation.',
+      Operations: 'Every operation, except getKey (Get the key of the request).',
       Headers: 'Each of these responses has Retry-After.',
       Example: expect.stringContaining('&quot;code&quot;: &quot;api_key_banned&quot;'),
     });

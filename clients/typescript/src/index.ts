@@ -1,4 +1,5 @@
 import type {
+  ApiKey,
   ListOrdersData,
   ListPetsData,
   NewOrder,
@@ -23,6 +24,7 @@ import { Requests } from './request.js';
 export { etagOf } from './entity-tags.js';
 export { AnimalStoreError, type ErrorCode } from './errors.js';
 export type {
+  ApiKey,
   NewOrder,
   NewPet,
   Order,
@@ -79,6 +81,8 @@ export function createAnimalStore(options: AnimalStoreOptions) {
       update: (id: bigint, changes: OrderUpdate, own?: ChangeOptions) =>
         call<Order>('PATCH', `/store/orders/${id}`, { ...own, body: changes }),
     },
+    /** Returns what the key may do, and how much of its limits is left. The request counts in no limit. */
+    key: (own?: CallOptions) => call<ApiKey>('GET', '/key', own),
     request,
     list,
   };

@@ -53,9 +53,14 @@ function statusCodes(): DefinedError[] {
 function operationsWith(error: DefinedError, paths: OpenAPIObject['paths'], codes: Codes): string {
   const all = operationsOf(paths);
   const some = all.filter((operation) => rejectedCodes(operation, codes).includes(error));
-  if (some.length === all.length) return 'Every operation.';
-  const names = some.map(({ operationId, summary }) => `${operationId} (${summary})`);
-  return names.length > 0 ? `${names.join(', ')}.` : 'None of the documented operations.';
+  if (some.length === 0) return 'None of the documented operations.';
+  const others = all.filter((operation) => !some.includes(operation));
+  if (others.length === 0) return 'Every operation.';
+  return others.length < some.length ? `Every operation, except ${named(others)}.` : `${named(some)}.`;
+}
+
+function named(operations: ReturnType<typeof operationsOf>): string {
+  return operations.map(({ operationId, summary }) => `${operationId} (${summary})`).join(', ');
 }
 
 function pageOf(error: DefinedError, operations: string, pages: string): string {
