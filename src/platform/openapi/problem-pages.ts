@@ -56,10 +56,10 @@ function operationsWith(error: DefinedError, paths: OpenAPIObject['paths'], code
   if (some.length === 0) return 'None of the documented operations.';
   const others = all.filter((operation) => !some.includes(operation));
   if (others.length === 0) return 'Every operation.';
-  return others.length < some.length ? `Every operation, except ${named(others)}.` : `${named(some)}.`;
+  return others.length < some.length ? `Every operation, except ${namesOf(others)}.` : `${namesOf(some)}.`;
 }
 
-function named(operations: ReturnType<typeof operationsOf>): string {
+function namesOf(operations: ReturnType<typeof operationsOf>): string {
   return operations.map(({ operationId, summary }) => `${operationId} (${summary})`).join(', ');
 }
 
