@@ -87,7 +87,8 @@ export class ApiKey {
   @ApiProperty({
     type: 'array',
     maxItems: MAX_SCOPES,
-    items: { type: 'string', minLength: 1, maxLength: 255 },
+    // RFC 6749, 3.3.
+    items: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21\\x23-\\x5B\\x5D-\\x7E]+$' },
     description: 'What the key may do: `x-required-scopes` of each operation has the scopes that it needs.',
     example: ['pets:read', 'pets:write'],
   })

@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { after, suite, test } from 'node:test';
-import { loadAll } from 'js-yaml';
+import { createRequire } from 'node:module';
 import { ROOT } from './support/files.mjs';
+
+// A CommonJS package in this folder, and an ES module in that of the project.
+const { loadAll } = createRequire(import.meta.url)('js-yaml');
 
 /** The modules of kubernetes-models by the `apiVersion` of a manifest. */
 const SCHEMAS = {

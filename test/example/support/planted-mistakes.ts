@@ -79,8 +79,14 @@ export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
     'ORDER BY id DESC LIMIT',
     /ascend/,
   ],
-  ['a cursor without effect', REPOSITORY, 'id > $2', '(id > $2 OR true)', /cursor|page/],
-  ['a page that is too long', SERVICE, 'limit + 1), limit);', 'limit + 1), limit + 1);', /limit=/],
+  ['a cursor without effect', REPOSITORY, 'id >= $2', '(id >= $2 OR true)', /on its pages, followed by Link/],
+  [
+    'a page that is too long',
+    SERVICE,
+    'return cutPage(request,',
+    'return cutPage({ ...request, limit: request.limit + 1 },',
+    /items on a page with limit=/,
+  ],
   [
     'an Idempotency-Key without effect',
     CONTROLLER,
