@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
-import type { CopiedTable } from '../../src/platform/database/copy/copy-database';
+import type { CopiedTable } from '../../src/platform/database/copy/fill-database';
 import { CopySource } from '../../src/platform/database/copy/copy-source';
 import { createLogger } from '../../src/platform/logging/logger';
 import { startApp, type TestApp } from '../support/app';
@@ -51,7 +51,7 @@ describe('copying a database', () => {
     // No order has this id yet.
     await moveSequence(app, 'store_orders', LARGE_ID);
     const reported: CopiedTable[] = [];
-    let copied: CopiedTable[] = [];
+    let copied: readonly CopiedTable[] = [];
     await app.restart(async () => {
       copied = await copy(app.database, target, (table) => reported.push(table));
       const expected = await contentOf(app.database);

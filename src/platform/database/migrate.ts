@@ -29,13 +29,7 @@ export interface MigrationResult {
  * @throws UserError if a newer version has migrated the database, or an extension's migration fails; OldServerError
  */
 export function migrate(config: SchemaConfig): Promise<MigrationResult> {
-  return inMigrationTransaction(config, async (executor, runner) => {
-    const result = await bringUpToDate(config, executor, runner);
-    if (result.applied.length > 0) {
-      await recordSchemaAudit(runner, { command: 'migrate', details: result.applied.join(', ') });
-    }
-    return result;
-  });
+  return inMigrationTransaction(config, (executor, runner) => bringUpToDate(config, executor, runner));
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */
@@ -46,13 +40,25 @@ export async function bringUpToDate(
 ): Promise<MigrationResult> {
   const states = compareSchema(await readApplied(runner), migrations);
   rejectNewerSchema(states);
-  const pending = new Set(states.flatMap(({ name, state }) => (state === 'pending' ? [name] : [])));
-  for (const migration of migrations) {
-    if (pending.has(migration.name)) await apply(migration, executor);
-  }
+  const applied = states.flatMap(({ name, state }) => (state === 'pending' ? [name] : []));
+  await applyMigrations(migrations, applied, executor);
   await recordExtensionMigrations(runner, migrations);
   await setRoleSettings(runner);
-  return { applied: [...pending], removed: removedExtensions(states) };
+  if (applied.length > 0) {
+    await recordSchemaAudit(runner, { command: 'migrate', details: applied.join(', ') });
+  }
+  return { applied, removed: removedExtensions(states) };
+}
+
+/** Applies the migrations with these names, in the order of the program. */
+export async function applyMigrations(
+  migrations: SchemaConfig['migrations'],
+  names: readonly string[],
+  executor: MigrationExecutor,
+): Promise<void> {
+  for (const migration of migrations) {
+    if (names.includes(migration.name)) await apply(migration, executor);
+  }
 }
 
 /** TypeORM runs pending migrations by their timestamps. Those of the store must run before those of an extension. */

@@ -1,5 +1,6 @@
 import { schemaConfig } from '../../support/schema-config';
-import { type CopiedTable, copyDatabase } from '../../../src/platform/database/copy/copy-database';
+import { copyDatabase } from '../../../src/platform/database/copy/copy-database';
+import type { CopiedTable } from '../../../src/platform/database/copy/fill-database';
 import { userMessage } from '../../../src/app/user-message';
 import type { TestDatabase } from '../../support/database';
 
@@ -7,7 +8,7 @@ export function copy(
   source: TestDatabase,
   target: { readonly url: string },
   onTable: (copied: CopiedTable) => void = () => undefined,
-): Promise<CopiedTable[]> {
+): Promise<readonly CopiedTable[]> {
   return copyDatabase(schemaConfig(source.url), target.url, onTable);
 }
 

@@ -1,10 +1,8 @@
-import type { Client } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import { CopySource } from './copy-source';
-import { rejectUnfitTarget } from './copy-target';
-import { runRecorded } from '../extension-migrations';
-import { bringUpToDate } from '../migrate';
-import { inMigrationTransaction, type SchemaConfig, WITHOUT_TIMEOUTS } from '../migration-transaction';
+import { type CopiedTable, fillDatabase } from './fill-database';
+import type { AppliedMigration } from '../extension-migrations';
+import type { SchemaConfig } from '../migration-transaction';
+import { compareSchema, rejectNewerSchema } from '../schema-state';
 import { UserError } from '../../errors/user-error';
 
 /** An error of the target database, or of its connection, in `cause`. */
@@ -14,14 +12,8 @@ export class TargetError extends Error {
   }
 }
 
-export interface CopiedTable {
-  readonly table: string;
-  readonly rows: number;
-}
-
 /**
- * Copies a database to an empty one: the schema by migrations, every table by COPY, the position of every sequence.
- * It is one transaction in the target: after any failure the target is unchanged.
+ * Copies a database to an empty one, in one transaction of the target.
  *
  * @param config the source; later writes to it are not in the copy
  * @param onTable is called when a table is copied, before the commit
@@ -31,19 +23,13 @@ export async function copyDatabase(
   config: SchemaConfig,
   targetUrl: string,
   onTable: (copied: CopiedTable) => void,
-): Promise<CopiedTable[]> {
+): Promise<readonly CopiedTable[]> {
   const source = await CopySource.open(config.databaseUrl);
   try {
-    const removed = await source.removedMigrations(config.migrations);
-    return await inMigrationTransaction({ ...config, databaseUrl: targetUrl }, async (executor, runner) => {
-      // TypeORM types the connection as any; the driver is node-postgres.
-      const target: Client = await runner.connect();
-      await target.query(WITHOUT_TIMEOUTS);
-      await rejectUnfitTarget(target);
-      await bringUpToDate(config, executor, runner);
-      for (const record of removed) await runRecorded(runner, record, 'up');
-      return await copyAll(source, target, onTable);
-    });
+    rejectUnfitSource(await source.migrations(), config.migrations);
+    const target = { ...config, databaseUrl: targetUrl };
+    const { tables } = await fillDatabase(target, 'The database in --to', source, onTable);
+    return tables;
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw source.hasFailed ? sourceLost() : new TargetError(error);
@@ -52,42 +38,25 @@ export async function copyDatabase(
   }
 }
 
+/** @throws UserError unless the source has all migrations of this program and no newer one */
+function rejectUnfitSource(
+  applied: readonly AppliedMigration[],
+  migrations: SchemaConfig['migrations'],
+): void {
+  if (applied.length === 0) {
+    throw new UserError('There is nothing to copy: the embedded database is empty (is DATA_DIR right?).');
+  }
+  const states = compareSchema(applied, migrations);
+  rejectNewerSchema(states);
+  if (states.some(({ state }) => state === 'pending')) {
+    throw new UserError(
+      'The embedded database has the schema of an earlier version: run "db migrate" first.',
+    );
+  }
+}
+
 function sourceLost(): UserError {
   return new UserError(
     'The embedded database stopped during the copy, and nothing was copied: read its postgres.log, and copy again.',
-  );
-}
-
-async function copyAll(
-  source: CopySource,
-  target: Client,
-  onTable: (copied: CopiedTable) => void,
-): Promise<CopiedTable[]> {
-  const tables = await source.tables();
-  // The migrations have added rows, such as their own list.
-  await target.query(`TRUNCATE ${tables.map(({ table }) => table).join(', ')}`);
-  const copied: CopiedTable[] = [];
-  for (const shape of tables) {
-    const { table, columns } = shape;
-    await source.writeRows(shape, target.query(copyFrom(`COPY ${table} (${columns}) FROM STDIN`)));
-    const arrived = { table, rows: await countEqual(source, target, table) };
-    copied.push(arrived);
-    onTable(arrived);
-  }
-  for (const { sequence, lastValue, isCalled } of await source.sequences()) {
-    await target.query('SELECT setval($1::regclass, $2::bigint, $3)', [sequence, lastValue, isCalled]);
-  }
-  return copied;
-}
-
-/** @throws UserError if the numbers of rows differ */
-async function countEqual(source: CopySource, target: Client, table: string): Promise<number> {
-  const count = `SELECT count(*) FROM ${table}`;
-  const [inSource] = await source.query<{ count: string }>(count);
-  const [inTarget] = (await target.query<{ count: string }>(count)).rows;
-  const [before, after] = [Number(inSource?.count), Number(inTarget?.count)];
-  if (before === after) return before;
-  throw new UserError(
-    `The table ${table} has ${before} rows, but ${after} arrived: nothing was copied; look for triggers or rules in the target.`,
   );
 }

@@ -1,24 +1,10 @@
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Client, type QueryResultRow } from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
-import { type ExtensionMigration, readApplied } from '../extension-migrations';
-import { type SchemaConfig, WITHOUT_TIMEOUTS } from '../migration-transaction';
-import { compareSchema, rejectNewerSchema } from '../schema-state';
-import { UserError } from '../../errors/user-error';
-
-/** A table and its columns, as written in SQL. */
-export interface TableShape {
-  readonly table: string;
-  readonly columns: string;
-}
-
-/** The position of a sequence; `isCalled` is false until it has returned `lastValue`. */
-export interface SequencePosition {
-  readonly sequence: string;
-  readonly lastValue: string;
-  readonly isCalled: boolean;
-}
+import { to as copyTo, type CopyToStreamQuery } from 'pg-copy-streams';
+import { type AppliedMigration, readApplied } from '../extension-migrations';
+import { WITHOUT_TIMEOUTS } from '../migration-transaction';
+import type { RowSource, SequencePosition, TableShape } from './row-source';
 
 /**
  * Lists every table of the schema, referenced tables first. It reads the catalog, so a new migration needs no change
@@ -48,8 +34,13 @@ const SEQUENCES = `
   SELECT quote_ident(relname) AS sequence FROM pg_class
   WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S' ORDER BY relname`;
 
+/** Makes the text of every value independent of the settings of the role and the database. */
+const EXACT_TEXT = `
+  SET LOCAL DateStyle = ISO; SET LOCAL IntervalStyle = postgres; SET LOCAL bytea_output = hex;
+  SET LOCAL extra_float_digits = 3`;
+
 /** The source database: one read-only connection with the snapshot of its first query. */
-export class CopySource {
+export class CopySource implements RowSource {
   /** True if the connection or a query has failed. */
   hasFailed = false;
 
@@ -65,6 +56,7 @@ export class CopySource {
     await client.connect();
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await client.query(WITHOUT_TIMEOUTS);
+    await client.query(EXACT_TEXT);
     return source;
   }
 
@@ -82,9 +74,8 @@ export class CopySource {
     }
   }
 
-  /** Writes the rows of a table to `sink` in COPY's text format, which does not depend on the server's version. */
-  async writeRows({ table, columns }: TableShape, sink: Writable): Promise<void> {
-    const rows = this.client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
+  async writeRows(shape: TableShape, sink: Writable): Promise<void> {
+    const rows = this.client.query(copyRows(shape));
     // If the sink fails, it is destroyed first, and `pipeline` then destroys `rows` with the same error.
     rows.once('error', () => {
       this.hasFailed ||= !sink.destroyed;
@@ -92,30 +83,27 @@ export class CopySource {
     await pipeline(rows, sink);
   }
 
-  /**
-   * Returns the migrations of removed extensions, which the target gets from their records.
-   *
-   * @param migrations those of this program, which the target gets, too
-   * @throws UserError unless the source has them all and no newer one
-   */
-  async removedMigrations(migrations: SchemaConfig['migrations']): Promise<ExtensionMigration[]> {
-    const applied = await readApplied(this);
-    if (applied.length === 0) {
-      throw new UserError('There is nothing to copy: the embedded database is empty (is DATA_DIR right?).');
-    }
-    const states = compareSchema(applied, migrations);
-    rejectNewerSchema(states);
-    if (states.some(({ state }) => state === 'pending')) {
-      throw new UserError(
-        'The embedded database has the schema of an earlier version: run "db migrate" first.',
-      );
-    }
-    const known = new Set(migrations.map(({ name }) => name));
-    return applied.flatMap(({ name, record }) => (record && !known.has(name) ? [record] : []));
+  /** Returns the migrations of the source, in the order in which they were applied. */
+  migrations(): Promise<AppliedMigration[]> {
+    return readApplied(this);
+  }
+
+  /** Returns the rows of a table in COPY's text format. A caller that stops reading must close the source. */
+  readRows(shape: TableShape): CopyToStreamQuery {
+    const rows = this.client.query(copyRows(shape));
+    rows.once('error', () => {
+      this.hasFailed = true;
+    });
+    return rows;
   }
 
   tables(): Promise<TableShape[]> {
     return this.query(TABLES);
+  }
+
+  async countRows(table: string): Promise<number> {
+    const [row] = await this.query<{ count: string }>(`SELECT count(*) FROM ${table}`);
+    return Number(row?.count);
   }
 
   async sequences(): Promise<SequencePosition[]> {
@@ -128,4 +116,9 @@ export class CopySource {
     }
     return positions;
   }
+}
+
+/** COPY's text format does not depend on the server's version. */
+function copyRows({ table, columns }: TableShape): CopyToStreamQuery {
+  return copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`);
 }

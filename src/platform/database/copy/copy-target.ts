@@ -22,20 +22,23 @@ const FACTS = `
          ${countOwn('pg_class', 'relnamespace', "relkind IN ('r', 'p', 'f', 'v', 'm', 'S', 'c')")}
          + ${countOwn('pg_type', 'typnamespace', "typtype IN ('d', 'e', 'r')")} AS objects`;
 
-/** @throws UserError unless the database is empty and its encoding is UTF-8 */
-export async function rejectUnfitTarget(target: Client): Promise<void> {
+/**
+ * @param place names the database in sentences
+ * @throws UserError unless the database is empty and its encoding is UTF-8
+ */
+export async function rejectUnfitTarget(target: Client, place: string): Promise<void> {
   const [facts] = (await target.query<TargetFacts>(FACTS)).rows;
   const problem = facts && problemOf(facts);
-  if (problem !== undefined) throw new UserError(problem);
+  if (problem !== undefined) throw new UserError(`${place} ${problem}`);
 }
 
-/** Returns a sentence for the operator if the database cannot be the target. */
+/** Returns the rest of a sentence for the operator if the database cannot be the target. */
 function problemOf({ encoding, objects }: TargetFacts): string | undefined {
   if (encoding !== 'UTF8') {
-    return `The database in --to has the encoding ${encoding}: create one with ENCODING 'UTF8' TEMPLATE template0.`;
+    return `has the encoding ${encoding}: create one with ENCODING 'UTF8' TEMPLATE template0.`;
   }
   if (objects > 0) {
-    return `The database in --to is not empty (${objects} tables, views, sequences and types): create a new one, or empty it.`;
+    return `is not empty (${objects} tables, views, sequences and types): create a new one, or empty it.`;
   }
   return undefined;
 }
