@@ -26,7 +26,7 @@ export const DEFAULT_SCOPES: readonly DefinedScope[] = [
 ];
 
 /** The version of this package. */
-const { version }: { readonly version: string } = JSON.parse(
+export const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8'),
 );
 

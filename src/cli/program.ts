@@ -5,6 +5,7 @@ import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { addAccountsCommands } from './accounts.commands';
 import { addAuditCommands } from './audit.commands';
+import { addBackupCommands } from './backup.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
@@ -53,7 +54,9 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
     program.command('accounts').description('manage accounts, which own keys and have a plan'),
     context,
   );
-  addDbCommands(program.command('db').description('manage the schema of the database, and copy it'), context);
+  const db = program.command('db').description('manage the schema of the database, copy it, and back it up');
+  addDbCommands(db, context);
+  addBackupCommands(db, context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
   addSeedCommand(program.command('seed'), context);

@@ -41,13 +41,22 @@ export function compareSchema(
   ];
 }
 
+/** Returns the first migration of a newer version, with the owner's name for a sentence. */
+export function newerMigration(
+  states: readonly MigrationState[],
+): { readonly name: string; readonly owner: string } | undefined {
+  const newer = states.find(({ state }) => state === 'newer');
+  if (!newer) return undefined;
+  const { name, extension } = newer;
+  return { name, owner: extension === undefined ? 'Animal Store' : `the extension ${extension}` };
+}
+
 /** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
 export function rejectNewerSchema(states: readonly MigrationState[]): void {
-  const newer = states.find(({ state }) => state === 'newer');
+  const newer = newerMigration(states);
   if (!newer) return;
-  const owner = newer.extension === undefined ? 'Animal Store' : `the extension ${newer.extension}`;
   throw new UserError(
-    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+    `The database was migrated by a newer version of ${newer.owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
   );
 }
 

@@ -101,6 +101,19 @@ export class CopySource implements RowSource {
     return this.query(TABLES);
   }
 
+  /** Lists every table. Until the end of the transaction a migration that changes one of them waits. */
+  async lockTables(): Promise<TableShape[]> {
+    const tables = await this.tables();
+    await this.query(`LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`);
+    return tables;
+  }
+
+  /** Returns the time of the snapshot: RFC 3339, UTC. */
+  async snapshotTime(): Promise<string> {
+    const [row] = await this.query<{ at: Date }>('SELECT now() AS at');
+    return row?.at.toISOString() ?? '';
+  }
+
   async countRows(table: string): Promise<number> {
     const [row] = await this.query<{ count: string }>(`SELECT count(*) FROM ${table}`);
     return Number(row?.count);

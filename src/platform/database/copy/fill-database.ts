@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { MigrationExecutor, QueryRunner } from 'typeorm';
 import { rejectUnfitTarget } from './copy-target';
-import type { RowSource } from './row-source';
+import type { RowSource, TableShape } from './row-source';
 import { type AppliedMigration, runRecorded } from '../extension-migrations';
 import { applyMigrations, bringUpToDate } from '../migrate';
 import { inMigrationTransaction, type SchemaConfig, WITHOUT_TIMEOUTS } from '../migration-transaction';
@@ -71,6 +71,7 @@ async function copyAll(
   onTable: (copied: CopiedTable) => void,
 ): Promise<CopiedTable[]> {
   const tables = await source.tables();
+  await rejectUnknownTables(tables, target);
   // The migrations have added rows, such as their own list.
   await target.query(`TRUNCATE ${tables.map(({ table }) => table).join(', ')}`);
   const copied: CopiedTable[] = [];
@@ -85,6 +86,18 @@ async function copyAll(
     await target.query('SELECT setval($1::regclass, $2::bigint, $3)', [sequence, lastValue, isCalled]);
   }
   return copied;
+}
+
+/** @throws UserError if the migrations have not created one of the tables */
+async function rejectUnknownTables(tables: readonly TableShape[], target: Client): Promise<void> {
+  const { rows } = await target.query<{ name: string }>(
+    'SELECT name FROM unnest($1::text[]) AS given (name) WHERE to_regclass(name) IS NULL',
+    [tables.map(({ table }) => table)],
+  );
+  if (!rows[0]) return;
+  throw new UserError(
+    `No migration creates the table ${rows[0].name}: nothing was copied. In the source, move it to another schema, and repeat.`,
+  );
 }
 
 /** @throws UserError if the numbers of rows differ */
