@@ -1,20 +1,12 @@
-import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { send } from '../support/http';
-import { linksOf } from '../support/links';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 import { ALL_SCOPES, createKey } from './support/keys';
-import { AnimalLedger, type AnimalState, changedName } from './support/ledger';
+import { AnimalLedger } from './support/ledger';
+import { allNames, WRITERS, writeAnimals } from './support/writers';
 
 const ROUNDS = 10;
-/** So many that creations wait for each other, and are joined. */
-const WRITERS = 32;
-/** One of so many animals is changed, another one removed. */
-const WRITES_PER_CHANGE = 4;
 const MIN_LIFE_MS = 200;
 const MAX_LIFE_MS = 1_500;
-
-type Message = [method: string, path: string, body?: object];
 
 jest.setTimeout(ROUNDS * 60_000);
 
@@ -47,8 +39,7 @@ describe('SIGKILL of the service, with fsync on', () => {
 });
 
 /**
- * Adds animals with several clients, each after its last response, until the service is killed at a random time. Some
- * animals are then changed or removed.
+ * Writes until the service is killed at a random time.
  *
  * @returns the number of acknowledged creations
  */
@@ -59,42 +50,10 @@ async function writeUntilKilled(
   round: number,
 ): Promise<number> {
   const killed = new AbortController();
-  const agent = new Agent({ keepAlive: true, maxSockets: WRITERS });
-  let added = 0;
-  const write = async (name: string, became: AnimalState, success: number, ...message: Message) => {
-    const [method, path, body] = message;
-    const response = await send(service.url, method, path, { key, agent, body }).catch(() => undefined);
-    if (response && response.status !== success) throw new Error(`not written: ${response.text}`);
-    ledger.record(name, became, response ? 'done' : 'unknown');
-    return response;
-  };
-  const writers = Array.from({ length: WRITERS }, async (_, writer) => {
-    for (let count = 0; !killed.signal.aborted; count += 1) {
-      const name = `round ${round} writer ${writer} animal ${count}`;
-      const created = await write(name, 'added', 201, 'POST', '/v1/pets', { name, categoryId: 1 });
-      if (!created) continue;
-      added += 1;
-      const path = `/v1/pets/${created.json.id}`;
-      if (count % WRITES_PER_CHANGE === 1)
-        await write(name, 'changed', 200, 'PATCH', path, { name: changedName(name) });
-      if (count % WRITES_PER_CHANGE === 2) await write(name, 'absent', 204, 'DELETE', path);
-    }
-  });
+  const record = ledger.record.bind(ledger);
+  const writing = writeAnimals(service, key, `round ${round}`, record, killed.signal);
   await sleep(MIN_LIFE_MS + Math.random() * (MAX_LIFE_MS - MIN_LIFE_MS));
   service.child.kill('SIGKILL');
   killed.abort();
-  await Promise.all(writers);
-  agent.destroy();
-  return added;
-}
-
-async function allNames(service: RunningService, key: string): Promise<string[]> {
-  const names: string[] = [];
-  for (let next: string | undefined = '/v1/pets?limit=100'; next !== undefined;) {
-    const response = await send(service.url, 'GET', next, { key });
-    if (response.status !== 200) throw new Error(response.text);
-    for (const { name } of response.json) names.push(name);
-    next = linksOf(response)['next'];
-  }
-  return names;
+  return writing;
 }
