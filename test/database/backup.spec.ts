@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { migrate } from '../../src/platform/database/migrate';
+import { CopySource } from '../../src/platform/database/copy/copy-source';
 import { forgetExtension, revertLast } from '../../src/platform/database/revert';
 import { kennels } from '../modules/support/kennels.extension';
 import { startApp, type TestApp } from '../support/app';
@@ -123,6 +124,25 @@ describe('a backup', () => {
     expect(existsSync(folder.file('broken'))).toBe(false);
   });
 
+  it.each(['database', 'disk'])(
+    'distinguishes a failure of the database from one of the disk: %s',
+    async (failing) => {
+      const source = await CopySource.open(app.database.url);
+      // More rows than the buffers of both sides hold.
+      const rows = source.readRows({ table: 'pets, generate_series(1, 500)', columns: 'name' });
+      await rows.next();
+      const readAll = async () => {
+        while (!(await rows.next()).done);
+      };
+      if (failing === 'database') await app.database.query(END_COPIES);
+      await expect(failing === 'disk' ? rows.throw(new Error('full')) : readAll()).rejects.toThrow(
+        failing === 'disk' ? 'full' : /terminat/,
+      );
+      expect(source.hasFailed).toBe(failing === 'database');
+      await source.close();
+    },
+  );
+
   it('of an earlier schema is restored, and then has the schema of this program', async () => {
     const [source, file] = [await createDatabase(), folder.file('older')];
     await source.query(`INSERT INTO pets (name, category_id, status) VALUES ('Rex', 1, 'available')`);
@@ -151,6 +171,10 @@ describe('a backup', () => {
     await source.drop();
   });
 });
+
+const END_COPIES = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND query LIKE 'COPY%' AND state = 'active'`;
 
 const WAITING_LOCKS = `
   SELECT FROM pg_stat_activity

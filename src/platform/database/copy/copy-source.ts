@@ -88,13 +88,21 @@ export class CopySource implements RowSource {
     return readApplied(this);
   }
 
-  /** Returns the rows of a table in COPY's text format. A caller that stops reading must close the source. */
-  readRows(shape: TableShape): CopyToStreamQuery {
+  /** Yields the rows of a table in COPY's text format. A caller that stops reading must close the source. */
+  async *readRows(shape: TableShape): AsyncGenerator<Buffer> {
     const rows = this.client.query(copyRows(shape));
-    rows.once('error', () => {
-      this.hasFailed = true;
-    });
-    return rows;
+    // An error after the last read would end the process.
+    rows.on('error', () => undefined);
+    const chunks: AsyncIterator<Buffer> = rows[Symbol.asyncIterator]();
+    for (;;) {
+      // A failure of the reader throws at `yield`, and is not one of the source.
+      const next = await chunks.next().catch((error: unknown) => {
+        this.hasFailed = true;
+        throw error;
+      });
+      if (next.done) return;
+      yield next.value;
+    }
   }
 
   tables(): Promise<TableShape[]> {
