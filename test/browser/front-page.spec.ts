@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
-import type { AxeResults } from 'axe-core';
 import { startApp, type TestApp } from '../support/app';
 import { send } from '../support/http';
 import { describeWhen } from '../support/it-when';
+import { findings } from './support/accessibility';
 import { findChromium } from './support/chromium';
 import { openBrowser, visit, WINDOWS } from './support/visit';
 
@@ -17,15 +16,6 @@ const inChromium = describeWhen(
 );
 
 const SMALL = { plan: 'enterprise', perMinute: 2, perDay: 1_000 } as const;
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Returns the rules of axe-core that the page breaks, each with its elements. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations, passes } = (await page.evaluate('axe.run()')) as AxeResults;
-  expect(passes.length).toBeGreaterThan(15);
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-}
 
 /** Types a key and presses Enter. @returns the sentence of the status or of the problem */
 async function show(page: Page, key: string): Promise<string> {
