@@ -1,5 +1,7 @@
 import type { Clock } from '../platform/runtime/clock';
 import { serviceUnavailable } from '../platform/errors/http.errors';
+import { noteWaiting, runShared } from '../platform/tracing/shared-work';
+import { tracer } from '../platform/tracing/tracer';
 import type { KnownKeysRepository, KnownKey } from './known-keys.repository';
 
 /** The result of a lookup. `key` is undefined if the secret belongs to no key. */
@@ -50,7 +52,9 @@ export class KeyLookups {
   find(hash: string): Promise<KeyLookup> {
     if (this.waiting.length >= MAX_WAITING) return Promise.reject(serviceUnavailable());
     return new Promise((resolve, reject) => {
-      this.waiting.push({ hash, since: performance.now(), resolve, reject });
+      const waiting = { hash, since: performance.now(), resolve, reject };
+      if (tracer) noteWaiting(waiting);
+      this.waiting.push(waiting);
       if (!this.isBusy) this.beginTurn();
     });
   }
@@ -85,10 +89,15 @@ export class KeyLookups {
   private async lookUp(batch: readonly Waiting[]): Promise<void> {
     const askedAt = this.clock.now();
     try {
-      const found = await this.keys.findBySecretHashes(batch.map(({ hash }) => hash));
+      const hashes = batch.map(({ hash }) => hash);
+      const found = await (tracer ? this.askShared(batch, hashes) : this.keys.findBySecretHashes(hashes));
       for (const { hash, resolve } of batch) resolve({ key: found.get(hash), askedAt });
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
+  }
+
+  private askShared(batch: readonly Waiting[], hashes: readonly string[]): Promise<Map<string, KnownKey>> {
+    return runShared(batch, () => this.keys.findBySecretHashes(hashes));
   }
 }

@@ -1,3 +1,6 @@
+import { noteWaiting, runShared } from '../tracing/shared-work';
+import { tracer } from '../tracing/tracer';
+
 /** A running query, and the next one that later requests wait for. */
 interface Reading<T> {
   readonly result: Promise<T>;
@@ -32,6 +35,7 @@ export class CoalescedRead<T> {
     const running = this.readings[name];
     if (!running) return this.begin(name, query);
     running.next ??= this.follow(running, name, query);
+    if (tracer) noteWaiting(running);
     return running.next;
   }
 
@@ -46,17 +50,17 @@ export class CoalescedRead<T> {
     return result;
   }
 
-  private follow({ result }: Reading<T>, name: string, query: () => Promise<T>): Promise<T> {
+  private follow(running: Reading<T>, name: string, query: () => Promise<T>): Promise<T> {
     return new Promise((resolve) => {
       let hasBegun = false;
       const begin = (): void => {
         clearTimeout(timer);
         if (hasBegun) return;
         hasBegun = true;
-        resolve(this.begin(name, query));
+        resolve(tracer ? runShared([running], () => this.begin(name, query)) : this.begin(name, query));
       };
       const timer = setTimeout(begin, MAX_WAIT_MS);
-      result.then(begin, begin);
+      running.result.then(begin, begin);
     });
   }
 }

@@ -1,3 +1,5 @@
+import { noteWaiting, runShared } from '../tracing/shared-work';
+import { tracer } from '../tracing/tracer';
 import { isDatabaseUnavailable, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 
 /** Most rows of one statement. */
@@ -46,7 +48,9 @@ export class JoinedInserts<New, Row> {
       });
     }
     return new Promise((resolve, reject) => {
-      this.waiting.push({ row, since: performance.now(), resolve, reject });
+      const waiting = { row, since: performance.now(), resolve, reject };
+      if (tracer) noteWaiting(waiting);
+      this.waiting.push(waiting);
       if (!this.isScheduled) this.limitWait();
     });
   }
@@ -79,7 +83,8 @@ export class JoinedInserts<New, Row> {
 
   private async run(batch: readonly Waiting<New, Row>[]): Promise<void> {
     try {
-      const inserted = await this.insert(batch.map(({ row }) => row));
+      const rows = batch.map(({ row }) => row);
+      const inserted = await (tracer ? this.insertShared(batch, rows) : this.insert(rows));
       for (const [at, { resolve, reject }] of batch.entries()) {
         const row = inserted[at];
         if (row === undefined) reject(new Error('an insertion returned fewer rows than it inserted'));
@@ -89,6 +94,10 @@ export class JoinedInserts<New, Row> {
       if (batch.length > 1 && !isDatabaseUnavailable(error)) await this.runEach(batch);
       else for (const { reject } of batch) reject(error);
     }
+  }
+
+  private insertShared(batch: readonly Waiting<New, Row>[], rows: readonly New[]): Promise<readonly Row[]> {
+    return runShared(batch, () => this.insert(rows));
   }
 
   private async runEach(batch: readonly Waiting<New, Row>[]): Promise<void> {

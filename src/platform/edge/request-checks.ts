@@ -2,6 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error';
 import { sendError } from '../errors/error-reply';
 import type { RequestCheck } from '../http/request-check';
+import { tracer } from '../tracing/tracer';
+import { traceChecks } from './request-spans';
 
 /**
  * Runs the checks in their order for every request, before its body is read and whether or not a route matches.
@@ -9,6 +11,8 @@ import type { RequestCheck } from '../http/request-check';
  */
 export function installRequestChecks(fastify: FastifyInstance, checks: readonly RequestCheck[]): void {
   fastify.decorateRequest('isAdmitted', false);
+  const check: RequestCheck = (request, reply) => firstError(checks, request, reply);
+  const run = tracer ? traceChecks(tracer, check) : check;
   fastify.addHook('onRequest', (request, reply, done) => {
     // Fastify continues after `done` with a false value.
     const fail = (failure: unknown): void =>
@@ -25,7 +29,7 @@ export function installRequestChecks(fastify: FastifyInstance, checks: readonly 
       request.isAdmitted = true;
       done();
     };
-    const outcome = firstError(checks, request, reply);
+    const outcome = run(request, reply);
     if (outcome instanceof Promise) outcome.then(finish, fail);
     else finish(outcome);
   });

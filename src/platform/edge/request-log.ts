@@ -35,7 +35,7 @@ export class RequestLog extends LogController {
 }
 
 /** Returns the path of a line. A long path is cut after its keys were made recognisable; its sent length is added. */
-function pathFacts(target: string): { path: string; pathLength?: number } {
+export function pathFacts(target: string): { path: string; pathLength?: number } {
   const sent = rawPath(target);
   const path = loggablePath(sent);
   if (path.length <= MAX_PATH_LENGTH) return { path };

@@ -1,0 +1,148 @@
+import { request as httpRequest } from 'node:http';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { allSpans, clientSpan, named, spansOf, treeOf } from '../support/traces';
+import { startApp, type TestApp } from '../support/app';
+import { hasPreparedStatements } from '../support/database';
+import { aNewPet } from '../support/factories';
+import { until } from '../support/until';
+
+/** Without prepared statements no creations are joined. */
+const INSERT = hasPreparedStatements() ? 'pets_insert_all' : 'pets_insert';
+const TINY = { plan: 'enterprise', perMinute: 1, perDay: 100 } as const;
+
+describe('the trace of a request', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  it('has the span of the client, the request, its checks, the key lookup and each statement', async () => {
+    const client = clientSpan();
+    const { key } = await app.createKey();
+    const created = await app.post('/v1/pets', aNewPet(), { key, headers: client.headers });
+    expect(created.status).toBe(201);
+    const spans = await spansOf(client);
+    expect(treeOf(spans, client)).toEqual([
+      'client > POST /v1/pets',
+      'POST /v1/pets > request checks',
+      'request checks > key lookup',
+      'key lookup > api_keys_by_secrets',
+      `POST /v1/pets > ${INSERT}`,
+    ]);
+    expect(named(spans, 'POST /v1/pets')).toMatchObject({
+      kind: SpanKind.SERVER,
+      status: { code: SpanStatusCode.UNSET },
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/v1/pets',
+        'http.response.status_code': 201,
+        'url.path': '/v1/pets',
+        'url.scheme': 'http',
+        'animal_store.request_id': created.headers['x-request-id'],
+      },
+    });
+    expect(named(spans, 'request checks').attributes).toEqual({ 'animal_store.checks.outcome': 'admitted' });
+    expect(named(spans, INSERT)).toMatchObject({
+      kind: SpanKind.CLIENT,
+      attributes: { 'db.system.name': 'postgresql', 'db.query.summary': INSERT },
+    });
+  });
+
+  it('has the statement of a request whose body arrives later', async () => {
+    const client = clientSpan();
+    const body = JSON.stringify(aNewPet());
+    const headers = {
+      ...client.headers,
+      authorization: `Bearer ${app.key}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    };
+    const request = httpRequest(`${app.url}/v1/pets`, { method: 'POST', headers });
+    request.flushHeaders();
+    await until(() => allSpans().some((span) => span.spanContext().traceId === client.traceId));
+    request.end(body).on('response', (response) => response.resume());
+    const spans = await spansOf(client);
+    expect(treeOf(spans, client)).toContain(`POST /v1/pets > ${INSERT}`);
+  });
+
+  it('has no key lookup if the key is cached', async () => {
+    const client = clientSpan();
+    await app.get('/v1/pets');
+    await app.get('/v1/pets/1', { headers: client.headers });
+    expect(treeOf(await spansOf(client), client)).toEqual([
+      'client > GET /v1/pets/:petId',
+      'GET /v1/pets/:petId > request checks',
+      'GET /v1/pets/:petId > pets_find',
+    ]);
+  });
+
+  it('has every statement of a transaction, also its begin and its end', async () => {
+    const client = clientSpan();
+    const { id } = (await app.post('/v1/pets', aNewPet())).json;
+    const { headers } = client;
+    expect((await app.send('PATCH', `/v1/pets/${id}`, { body: { name: 'Mimi' }, headers })).status).toBe(200);
+    const request = 'PATCH /v1/pets/:petId';
+    expect(treeOf(await spansOf(client), client).slice(2)).toEqual([
+      `${request} > START TRANSACTION`,
+      `${request} > SELECT`,
+      `${request} > UPDATE`,
+      `${request} > COMMIT`,
+    ]);
+  });
+
+  it('is continued in the log: every line of the request has its trace_id', async () => {
+    const client = clientSpan();
+    await app.get('/v1/pets', { headers: { ...client.headers, 'x-request-id': 'logged' } });
+    await spansOf(client);
+    const lines = app.log.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === 'logged');
+    expect(lines).toEqual([expect.objectContaining({ msg: 'request', trace_id: client.traceId })]);
+  });
+
+  it('begins in the service without a traceparent, or with an invalid one', async () => {
+    for (const traceparent of [undefined, 'x', `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`]) {
+      const before = allSpans().length;
+      await app.get('/livez', { headers: traceparent === undefined ? {} : { traceparent } });
+      await app.get('/livez');
+      const span = named(allSpans().slice(before), 'GET /livez');
+      expect(span.parentSpanContext).toBeUndefined();
+    }
+  });
+
+  it('has the code of a 4xx, and no error of the server', async () => {
+    const limited = (await app.createKey({ choice: TINY })).key;
+    await app.get('/v1/pets', { key: limited });
+    const requests: [number, string, string, string, string | undefined][] = [
+      [401, 'missing_api_key', '/v1/pets', 'missing_api_key', undefined],
+      [401, 'invalid_api_key', '/v1/pets', 'invalid_api_key', `${app.key.slice(0, -1)}!`],
+      [429, 'rate_limit_exceeded', '/v1/pets', 'rate_limit_exceeded', limited],
+      [404, 'route_not_found', '/v1/nothing', 'route_not_found', app.key],
+      [404, 'pet_not_found', '/v1/pets/404', 'admitted', app.key],
+    ];
+    for (const [status, code, path, outcome, key] of requests) {
+      const client = clientSpan();
+      expect((await app.get(path, { key, headers: client.headers })).status).toBe(status);
+      const spans = await spansOf(client);
+      expect(spans.map((span) => span.status.code)).toEqual(spans.map(() => SpanStatusCode.UNSET));
+      const [request] = spans;
+      expect(request?.attributes).toMatchObject({
+        'http.response.status_code': status,
+        'animal_store.error_code': code,
+      });
+      expect(request?.attributes).not.toHaveProperty('error.type');
+      expect(named(spans, 'request checks').attributes).toEqual({ 'animal_store.checks.outcome': outcome });
+    }
+  });
+
+  it('has only the method as the name of a request without a route, and HTTP for an unusual method', async () => {
+    const client = clientSpan();
+    await app.get('/v1/nothing', { headers: client.headers });
+    await app.send('PROPFIND', '/v1/pets', { headers: client.headers });
+    const spans = await spansOf(client, 2);
+    expect(named(spans, 'GET').attributes).not.toHaveProperty('http.route');
+    expect(named(spans, 'HTTP /v1/pets').attributes).toMatchObject({
+      'http.request.method': '_OTHER',
+      'http.request.method_original': 'PROPFIND',
+    });
+  });
+});
