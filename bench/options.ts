@@ -23,7 +23,9 @@ export interface Options {
   readonly profile: string | undefined;
 }
 
-const USUAL_SERVERS: readonly ServerName[] = SERVER_NAMES.filter((name) => name !== 'previous');
+const USUAL_SERVERS: readonly ServerName[] = SERVER_NAMES.filter(
+  (name) => name !== 'previous' && name !== 'traced',
+);
 /** At half the rate of the textbook the other servers would be nearly idle. */
 const SERVERS_AT_RATE = USUAL_SERVERS.filter((name) => name !== 'textbook');
 
@@ -32,7 +34,8 @@ npm run bench -- growth [options]    how it grows
 
   --rounds 7  --seconds 2  --connections 32  --pets 1000000
   --only ${Object.keys(loads).join(',')}
-  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
+  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous;
+                     traced: the service with an SDK for traces
   --rate             latencies at half the rate of the slowest server, too; by default without textbook
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
   growth: --parts ${PART_NAMES.join(',')}  --requests 2000000

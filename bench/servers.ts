@@ -23,6 +23,11 @@ export const SERVERS = {
   'handwritten-pipelined': { args: [...HANDWRITTEN, 'pipelined'], list: handwrittenList },
   /** An earlier build of the service in `dist-previous`, to measure the effect of a change. */
   previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
+  /** The service with an SDK, to measure the cost of traces. */
+  traced: {
+    args: [...TYPESCRIPT, '-r', join(__dirname, 'tracing.ts'), join(ROOT, 'dist', 'main.js')],
+    list: serviceList,
+  },
   textbook: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
 } as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
 
@@ -34,6 +39,7 @@ export const SERVER_NAMES = [
   'handwritten-pipelined',
   'textbook',
   'previous',
+  'traced',
 ] as const satisfies readonly ServerName[];
 
 /** The processes to kill when this process ends. */
