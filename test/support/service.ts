@@ -6,6 +6,7 @@ import { NO_SETTINGS } from './no-settings';
 
 const ROOT = join(__dirname, '..', '..');
 export const MAX_START_MS = 60_000;
+const RUN_TYPESCRIPT = ['-r', join(__dirname, 'typescript.cjs')];
 
 /** The processes to kill after a failed spec; they would keep jest from exiting. */
 const living = new Set<ChildProcess>();
@@ -50,8 +51,17 @@ export function run(
   directory = ROOT,
   standardOutput?: number,
 ): ServiceProcess {
-  const runTypeScript = ['-r', join(__dirname, 'typescript.cjs'), join(ROOT, 'src', `${program}.ts`)];
-  return spawnService([...runTypeScript, ...args], environment, directory, standardOutput);
+  return spawnService(
+    [...RUN_TYPESCRIPT, join(ROOT, 'src', `${program}.ts`), ...args],
+    environment,
+    directory,
+    standardOutput,
+  );
+}
+
+/** Runs the service from its source with options of Node.js by which only scripts can be the main program. */
+export function runScript(environment: Record<string, string>): ServiceProcess {
+  return spawnService([...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')], environment);
 }
 
 /** Runs the built program. */

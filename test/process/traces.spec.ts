@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { aNewPet } from '../support/factories';
+import { send } from '../support/http';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver';
+import { running, type RunningService, runScript } from '../support/service';
+import { until } from '../support/until';
+
+const ROOT = join(__dirname, '..', '..');
+const SDK = join(ROOT, 'examples', 'tracing', 'tracing.mjs');
+const TRACE = 'a'.repeat(32);
+const CLIENT = 'c'.repeat(16);
+const TRACEPARENT = `00-${TRACE}-${CLIENT}-01`;
+
+describe('the SDK of docs/operations.md', () => {
+  let database: TestDatabase;
+  let receiver: OtlpReceiver;
+  beforeAll(async () => {
+    database = await createDatabase();
+    receiver = await startOtlpReceiver();
+  });
+  afterAll(async () => {
+    receiver.close();
+    await database.drop();
+  });
+
+  function start(instance: string): Promise<RunningService> {
+    const environment = {
+      DATABASE_URL: database.directUrl,
+      NODE_OPTIONS: `--import=${SDK}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_RESOURCE_ATTRIBUTES: `service.instance.id=${instance}`,
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+    };
+    return running(runScript(environment));
+  }
+
+  it('is shown as it is in examples/tracing', () => {
+    const page = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+    expect(page).toContain(readFileSync(SDK, 'utf8'));
+  });
+
+  it('sends one trace of a client through two instances, with the parents right', async () => {
+    const first = await start('one');
+    const second = await start('two');
+    const options = { key: first.key, headers: { traceparent: TRACEPARENT } };
+    const created = await send(first.url, 'POST', '/v1/pets', { ...options, body: aNewPet() });
+    await send(second.url, 'GET', String(created.headers.location), options);
+    const spans = () => receiver.spans.filter(({ traceId }) => traceId === TRACE);
+    await until(() => spans().filter(({ parentSpanId }) => parentSpanId === CLIENT).length === 2);
+    await until(() => spans().length === 10);
+    const names = new Map([
+      [CLIENT, 'client'],
+      ...spans().map(({ spanId, name }) => [spanId, name] as const),
+    ]);
+    const edges = spans().map(
+      (span) => `${span.service}: ${names.get(span.parentSpanId ?? '')} > ${span.name}`,
+    );
+    expect(edges.toSorted()).toEqual([
+      'animal-store one: POST /v1/pets > pets_insert_all',
+      'animal-store one: POST /v1/pets > request checks',
+      'animal-store one: client > POST /v1/pets',
+      'animal-store one: key lookup > api_keys_by_secrets',
+      'animal-store one: request checks > key lookup',
+      'animal-store two: GET /v1/pets/:petId > pets_find',
+      'animal-store two: GET /v1/pets/:petId > request checks',
+      'animal-store two: client > GET /v1/pets/:petId',
+      'animal-store two: key lookup > api_keys_by_secrets',
+      'animal-store two: request checks > key lookup',
+    ]);
+    for (const { child } of [first, second]) child.kill('SIGTERM');
+    expect(await Promise.all([first.ended, second.ended])).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,3 @@
+const { join } = require('node:path');
+
+require(join(__dirname, '..', '..', 'src', 'main'));
