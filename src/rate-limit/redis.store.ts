@@ -3,8 +3,6 @@ import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Clock } from '../platform/runtime/clock';
 import { type BanPolicy, isOff } from './bans';
 import { isOverdrawn, NO_COUNTERS, windowsOf } from './counters';
-import { traceCall } from '../platform/tracing/spans';
-import { tracer } from '../platform/tracing/tracer';
 import type { MemoryRateLimitStore } from './memory.store';
 import {
   type Charge,
@@ -16,17 +14,9 @@ import {
 } from './rate-limit.store';
 import type { RedisLink } from './redis.link';
 import type { ScriptResult, ScriptCharge } from './redis.script';
+import { runScript } from './redis.span';
 
 const INSTANCE_ID_BYTES = 6;
-
-const SCRIPT_CALL = {
-  name: 'EVALSHA take',
-  attributes: {
-    'db.system.name': 'redis',
-    'db.operation.name': 'EVALSHA',
-    'db.query.summary': 'EVALSHA take',
-  },
-};
 
 /**
  * The windows and bans of all instances that share a Redis. One call of a script decides on a request.
@@ -99,20 +89,12 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private async run(charge: Charge, isReading: boolean): Promise<ScriptResult | undefined> {
     const sent = this.scriptCharge(charge, isReading);
     try {
-      const result = await (tracer ? this.traceScript(charge, sent) : this.runScript(charge, sent));
+      const result = await runScript(this.link, charge, sent);
       this.learn(charge, result, sent);
       return result;
     } catch {
       return undefined;
     }
-  }
-
-  private runScript({ owner, key }: Charge, sent: ScriptCharge): Promise<ScriptResult> {
-    return this.link.run(owner, key?.id, sent);
-  }
-
-  private traceScript(...input: Parameters<RedisRateLimitStore['runScript']>): Promise<ScriptResult> {
-    return traceCall(SCRIPT_CALL, () => this.runScript(...input));
   }
 
   private scriptCharge({ owner, limits, key }: Charge, isReading: boolean): ScriptCharge {

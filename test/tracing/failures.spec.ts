@@ -73,6 +73,14 @@ describe('the trace of a request', () => {
     expect(line).toMatchObject({ trace_id: client.traceId });
   });
 
+  it('is named in problem details', async () => {
+    const client = clientSpan();
+    const headers = { ...client.headers, accept: 'application/problem+json' };
+    for (const path of ['/v1/pets/0', '/v1/pets/x', '/v1/team/division', '/absent']) {
+      expect((await app.get(path, { headers })).json).toMatchObject({ trace_id: client.traceId });
+    }
+  });
+
   it('ends without a status if the client disconnects within its body', async () => {
     const client = clientSpan();
     const headers = { ...client.headers, authorization: `Bearer ${app.key}`, 'content-length': '100' };

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { currentTraceId } from '../tracing/trace-id';
 import type { ApiError } from './api-error';
 import { JSON_TYPE, prefersProblem, PROBLEM_TYPE } from './media-types';
 import { problemDetails } from './problem-details';
@@ -60,5 +61,6 @@ export function errorResponse(
 
 function contentOf(error: ApiError, { accept, pages, requestId }: Rejected): { type: string; body: string } {
   if (!prefersProblem(accept)) return { type: JSON_TYPE, body: error.body };
-  return { type: PROBLEM_TYPE, body: JSON.stringify(problemDetails(error, pages, requestId)) };
+  const problem = problemDetails(error, pages, requestId, currentTraceId());
+  return { type: PROBLEM_TYPE, body: JSON.stringify(problem) };
 }
