@@ -36,7 +36,9 @@ export function installRequestSpans(fastify: FastifyInstance, tracer: Tracer): v
     const parent = propagation.extract(ROOT_CONTEXT, request.headers);
     const attributes = attributesOf(request);
     const span = tracer.startSpan(nameOf(attributes), { kind: SpanKind.SERVER, attributes }, parent);
-    request.log = request.log.child({ trace_id: span.spanContext().traceId });
+    const { traceId } = span.spanContext();
+    request.traceId = traceId;
+    request.log = request.log.child({ trace_id: traceId });
     reply.log = request.log;
     reply.raw.once('close', () => endSpan(span, request, reply));
     context.with(trace.setSpan(parent, span), done);

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { currentTraceId } from '../tracing/trace-id';
 import type { ApiError } from './api-error';
 import { JSON_TYPE, prefersProblem, PROBLEM_TYPE } from './media-types';
 import { problemDetails } from './problem-details';
@@ -16,6 +15,7 @@ declare module 'fastify' {
 interface Rejected {
   readonly accept: string | undefined;
   readonly requestId: string;
+  readonly traceId?: string | undefined;
   /** The address of the pages about the codes. */
   readonly pages: string;
 }
@@ -28,6 +28,7 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const { type, body } = contentOf(error, {
     accept: request.headers.accept,
     requestId: request.id,
+    traceId: request.traceId,
     pages: server.problemPages,
   });
   return reply
@@ -59,8 +60,11 @@ export function errorResponse(
   return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`;
 }
 
-function contentOf(error: ApiError, { accept, pages, requestId }: Rejected): { type: string; body: string } {
+function contentOf(
+  error: ApiError,
+  { accept, pages, requestId, traceId }: Rejected,
+): { type: string; body: string } {
   if (!prefersProblem(accept)) return { type: JSON_TYPE, body: error.body };
-  const problem = problemDetails(error, pages, requestId, currentTraceId());
+  const problem = problemDetails(error, pages, requestId, traceId);
   return { type: PROBLEM_TYPE, body: JSON.stringify(problem) };
 }

@@ -124,8 +124,15 @@ declare module 'fastify' {
     /**
      * The code of the Error body, if the response has one.
      *
-     * Set by errors (error-reply.ts); read by metrics.
+     * Set by errors (error-reply.ts); read by metrics and edge (request-spans.ts).
      */
     errorCode?: string;
+
+    /**
+     * The trace of the request: 32 hexadecimal digits, or undefined without an SDK for traces.
+     *
+     * Set by edge (request-spans.ts); read by errors (error-reply.ts).
+     */
+    traceId?: string;
   }
 }
