@@ -13,7 +13,7 @@ import { jsonText } from '../src/platform/openapi/document-text';
 /** Creates the document of the current code under the default settings, without a database. */
 export async function currentDocument(): Promise<string> {
   const store = createStore();
-  const config = { ...readConfig({}), databaseUrl: 'postgres://nowhere' };
+  const config = { ...readConfig({}, store.settings), databaseUrl: 'postgres://nowhere' };
   const app = await NestFactory.create(
     AppModule.forRoot(config, new SystemClock(), store),
     new FastifyAdapter(),

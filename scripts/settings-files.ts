@@ -1,4 +1,5 @@
 import { fileVariableOf } from '../src/platform/config/secret-file';
+import { createStore } from '../src/app/store';
 import { type Setting, settings } from '../src/platform/config/settings';
 
 const COMMENT_WIDTH = 118;
@@ -24,7 +25,8 @@ The service and the command line read these environment variables at the start.
 
 /** Builds the files that list every setting, by their path in the repository. */
 export function settingsFiles(): Readonly<Record<string, string>> {
-  const all = Object.values<Setting<unknown>>(settings).flatMap(withFile);
+  const known: Record<string, Setting<unknown>> = { ...settings, ...createStore().settings };
+  const all = Object.values(known).flatMap(withFile);
   return { '.env.example': envExample(all), 'docs/settings.md': settingsPage(all) };
 }
 

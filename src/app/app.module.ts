@@ -20,7 +20,7 @@ export type ServiceConfig = Config & { readonly databaseUrl: string };
 /** Lists the modules that every request needs, and the guards, the pipe and the filter that run for every request after the request checks. */
 @Module({})
 export class AppModule {
-  static forRoot(config: ServiceConfig, clock: Clock, { modules }: Store): DynamicModule {
+  static forRoot(config: ServiceConfig, clock: Clock, store: Store): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -30,7 +30,7 @@ export class AppModule {
         AuthModule,
         RateLimitModule,
         IdempotencyModule,
-        ...modules,
+        ...store.modules(config),
         HealthModule,
         MetricsModule.forRoot(config),
       ],

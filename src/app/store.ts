@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DynamicModule, Type } from '@nestjs/common';
 import { satisfies, validRange } from 'semver';
 import { settings as ownSettings } from '../platform/config/settings';
-import type { Settings } from '../platform/config/config';
+import type { Config, Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/core-migrations';
 import type { SchemaMigration } from '../platform/database/migration-transaction';
 import type { DefinedError } from '../platform/errors/define-errors';
@@ -38,7 +39,7 @@ const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
 /** All that the extensions of a service bring, in their order. */
 export interface Store {
-  readonly modules: NonNullable<Extension['modules']>;
+  modules(config: Config): (Type | DynamicModule)[];
   /** In the order in which they run: those of the store, then those of a team, each by the timestamps in their names. */
   readonly migrations: readonly SchemaMigration[];
   readonly scopes: readonly DefinedScope[];
@@ -84,7 +85,10 @@ export function createStore(added: readonly Extension[] = []): Store {
     throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
   }
   return {
-    modules: extensions.flatMap((each) => each.modules ?? []),
+    modules: (config) =>
+      extensions.flatMap(({ modules = [] }) =>
+        typeof modules === 'function' ? modules({ ...config }) : modules,
+      ),
     migrations,
     scopes: extensions.flatMap((each) => each.scopes ?? []),
     tags: new Map(tags),

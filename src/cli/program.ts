@@ -9,6 +9,7 @@ import { addBackupCommands } from './backup.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
+import { addMcpCommand } from './mcp.command';
 import { addSeedCommand } from './seed/seed.command';
 import { addVerifyCommand } from './verify/verify.command';
 
@@ -59,6 +60,7 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
   addBackupCommands(db, context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
+  addMcpCommand(program);
   addSeedCommand(program.command('seed'), context);
   return program;
 }

@@ -31,6 +31,23 @@ export class RateLimitCheck {
     if (!isProtected(request)) return undefined;
     const charge = this.chargeOf(request);
     if (charge.key && request.routeOptions.config.uncounted) return this.show(charge, request, reply);
+    return this.take(charge, request, reply);
+  }
+
+  /**
+   * Charges one more request, for the handler of an `@Uncounted()` route which does the work of many requests.
+   *
+   * @returns a 429 if the account has no request left
+   */
+  charge(request: FastifyRequest, reply: FastifyReply): ApiError | undefined | Promise<ApiError | undefined> {
+    return this.take(this.chargeOf(request), request, reply);
+  }
+
+  private take(
+    charge: Charge,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): ApiError | undefined | Promise<ApiError | undefined> {
     const decision = this.store.take(charge);
     return decision instanceof Promise
       ? decision.then((made) => this.apply(made, charge, request, reply))

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { stringify } from 'lossless-json';
 import { UserError } from '../../platform/errors/user-error';
 import { SystemClock } from '../../platform/runtime/clock';
+import { baseUrl } from '../base-url';
 import { printLine } from '../output';
 import type { Runtime } from './api-client';
 import { oneLine } from './faults';
@@ -78,14 +79,4 @@ function runtime(): Runtime {
     now: () => clock.now(),
     notify: (line) => process.stderr.write(`${line}\n`),
   };
-}
-
-/** Reads a base URL and removes a slash at its end. An address without a path means its `/v1`. */
-function baseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
-    throw new InvalidArgumentError('Give an http or https URL, such as https://api.example.com/v1.');
-  }
-  const path = url.pathname.replace(/\/+$/, '');
-  return `${url.origin}${path === '' ? '/v1' : path}`;
 }

@@ -1,6 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import type { MigrationInterface } from 'typeorm';
-import type { Settings } from '../config/config';
+import type { Config, Settings } from '../config/config';
 import type { DefinedError } from '../errors/define-errors';
 import type { RequestCheck } from '../http/request-check';
 import type { DefinedScope } from './define-scopes';
@@ -8,11 +8,17 @@ import type { DefinedScope } from './define-scopes';
 /** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
 export type MigrationClass = new () => MigrationInterface;
 
+type Modules = readonly (Type | DynamicModule)[];
+
+/** The values of all settings, by their names in the `Config`. */
+type GivenSettings = Config & Readonly<Record<string, unknown>>;
+
 /** A part of the store: its modules, and the facts about them that the rest of the service needs. */
 export interface Extension {
   /** In lower case. Its scopes begin with `${name}:`. */
   readonly name: string;
-  readonly modules?: readonly (Type | DynamicModule)[];
+  /** Or a function of the settings, for modules that a setting switches off. */
+  readonly modules?: Modules | ((config: GivenSettings) => Modules);
   readonly migrations?: readonly MigrationClass[];
   /** From `defineScopes(name, …)`. */
   readonly scopes?: readonly DefinedScope[];

@@ -10,7 +10,8 @@ const API_SEGMENT = 'v1';
 const UNROUTABLE = '/unroutable';
 
 const EMPTY_SEGMENT = /\/(?:\/|$)/;
-const ODD_SEGMENT = /\/\/|\/\.|\0/;
+/** `/.well-known/` is the only name with a leading dot (RFC 8615). */
+const ODD_SEGMENT = /\/\/|\/\.(?!well-known\/)|\0/;
 
 /** The prefix of most API targets, without percent-encoding. */
 const API_PREFIX = `/${API_SEGMENT}/`;

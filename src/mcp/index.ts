@@ -1,0 +1,2 @@
+export { mcpExtension } from './mcp.extension';
+export { serveStandardIo } from './stdio/serve-standard-io';

@@ -1,0 +1,86 @@
+import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG } from '../platform/config/config.token';
+import type { Config } from '../platform/config/config';
+import { RateLimitCheck } from '../rate-limit';
+import { createAgentServer } from './agent-server';
+import { InProcessGateway } from './in-process.gateway';
+import { isAnswered, methodOf } from './messages';
+import { loadSdk } from './sdk';
+import type { ApiDocument } from './tools/api-document';
+import { type Tool, toolsOf } from './tools/tool';
+
+/** The document, and the tools that are made from it. */
+export interface Catalogue {
+  readonly info: ApiDocument['info'];
+  readonly tools: readonly Tool[];
+}
+
+const CALL = 'tools/call';
+
+/** Answers the messages of agents. */
+@Injectable()
+export class McpService {
+  private readonly fastify: FastifyInstance;
+  private catalogue: Promise<Catalogue> | undefined;
+
+  constructor(
+    { httpAdapter }: HttpAdapterHost<FastifyAdapter>,
+    private readonly limits: RateLimitCheck,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.fastify = httpAdapter.getInstance();
+  }
+
+  /**
+   * Rejects a request of a page that may not read this API: the protocol requires it against DNS rebinding.
+   *
+   * @throws ForbiddenException
+   */
+  requireOrigin({ headers, protocol, host }: FastifyRequest): void {
+    const { origin } = headers;
+    if (origin === undefined || origin === `${protocol}://${host}`) return;
+    if (this.config.corsOrigins.includes(origin)) return;
+    throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
+  }
+
+  /**
+   * Counts every message that needs a response and reaches no operation. An operation counts its own call.
+   *
+   * @throws ApiError 429
+   */
+  async charge(messages: readonly unknown[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    for (const message of messages) {
+      if (!isAnswered(message) || methodOf(message) === CALL) continue;
+      const limited = await this.limits.charge(request, reply);
+      if (limited) throw limited;
+    }
+  }
+
+  /** @param body one message or several, already parsed: integers beyond 2^53 are bigints */
+  async answer(body: unknown, request: FastifyRequest, reply: FastifyReply): Promise<Response> {
+    const sdk = loadSdk();
+    const catalogue = await (this.catalogue ??= this.readCatalogue());
+    const gateway = new InProcessGateway(this.fastify, this.limits, catalogue, request, reply);
+    const handler = sdk.createMcpHandler(() => createAgentServer(sdk, gateway), { maxSubscriptions: 0 });
+    return handler.fetch(webRequest(request), { parsedBody: body });
+  }
+
+  private async readCatalogue(): Promise<Catalogue> {
+    const { body } = await this.fastify.inject('/openapi.json');
+    const document: ApiDocument = JSON.parse(body);
+    return { info: document.info, tools: toolsOf(document) };
+  }
+}
+
+/** The SDK reads the headers only. Other bodies than JSON were rejected before. */
+function webRequest({ headers }: FastifyRequest): Request {
+  const entries = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' ? [[name, value]] : [],
+  );
+  const init = new Headers(entries);
+  init.set('content-type', 'application/json');
+  return new Request('http://localhost/mcp', { method: 'POST', headers: init });
+}

@@ -1,0 +1,124 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { call, connectAgent, INITIALIZE, messagesIn, post, request, toolCall } from './support';
+
+const LATEST = '2026-07-28';
+
+describe('POST /mcp', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ corsOrigins: ['https://agent.example'] });
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    ['the latest revision', { versionNegotiation: { mode: { pin: LATEST } } }, LATEST],
+    ['the one before', { versionNegotiation: { mode: 'legacy' } }, '2025-11-25'],
+    ['the best of both', { versionNegotiation: { mode: 'auto' } }, LATEST],
+  ] as const)('serves %s to the official client', async (_name, options, version) => {
+    const client = await connectAgent(app, app.key, options);
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    expect((await client.listTools()).tools).toHaveLength(10);
+    const { json } = await call(client, 'createPet', { name: 'Rex', categoryId: 3 });
+    expect((await call(client, 'listPets', { id: [json.id] })).json).toEqual([json]);
+    await client.close();
+  });
+
+  it('keeps no session: DELETE and GET are 405, and each message stands for itself', async () => {
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const response = await app.send(method, '/mcp');
+      expectError(response, 405, 'method_not_allowed');
+      expect(response.headers['allow']).toBe('POST');
+    }
+    const headers = { 'mcp-session-id': 'of-nobody' };
+    const [{ result }] = messagesIn(await post(app, request(1, 'tools/list'), { headers }));
+    expect(result.tools).toHaveLength(10);
+  });
+
+  it('opens no stream that lasts', async () => {
+    const envelope = {
+      'io.modelcontextprotocol/protocolVersion': LATEST,
+      'io.modelcontextprotocol/clientInfo': { name: 'agent', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const method = 'subscriptions/listen';
+    const listen = request(1, method, { _meta: envelope, notifications: { toolsListChanged: true } });
+    const headers = { 'mcp-protocol-version': LATEST, 'mcp-method': method };
+    const [{ error }] = messagesIn(await post(app, listen, { headers }));
+    expect(error).toEqual({ code: -32603, message: 'Subscription limit reached' });
+  });
+
+  it.each([
+    ['no JSON', '{', 400, 'malformed_json'],
+    ['too deep', `${'['.repeat(40)}${']'.repeat(40)}`, 400, 'malformed_json'],
+    ['too long', JSON.stringify('x'.repeat(70_000)), 413, 'payload_too_large'],
+    ['of two values', '{"id":1,"id":2}', 400, 'malformed_json'],
+  ])('rejects a body that is %s, as everywhere', async (_name, body, status, code) => {
+    expectError(await post(app, body), status, code);
+  });
+
+  it('rejects another media type, as everywhere', async () => {
+    const headers = { 'content-type': 'text/plain' };
+    expectError(await post(app, '{}', { headers }), 415, 'unsupported_media_type');
+  });
+
+  it.each([
+    ['a number', '7'],
+    ['null', 'null'],
+    ['an empty array', '[]'],
+    ['another object', '{"hello":1}'],
+    ['a wrong id', '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
+    ['an id beyond 2^53', '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
+    ['__proto__', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"__proto__"}}'],
+    [
+      'arguments as a list',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getKey","arguments":[]}}',
+    ],
+    [
+      '__proto__ as an argument',
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"__proto__":1}}}',
+    ],
+    ['no name', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}'],
+    ['an unknown revision', '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":7}}'],
+  ])('responds to %s with an error of JSON-RPC, never with a 5xx', async (_name, body) => {
+    const response = await post(app, body);
+    expect(response.status).toBeLessThan(500);
+    const [message] = messagesIn(response);
+    expect(message.error.code).toBeLessThan(-32_000 + 1);
+    expect(message.error.message).not.toMatch(/node_modules|at /);
+  });
+
+  it('accepts only origins that may use the API', async () => {
+    for (const origin of ['https://evil.example', 'null']) {
+      expectError(await post(app, INITIALIZE, { headers: { origin } }), 403, 'forbidden');
+    }
+    for (const origin of [app.url, 'https://agent.example']) {
+      expect((await post(app, INITIALIZE, { headers: { origin } })).status).toBe(200);
+    }
+  });
+
+  it('is never stored, and has the headers of every response', async () => {
+    const { headers } = await post(app, toolCall(1, 'listPets'));
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-ratelimit-limit': '1000',
+      'x-request-id': expect.any(String),
+    });
+  });
+});
+
+describe('MCP_ENABLED=false', () => {
+  it('makes /mcp a 404 for everybody, and hides it from the catalogue', async () => {
+    const settings: Record<string, unknown> = { mcpEnabled: false };
+    const app = await startApp(settings);
+    for (const key of ['', app.key]) {
+      expectError(await app.post('/mcp', INITIALIZE, { key }), 404, 'route_not_found');
+    }
+    for (const path of ['/llms.txt', '/.well-known/api-catalog']) {
+      const { status, text } = await app.get(path);
+      expect([status, text.includes('/mcp')]).toEqual([200, false]);
+    }
+    await app.close();
+  });
+});

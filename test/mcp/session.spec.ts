@@ -1,0 +1,164 @@
+import { connect } from 'node:net';
+import { parse } from 'lossless-json';
+import { startApp, type TestApp } from '../support/app';
+import { moveSequence } from '../support/factories';
+import { until } from '../support/until';
+import { call, connectAgent, INITIALIZE, messagesIn, post, readResult, toolCall } from './support';
+
+const DOGS = '9007199254740993';
+const BEYOND = 9_007_199_254_740_995n;
+
+const exact = (body: string): any => parse(body, undefined, (digits) => BigInt(digits));
+const resultOf = (response: Parameters<typeof messagesIn>[0]) => readResult(messagesIn(response)[0].result);
+
+describe('an agent', () => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await startApp();
+    key = await app.unlimitedKey();
+  });
+  afterAll(() => app.close());
+
+  const orders = async () => exact((await app.get('/v1/store/orders?limit=100', { key })).text);
+
+  it('finds two dogs, orders one, loses the answer, retries and cancels: one order, exact ids', async () => {
+    await moveSequence(app, 'pets', BEYOND);
+    await moveSequence(app, 'store_orders', BEYOND);
+    const client = await connectAgent(app, key);
+    for (const name of ['Ada', 'Bo']) await call(client, 'createPet', { name, categoryId: DOGS });
+    const found = await call(client, 'listPets', { status: 'available', categoryId: DOGS, limit: 1 });
+    const next = await call(client, 'listPets', {
+      status: 'available',
+      categoryId: DOGS,
+      limit: 1,
+      cursor: found.meta['nextCursor'],
+    });
+    expect(found.texts[1]).toContain(`cursor "${found.meta['nextCursor']}"`);
+    expect([...exact(found.body), ...exact(next.body)].map(({ id }) => id)).toEqual([BEYOND, BEYOND + 1n]);
+    expect(next.meta['nextCursor']).toBeUndefined();
+
+    const body = JSON.stringify(toolCall(7, 'placeOrder', { petId: String(BEYOND) }));
+    await sendAndHangUp(body);
+    await until(async () => (await orders()).length === 1);
+    const retried = resultOf(await post(app, JSON.parse(body), { key }));
+    expect(retried.isError).toBe(false);
+    expect(exact(retried.body)).toMatchObject({ id: BEYOND, petId: BEYOND, status: 'placed' });
+    expect(retried.texts).toContain(
+      'This is the result of an earlier call with this Idempotency-Key. This call changed nothing.',
+    );
+    const cancelled = await call(client, 'updateOrder', { orderId: String(BEYOND), status: 'cancelled' });
+    expect(exact(cancelled.body)).toMatchObject({ id: BEYOND, status: 'cancelled' });
+    expect(await orders()).toHaveLength(1);
+    await client.close();
+  });
+
+  it('may send an int64 as an integer beyond 2^53, without loss', async () => {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"createPet","arguments":{"name":"Rex","categoryId":9223372036854775807}}}`;
+    const response = await app.send('POST', '/mcp', {
+      key,
+      body: text,
+      headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' },
+    });
+    expect(exact(resultOf(response).body).categoryId).toBe(9_223_372_036_854_775_807n);
+  });
+
+  it('gets one animal for one request id of a session, and another one in another session', async () => {
+    const sessionOf = async () => String((await post(app, INITIALIZE, { key })).headers['mcp-session-id']);
+    const add = async (session: string, id: unknown, name = 'Twin') =>
+      resultOf(
+        await post(app, toolCall(id, 'createPet', { name, categoryId: 1 }), {
+          key,
+          headers: { 'mcp-session-id': session },
+        }),
+      ).body;
+    const [one, other] = [await sessionOf(), await sessionOf()];
+    const first = await add(one, 1);
+    expect(await add(one, 1)).toBe(first);
+    const all = [
+      first,
+      await add(other, 1),
+      await add(one, 2),
+      await add(one, '1'),
+      await add(one, 1, 'Not'),
+    ];
+    expect(new Set(all).size).toBe(5);
+  });
+
+  it('may choose the Idempotency-Key itself', async () => {
+    const client = await connectAgent(app, key);
+    const args = { name: 'Once', categoryId: 1, 'Idempotency-Key': 'my-own' };
+    const first = await call(client, 'createPet', args);
+    const again = await call(client, 'createPet', args);
+    expect([first.isError, again.body]).toEqual([false, first.body]);
+    const reused = await call(client, 'createPet', { ...args, name: 'Twice' });
+    expect([reused.isError, reused.json.code]).toEqual([true, 'idempotency_key_reused']);
+    await client.close();
+  });
+
+  it('changes only what it read, by the ETag of a result', async () => {
+    const client = await connectAgent(app, key);
+    const { body, meta, texts } = await call(client, 'createPet', { name: 'Rex', categoryId: 1 });
+    const petId = String(exact(body).id);
+    expect(texts).toContain(`ETag: ${meta['etag']}`);
+    const change = { petId, name: 'Max', 'If-Match': meta['etag'] };
+    expect((await call(client, 'updatePet', change)).json.name).toBe('Max');
+    expect((await call(client, 'updatePet', change)).json.code).toBe('precondition_failed');
+    expect((await call(client, 'deletePet', { petId })).body).toBe('Done (204).');
+    await client.close();
+  });
+
+  it.each([
+    ['an unknown argument', 'listPets', { colour: 'red' }, 'colour is not an argument of this tool.'],
+    ['a missing parameter', 'getPet', {}, 'petId is required, and names one thing.'],
+    [
+      'a path that leaves the operation',
+      'getPet',
+      { petId: '..' },
+      'petId is required, and names one thing.',
+    ],
+    ['a missing member', 'createPet', { name: 'Rex' }, 'categoryId must be an integer'],
+    ['a value of a wrong type', 'createPet', { name: 7, categoryId: 1 }, 'name must be a string'],
+    ['a header with a line break', 'deletePet', { petId: 1, 'If-Match': 'a\r\nb: c' }, 'If-Match must'],
+    ['a change without a member', 'updatePet', { petId: 1 }, 'must have at least one of'],
+  ])('gets an error for %s, which says what to change', async (_case, name, args, message) => {
+    const client = await connectAgent(app, key);
+    const { isError, json } = await call(client, name, args);
+    expect([isError, json]).toEqual([
+      true,
+      { code: 'validation_failed', message: expect.stringContaining(message), status: 400 },
+    ]);
+    await client.close();
+  });
+
+  it.each([['a/../../v1/key'], ['%2e%2e'], ['.'], ['1?x=1'], ['1#'], [{ a: 1 }], [['1', '2']], ['\u{d800}']])(
+    'reaches no other operation by %j as a parameter of the path',
+    async (petId) => {
+      const client = await connectAgent(app, key);
+      const { isError, json } = await call(client, 'getPet', { petId });
+      expect([isError, json.status >= 400 && json.status < 405]).toEqual([true, true]);
+      expect(['pet_not_found', 'validation_failed']).toContain(json.code);
+      await client.close();
+    },
+  );
+
+  /** Sends a message on a socket, and closes it without reading. */
+  function sendAndHangUp(body: string): Promise<void> {
+    const { hostname, port } = new URL(app.url);
+    const head = [
+      'POST /mcp HTTP/1.1',
+      `Host: ${hostname}`,
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      'Accept: application/json, text/event-stream',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ].join('\r\n');
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: hostname, port: Number(port) }, () => {
+        socket.end(`${head}\r\n\r\n${body}`, () => resolve());
+        socket.resume();
+      });
+      socket.on('error', reject);
+    });
+  }
+});
