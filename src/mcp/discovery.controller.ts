@@ -31,10 +31,11 @@ export class DiscoveryController {
   /** RFC 9727, sections 2 and 4. */
   @Get(CATALOG_PATH)
   @Public()
-  catalog(@Res({ passthrough: true }) reply: FastifyReply): string {
+  catalog(@Res({ passthrough: true }) reply: FastifyReply): Buffer {
     reply
       .header('Link', `<${this.addresses.root}/${CATALOG_PATH}>; rel="api-catalog"`)
       .header('Content-Type', 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"');
-    return JSON.stringify(apiCatalog(this.addresses));
+    // Fastify adds a charset to the type of a text, and this type has none.
+    return Buffer.from(JSON.stringify(apiCatalog(this.addresses)));
   }
 }

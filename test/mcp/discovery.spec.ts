@@ -1,0 +1,68 @@
+import { startApp, type TestApp } from '../support/app';
+
+const CATALOG = '/.well-known/api-catalog';
+
+describe('a program that knows only the address', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  it('finds the document, Swagger UI and /mcp by /llms.txt, without a key', async () => {
+    const { status, headers, text } = await app.get('/llms.txt', { key: '' });
+    expect([status, headers['content-type']]).toEqual([200, 'text/markdown; charset=utf-8']);
+    expect(text).toMatch(/^# Animal Store API\n\n> /);
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
+    expect(links).toEqual(['/openapi.json', '/docs', '/mcp', CATALOG]);
+    for (const link of links.filter((each) => each !== '/mcp')) {
+      expect([link, (await app.get(link)).status < 400]).toEqual([link, true]);
+    }
+  });
+
+  it('finds them by the API catalogue, also by HEAD (RFC 9727)', async () => {
+    const { status, headers, json } = await app.get(CATALOG, { key: '' });
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe(
+      'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    );
+    expect(json).toEqual({
+      linkset: [
+        { anchor: CATALOG, item: [{ href: '/v1' }, { href: '/mcp' }] },
+        {
+          anchor: '/v1',
+          'service-desc': [
+            { href: '/openapi.json', type: 'application/json' },
+            { href: '/openapi.yaml', type: 'application/yaml' },
+          ],
+          'service-doc': [{ href: '/docs', type: 'text/html' }],
+          status: [{ href: '/readyz', type: 'application/json' }],
+        },
+      ],
+    });
+    const head = await app.send('HEAD', CATALOG, { key: '' });
+    expect([head.status, head.headers['link']]).toEqual([200, `<${CATALOG}>; rel="api-catalog"`]);
+  });
+
+  it('gets absolute addresses if PUBLIC_BASE_URL is one, and none of pages that are switched off', async () => {
+    const other = await startApp({ publicBaseUrl: 'https://api.example.com/store/v1', docsEnabled: false });
+    const { text } = await other.get('/llms.txt');
+    expect(text).toContain('(https://api.example.com/store/mcp)');
+    expect(text).not.toContain('/docs');
+    const { linkset } = (await other.get(CATALOG)).json;
+    expect(linkset[1]).toMatchObject({ anchor: 'https://api.example.com/store/v1' });
+    expect(linkset[1]).not.toHaveProperty('service-doc');
+    await other.close();
+  });
+
+  it.each([
+    ['/.well-known'],
+    ['/.well-known/'],
+    ['/.well-known/..'],
+    ['/.git/config'],
+    ['/docs/.well-known/x'],
+    ['/.well-known/.env'],
+  ])('finds nothing at %s', async (path) => {
+    expect((await app.get(path)).status).toBe(404);
+  });
+});
