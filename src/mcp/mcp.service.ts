@@ -19,30 +19,32 @@ export interface Catalogue {
 }
 
 const CALL = 'tools/call';
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Answers the messages of agents. */
 @Injectable()
 export class McpService {
   private readonly fastify: FastifyInstance;
+  private readonly origins: readonly string[];
   private catalogue: Promise<Catalogue> | undefined;
 
   constructor(
     { httpAdapter }: HttpAdapterHost<FastifyAdapter>,
     private readonly limits: RateLimitCheck,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) { corsOrigins, publicBaseUrl }: Config,
   ) {
+    this.origins = [...corsOrigins, ...originOf(publicBaseUrl)];
     this.fastify = httpAdapter.getInstance();
   }
 
   /**
-   * Rejects a request of a page that may not read this API: the protocol requires it against DNS rebinding.
+   * Rejects a request of a page that is not known. The protocol requires it against DNS rebinding, so the name in `Host`
+   * proves nothing.
    *
    * @throws ForbiddenException
    */
-  requireOrigin({ headers, protocol, host }: FastifyRequest): void {
-    const { origin } = headers;
-    if (origin === undefined || origin === `${protocol}://${host}`) return;
-    if (this.config.corsOrigins.includes(origin)) return;
+  requireOrigin({ headers: { origin } }: FastifyRequest): void {
+    if (origin === undefined || this.origins.includes(origin) || isLoopback(origin)) return;
     throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
   }
 
@@ -73,6 +75,15 @@ export class McpService {
     const document: ApiDocument = JSON.parse(body);
     return { info: document.info, tools: toolsOf(document) };
   }
+}
+
+function isLoopback(origin: string): boolean {
+  return URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname);
+}
+
+/** A base URL may be a path. */
+function originOf(url: string): string[] {
+  return URL.canParse(url) ? [new URL(url).origin] : [];
 }
 
 /** The SDK reads the headers only. Other bodies than JSON were rejected before. */

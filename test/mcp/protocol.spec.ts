@@ -89,10 +89,11 @@ describe('POST /mcp', () => {
   });
 
   it('accepts only origins that may use the API', async () => {
-    for (const origin of ['https://evil.example', 'null']) {
-      expectError(await post(app, INITIALIZE, { headers: { origin } }), 403, 'forbidden');
+    for (const origin of ['https://evil.example', 'http://localhost.evil.example', 'null']) {
+      const headers = { origin, host: origin.replace(/^https?:\/\//, '') };
+      expectError(await post(app, INITIALIZE, { headers }), 403, 'forbidden');
     }
-    for (const origin of [app.url, 'https://agent.example']) {
+    for (const origin of [app.url, 'http://localhost:6274', 'https://agent.example']) {
       expect((await post(app, INITIALIZE, { headers: { origin } })).status).toBe(200);
     }
   });

@@ -2,7 +2,7 @@ import Ajv from 'ajv/dist/2020';
 import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import { readCommittedDocument } from '../../src/platform/openapi/documented-responses';
 import { startApp, type TestApp } from '../support/app';
-import { call, connectAgent } from './support';
+import { call, callEveryTool, connectAgent } from './support';
 
 const SCOPES: DefinedScope[] = [
   'pets:read',
@@ -111,6 +111,12 @@ describe('the tools of an agent', () => {
       'categoryId',
       'status',
     ]);
+    await client.close();
+  });
+
+  it('are all called with success by the official client', async () => {
+    const client = await connectAgent(app, await app.unlimitedKey(SCOPES));
+    expect((await callEveryTool(client)).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
     await client.close();
   });
 
