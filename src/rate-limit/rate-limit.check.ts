@@ -35,7 +35,7 @@ export class RateLimitCheck {
   }
 
   /**
-   * Charges one more request, for the handler of an `@Uncounted()` route which does the work of many requests.
+   * Charges one more request, for the handler of an `@Uncounted()` route which does more work than one request.
    *
    * @returns a 429 if the account has no request left
    */

@@ -67,7 +67,7 @@ describeOverStores('the calls of agents', (start) => {
     expectError(await post(app, tooMany, { key: app.key }), 400, 'validation_failed');
   });
 
-  it('are rejected as HTTP 429 with Retry-After if they are no calls of a tool', async () => {
+  it('are rejected as HTTP 429 with Retry-After if they are not calls of a tool', async () => {
     const key = await smallKey();
     for (let id = 0; id < LIMIT; id += 1) await post(app, list(id), { key });
     for (const message of [INITIALIZE, request(1, 'tools/list'), [list(2), request(3, 'ping')]]) {

@@ -110,7 +110,7 @@ describe('POST /mcp', () => {
 });
 
 describe('MCP_ENABLED=false', () => {
-  it('makes /mcp a 404 for everybody, and hides it from the catalogue', async () => {
+  it('makes /mcp a 404 for every client, and hides it from the catalogue', async () => {
     const settings: Record<string, unknown> = { mcpEnabled: false };
     const app = await startApp(settings);
     for (const key of ['', app.key]) {

@@ -22,7 +22,7 @@ describe('an agent', () => {
 
   const orders = async () => exact((await app.get('/v1/store/orders?limit=100', { key })).text);
 
-  it('finds two dogs, orders one, loses the answer, retries and cancels: one order, exact ids', async () => {
+  it('finds two dogs, orders one, loses the response, retries and cancels: one order, exact ids', async () => {
     await moveSequence(app, 'pets', BEYOND);
     await moveSequence(app, 'store_orders', BEYOND);
     const client = await connectAgent(app, key);

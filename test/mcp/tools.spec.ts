@@ -26,11 +26,10 @@ const OPERATIONS: { name: string; scopes: string[]; description: string }[] = Ob
     })),
 );
 
-/** A key has at least one scope. */
-const subsets = SCOPES.reduce<DefinedScope[][]>(
-  (all, scope) => [...all, ...all.map((each) => [...each, scope])],
-  [[]],
-).slice(1);
+/** A key has at least one scope. The bits of a number say which. */
+const subsets = Array.from({ length: 2 ** SCOPES.length - 1 }, (_, at) =>
+  SCOPES.filter((_scope, bit) => ((at + 1) >> bit) % 2 === 1),
+);
 
 describe('the tools of an agent', () => {
   let app: TestApp;
@@ -85,7 +84,7 @@ describe('the tools of an agent', () => {
       expect(description).toMatch(
         name === 'getKey' ? /not counted in the rate limits/ : /counts as one request/,
       );
-      expect(/`cursor` of the next page/.test(description!)).toBe(/^list/.test(name));
+      expect(/`cursor` of the next page/.test(description!)).toBe(name.startsWith('list'));
       expect(() => ajv.compile(inputSchema)).not.toThrow();
       expect(JSON.stringify(inputSchema)).not.toContain('$ref');
       expect(annotations).toMatchObject({

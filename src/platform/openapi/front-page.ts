@@ -4,15 +4,23 @@ import { API_TITLE, API_VERSION } from './document';
 import { originsOf, pageHeaders } from './page-policy';
 import { renderPage } from './page-template';
 
+/** The setting of agents belongs to an extension. */
+type FrontPageConfig = Config & { readonly mcpEnabled?: boolean };
+
 /**
  * Serves the public page at `/`: it shows what a key may do, and links to the documentation and the health endpoints.
  * Its script sends the key to the configured base URL; if that is a path, to the address in the browser.
  */
-export function serveFrontPage(fastify: FastifyInstance, { publicBaseUrl }: Config): void {
+export function serveFrontPage(
+  fastify: FastifyInstance,
+  { publicBaseUrl, mcpEnabled = true }: FrontPageConfig,
+): void {
   const html = renderPage('front-page.html', {
     title: API_TITLE,
     version: API_VERSION,
     base: publicBaseUrl,
+    // An attribute of HTML.
+    agents: mcpEnabled ? '' : 'hidden',
   });
   const headers = pageHeaders(html, { connectTo: originsOf([publicBaseUrl]) });
   fastify.get('/', { config: { public: true } }, (_request, reply) =>
