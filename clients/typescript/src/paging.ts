@@ -28,7 +28,7 @@ export function listOf<T>(first: URL, send: (url: URL) => Promise<Reply<readonly
 function nextPage(url: URL, headers: Headers): URL | undefined {
   const links = (headers.get('link') ?? '').matchAll(/<([^>]*)>([^<]*)/g);
   for (const [, target = '', parameters = ''] of links) {
-    const [, relations = ''] = /;\s*rel="?([^";]*)/i.exec(parameters) ?? [];
+    const [, relations = ''] = /;\s*rel="?([^";,]*)/i.exec(parameters) ?? [];
     if (!relations.split(/\s+/).includes('next')) continue;
     const next = new URL(target, url);
     if (next.origin === url.origin) return next;

@@ -28,6 +28,13 @@ suite('a list', () => {
     );
   });
 
+  test('follows a relation without quotes, which a proxy may write', async () => {
+    const links = { link: '</v1/pets?cursor=a>; rel=next, </v1/pets>; rel=first' };
+    const { store, requests } = fakeService([ok([PET], links), ok([])]);
+    assert.deepEqual(await idsOf(store.pets.list()), [1n]);
+    assert.equal(requests.length, 2);
+  });
+
   test('never sends the key to another origin', async () => {
     const { store, requests } = fakeService([ok([PET], next('https://evil.example.com/v1/pets?cursor=a'))]);
     const seen = [];
