@@ -33,12 +33,19 @@ export class AnimalStoreError extends Error implements ErrorDetails {
 /** Makes the error of a response from its body, if that is an Error body. */
 export function errorOf(status: number, headers: Headers, text: string): AnimalStoreError {
   const { code, message } = errorBodyOf(text);
-  return new AnimalStoreError(message ?? `The response is not one of the service: status ${status}.`, {
+  return new AnimalStoreError(message ?? unexpectedMessage(status), {
     code: code ?? 'unexpected_response',
     status,
     retryAfterSeconds: retryAfterOf(headers),
     requestId: headers.get('x-request-id') ?? undefined,
   });
+}
+
+/** The client follows no redirect, which could make a GET of a POST. A browser hides its status: 0. */
+function unexpectedMessage(status: number): string {
+  const isRedirect = status < 400;
+  const advice = isRedirect ? '. It is a redirect: set baseUrl to the address of the service' : '';
+  return `The response is not one of the service: status ${status}${advice}.`;
 }
 
 function errorBodyOf(text: string): { readonly code?: string; readonly message?: string } {

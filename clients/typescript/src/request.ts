@@ -43,7 +43,8 @@ export class Requests {
     const isCached = method === 'GET' && !headers.has('if-none-match');
     const cached = isCached ? this.cache.get(url.href) : undefined;
     if (cached !== undefined) headers.set('if-none-match', cached.etag);
-    const init = { method, headers, ...(options.body !== undefined && { body: printJson(options.body) }) };
+    const redirect = 'manual' as const;
+    const init = { method, headers, redirect, ...(options.body !== undefined && { body: printJson(options.body) }) };
     const attempt = () => this.attempt(url, init, options.signal);
 
     const retry = options.retry ?? this.options.retry ?? {};
@@ -80,7 +81,7 @@ export class Requests {
     });
     const { status, headers } = response;
     const text = await response.text();
-    if (status >= 400) throw errorOf(status, headers, text);
+    if (!response.ok && status !== 304) throw errorOf(status, headers, text);
     return { status, headers, text };
   }
 
