@@ -3,7 +3,7 @@ import { AnimalStoreError, errorOf } from './errors.js';
 import { INT64_MEMBERS } from './generated/values.js';
 import { parseJson, printJson } from './json.js';
 import type { AnimalStoreOptions, Query, Reply, RequestOptions } from './options.js';
-import { withRetries } from './retry.js';
+import { MAX_TIMER_MS, withRetries } from './retry.js';
 
 interface Received {
   readonly status: number;
@@ -26,7 +26,7 @@ export class Requests {
 
   /** The address of a path below the base address. */
   urlOf(path: string, query: Query = {}): URL {
-    const url = new URL(`${this.baseUrl}${path}`);
+    const url = new URL(`${this.baseUrl}/${path.replace(/^\/+/, '')}`);
     for (const [name, value] of Object.entries(query)) {
       for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
     }
@@ -38,13 +38,16 @@ export class Requests {
    *
    * @throws AnimalStoreError for an error response; the error of fetch if there was no response
    */
-  async send<T>(method: string, url: URL, options: RequestOptions = {}): Promise<Reply<T>> {
+  async send<T>(anyMethod: string, url: URL, options: RequestOptions = {}): Promise<Reply<T>> {
+    const method = anyMethod.toUpperCase();
     const headers = this.headersOf(method, options);
     const isCached = method === 'GET' && !headers.has('if-none-match');
     const cached = isCached ? this.cache.get(url.href) : undefined;
     if (cached !== undefined) headers.set('if-none-match', cached.etag);
-    const redirect = 'manual' as const;
-    const init = { method, headers, redirect, ...(options.body !== undefined && { body: printJson(options.body) }) };
+    const body = options.body === undefined ? null : printJson(options.body);
+    const init: RequestInit = { method, headers, body, redirect: 'manual' };
+    // A request that cannot be sent fails here, without retries: fetch has the same error for a lost connection.
+    void new Request(url, init);
     const attempt = () => this.attempt(url, init, options.signal);
 
     const retry = options.retry ?? this.options.retry ?? {};
@@ -73,7 +76,7 @@ export class Requests {
   }
 
   private async attempt(url: URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Received> {
-    const timeout = AbortSignal.timeout(this.options.timeoutMs ?? 30_000);
+    const timeout = AbortSignal.timeout(Math.min(this.options.timeoutMs ?? 30_000, MAX_TIMER_MS));
     const { fetch = globalThis.fetch } = this.options;
     const response = await fetch(url, {
       ...init,

@@ -1,5 +1,7 @@
 import { AnimalStoreError } from './errors.js';
 
+/** A longer timer ends immediately. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 10_000;
 
@@ -7,7 +9,7 @@ const MAX_BACKOFF_MS = 10_000;
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 export interface RetryOptions {
-  /** The longest time for one call with its waits, in milliseconds. Default 120,000: two minutes of the rate limit. */
+  /** The time after which no retry of a call begins, in milliseconds. Default 120,000: two minutes of the rate limit. */
   readonly budgetMs?: number;
   /** The most retries after failures without `Retry-After`, such as lost connections. Default 5. */
   readonly maxRetries?: number;
@@ -30,7 +32,7 @@ export async function withRetries<T>(
   { budgetMs = 120_000, maxRetries = 5, onWait }: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const deadline = Date.now() + budgetMs;
+  const deadline = Date.now() + Math.min(budgetMs, MAX_TIMER_MS);
   for (let failures = 0, withoutRetryAfter = 0; ; failures += 1) {
     try {
       return await attempt();

@@ -92,6 +92,21 @@ suite('a request', () => {
     assert.equal(requests[0].url, 'https://example.com/shop/v1/pets/1');
   });
 
+  test('stays below the base address, whatever its path begins with', async () => {
+    const paths = ['visits', '//evil.example.com', '@evil.example.com', '.evil.example.com'];
+    const { store, requests } = fakeService(
+      paths.map(() => ok()),
+      { baseUrl: 'https://example.com' },
+    );
+    for (const path of paths) await store.request('GET', path);
+    assert.deepEqual(
+      requests.map(({ url }) => url),
+      ['visits', 'evil.example.com', '@evil.example.com', '.evil.example.com'].map(
+        (path) => `https://example.com/${path}`,
+      ),
+    );
+  });
+
   test('gets an error of its own code if the response is not one of the service', async () => {
     const page = (status) => new Response('<html>', { status });
     const { store } = fakeService([page(404), page(200)]);

@@ -37,6 +37,12 @@ suite('retries', () => {
     assert.deepEqual([requests.length, waits], [1, []]);
   });
 
+  test('never wait longer than a timer can, with any budget', async () => {
+    const { store, requests, waits } = fakeService([limited(9_999_999)], { retry: { budgetMs: Infinity } });
+    await assert.rejects(store.pets.get(1n), { code: 'rate_limit_exceeded' });
+    assert.deepEqual([requests.length, waits], [1, []]);
+  });
+
   test('share one budget, with the waits before', async () => {
     const { store, waits } = fakeService([limited(60), limited(59), limited(5), ok(PET)]);
     await assert.rejects(store.pets.get(1n), { code: 'rate_limit_exceeded', retryAfterSeconds: 5 });
@@ -50,6 +56,15 @@ suite('retries', () => {
     const [first, ...others] = requests;
     assert.match(first.headers['idempotency-key'], /^[0-9a-f]{32}$/);
     assert.deepEqual(others, [first, first]);
+  });
+
+  test('of a POST have an Idempotency-Key if the method is in lower case', async () => {
+    const { store, requests } = fakeService([lostConnection(), ok(PET)]);
+    await store.request('post', '/pets', { body: NEW_PET });
+    const [first, ...others] = requests;
+    assert.equal(first.method, 'POST');
+    assert.match(first.headers['idempotency-key'], /^[0-9a-f]{32}$/);
+    assert.deepEqual(others, [first]);
   });
 
   test('of different calls have different keys, and the caller may give one', async () => {
@@ -89,6 +104,12 @@ suite('retries', () => {
     assert.equal(requests.length, 2);
   });
 
+  test('are not needed without a limit of the time for a response', async () => {
+    const { store, requests } = fakeService([ok(PET)], { timeoutMs: Infinity });
+    await store.pets.get(1n);
+    assert.equal(requests.length, 1);
+  });
+
   for (const status of [400, 401, 403, 404, 409, 412, 422]) {
     test(`do not follow a ${status}`, async () => {
       const { store, requests } = fakeService([rejection(status, 'some_code')]);
@@ -96,6 +117,13 @@ suite('retries', () => {
       assert.equal(requests.length, 1);
     });
   }
+
+  test('do not follow a request that cannot be sent', async () => {
+    const { store, requests, waits } = fakeService([]);
+    await assert.rejects(store.request('GET', '/pets', { body: {} }), TypeError);
+    await assert.rejects(store.request('NO METHOD', '/pets'), TypeError);
+    assert.deepEqual([requests.length, waits], [0, []]);
+  });
 
   test('are off with retry: false, for the client or one call', async () => {
     const { store } = fakeService([limited(1)], { retry: false });
