@@ -121,6 +121,29 @@ inChromium('the front page in a browser', () => {
     await close();
   });
 
+  it.each(['', 'http://animal-store.test'])(
+    'works if the base URL is the origin %j',
+    async (publicBaseUrl) => {
+      const bare = await startApp({ publicBaseUrl });
+      const { key } = await bare.createKey();
+      const { page, origin, close } = await visit(browser, bare.url, 'wide');
+      const base = publicBaseUrl || origin;
+      // The proxy of such a deployment adds /v1.
+      await page.route(`${base}/key`, async (route) => {
+        const response = await route.fetch({ url: `${bare.url}/v1/key` });
+        await route.fulfill({ response, headers: { 'access-control-allow-origin': '*' } });
+      });
+      await page.goto(`${origin}/?from=mail#top`);
+      expect(await show(page, key)).toMatch(/^The key is valid/);
+      expect(await page.locator('#allowed li').first().innerText()).toBe(
+        'Get the key of the request: GET /key',
+      );
+      expect(await page.locator('pre').first().innerText()).toContain(` ${base}/key`);
+      await close();
+      await bare.close();
+    },
+  );
+
   it('keeps the key only in its memory: not in the URL, in storage, or in the field after a reload or a way back', async () => {
     const { page, origin, close } = await visit(browser, app.url, 'wide');
     await page.goto(origin);
