@@ -13,10 +13,10 @@ const NUMBERS = new Set(['integer', 'number']);
 /** Only this plugin makes the type of an int64 `bigint`. The transformers that it writes too round, and are not used. */
 const INT64_AS_BIGINT = { name: '@hey-api/transformers', bigInt: true, dates: false };
 
-async function writeTypes() {
+async function writeTypes(document) {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-client-'));
   await createClient({
-    input: DOCUMENT,
+    input: document,
     output: folder,
     plugins: ['@hey-api/typescript', INT64_AS_BIGINT],
     logs: { level: 'silent', file: false },
@@ -31,6 +31,16 @@ function* objectsOf(value, name = '') {
   if (typeof value !== 'object' || value === null) return;
   yield [name, value];
   for (const [key, member] of Object.entries(value)) yield* objectsOf(member, key);
+}
+
+/** Makes a number of each int64 whose range a number holds exactly, such as the limit of a window. */
+function withoutSmallInt64(document) {
+  for (const [, schema] of objectsOf(document)) {
+    const { format, minimum, maximum } = schema;
+    const isSmall = minimum >= Number.MIN_SAFE_INTEGER && maximum <= Number.MAX_SAFE_INTEGER;
+    if (format === 'int64' && isSmall) delete schema.format;
+  }
+  return document;
 }
 
 /**
@@ -61,8 +71,8 @@ function errorCodes(document) {
 }
 
 mkdirSync(GENERATED, { recursive: true });
-const document = JSON.parse(readFileSync(DOCUMENT, 'utf8'));
-await writeTypes();
+const document = withoutSmallInt64(JSON.parse(readFileSync(DOCUMENT, 'utf8')));
+await writeTypes(document);
 writeFileSync(
   join(GENERATED, 'values.ts'),
   `/** The members of bodies that are int64. */

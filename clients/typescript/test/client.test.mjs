@@ -74,6 +74,14 @@ suite('a request', () => {
     assert.deepEqual([requests[0].url, requests[0].body], [`${ADDRESS}/visits?dry=true`, body]);
   });
 
+  test('has a bigint only for a member that may exceed 2^53', async () => {
+    const window = { limit: 60, remaining: 59, resetAt: '2026-11-21T12:01:00.000Z' };
+    const body = { limits: { minute: window, day: window }, strikes: { count: 1, banAfter: 100 } };
+    const { store } = fakeService([ok(body), ok({ count: 3, id: 7 })]);
+    assert.deepEqual(await store.key(), body);
+    assert.deepEqual((await store.request('GET', '/visits')).data, { count: 3, id: 7n });
+  });
+
   test('has the headers of the caller and those of the client', async () => {
     const { store, requests } = fakeService([ok(PET)]);
     await store.request('PATCH', '/pets/1', { body: {}, headers: { 'X-Request-Id': 'r1' }, ifMatch: '"a"' });

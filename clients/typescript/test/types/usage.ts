@@ -23,6 +23,9 @@ export async function accepted(store: AnimalStore): Promise<void> {
   for await (const page of store.pets.list({ id: [id], sort: '-id' }).pages()) etagOf(page);
   const { data } = await store.request<{ readonly visits: number }>('GET', '/visits');
   data.visits.toFixed();
+  const { limits, strikes } = await store.key();
+  const share: number = limits.minute.remaining / limits.minute.limit + strikes.count;
+  share.toFixed();
 }
 
 export function codeOf(error: unknown): ErrorCode | undefined {
