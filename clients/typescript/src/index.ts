@@ -55,9 +55,11 @@ export function createAnimalStore(options: AnimalStoreOptions) {
   const request = <T = unknown>(method: string, path: string, own: RequestOptions = {}): Promise<Reply<T>> =>
     requests.send(method, requests.urlOf(path, own.query), own);
 
-  /** Reads any list. */
-  const list = <T>(path: string, query?: Query, own?: CallOptions): List<T> =>
-    listOf(requests.urlOf(path, query), (url) => requests.send('GET', url, own));
+  /** Reads any list. It is empty, without a request, if a filter has no values: without the filter it would be everything. */
+  const list = <T>(path: string, query: Query = {}, own?: CallOptions): List<T> => {
+    const isEmpty = Object.values(query).some((value) => Array.isArray(value) && value.length === 0);
+    return listOf(isEmpty ? undefined : requests.urlOf(path, query), (url) => requests.send('GET', url, own));
+  };
 
   const call = async <T>(method: string, path: string, own?: RequestOptions): Promise<T> =>
     (await request<T>(method, path, own)).data;

@@ -6,9 +6,9 @@ export interface List<T> extends AsyncIterable<T> {
 }
 
 /** Reads a list by following `Link: rel="next"`. The request for a page is sent when the iteration needs it. */
-export function listOf<T>(first: URL, send: (url: URL) => Promise<Reply<readonly T[]>>): List<T> {
+export function listOf<T>(first: URL | undefined, send: (url: URL) => Promise<Reply<readonly T[]>>): List<T> {
   async function* pages(): AsyncGenerator<readonly T[]> {
-    for (let url: URL | undefined = first; url !== undefined;) {
+    for (let url = first; url !== undefined;) {
       const { data, headers }: Reply<readonly T[]> = await send(url);
       yield data;
       url = nextPage(url, headers);

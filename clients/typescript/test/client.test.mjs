@@ -35,6 +35,13 @@ suite('a list', () => {
     assert.equal(requests.length, 2);
   });
 
+  test('with none of the wanted ids is empty, not everything', async () => {
+    const { store, requests } = fakeService([ok([PET]), ok([PET])]);
+    assert.deepEqual(await idsOf(store.pets.list({ id: [] })), []);
+    assert.deepEqual(await idsOf(store.list('/visits', { petId: [] })), []);
+    assert.equal(requests.length, 0);
+  });
+
   test('never sends the key to another origin', async () => {
     const { store, requests } = fakeService([ok([PET], next('https://evil.example.com/v1/pets?cursor=a'))]);
     const seen = [];
