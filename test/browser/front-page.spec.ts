@@ -70,6 +70,18 @@ inChromium('the front page in a browser', () => {
     expect(problems).toEqual([]);
   });
 
+  it('shows the lines that connect an agent, with the address of the page', async () => {
+    const { page, origin, close } = await visit(browser, app.url, 'narrow');
+    await page.goto(origin);
+    const { mcpServers } = JSON.parse(await page.locator('[aria-labelledby=agents] pre').innerText());
+    expect(mcpServers['animal-store']).toEqual({
+      type: 'http',
+      url: `${origin}/mcp`,
+      headers: { Authorization: 'Bearer API_KEY' },
+    });
+    await close();
+  });
+
   it('shows that a limit is used up, and a ban', async () => {
     const { key } = await app.createKey({ choice: SMALL });
     const list = () => send(app.url, 'GET', '/v1/pets', { key });
