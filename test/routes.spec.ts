@@ -18,9 +18,11 @@ import { send } from './support/http';
 /** Every route without a key. A new entry needs a decision. */
 const PUBLIC_ROUTES = [
   '/',
+  '/.well-known/api-catalog',
   '/docs',
   '/docs/*',
   '/livez',
+  '/llms.txt',
   '/openapi.json',
   '/openapi.yaml',
   '/problems/:code',
@@ -28,7 +30,7 @@ const PUBLIC_ROUTES = [
 ];
 
 /** Every route for any valid key. A new entry needs a decision. */
-const ANY_KEY_ROUTES = ['/v1/key'];
+const ANY_KEY_ROUTES = ['/v1/key', '/mcp'];
 
 describe('routes', () => {
   const routes: RouteOptions[] = [];

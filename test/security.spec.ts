@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('connects only to the database and Redis; only the command verify connects to the URL it is given', () => {
+  it('connects only to the database and Redis; only the commands verify and mcp connect to the URL they are given', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
@@ -32,6 +32,7 @@ describe('the source', () => {
     expect(outgoing.sort()).toEqual([
       'cli/verify/api-client.ts',
       'embedded-postgres/socket-directory.ts',
+      'mcp/stdio/http.gateway.ts',
       'platform/database/bounded-client.ts',
     ]);
   });
