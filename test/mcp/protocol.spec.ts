@@ -108,18 +108,3 @@ describe('POST /mcp', () => {
     });
   });
 });
-
-describe('MCP_ENABLED=false', () => {
-  it('makes /mcp a 404 for every client, and hides it from the catalogue', async () => {
-    const settings: Record<string, unknown> = { mcpEnabled: false };
-    const app = await startApp(settings);
-    for (const key of ['', app.key]) {
-      expectError(await app.post('/mcp', INITIALIZE, { key }), 404, 'route_not_found');
-    }
-    for (const path of ['/llms.txt', '/.well-known/api-catalog']) {
-      const { status, text } = await app.get(path);
-      expect([status, text.includes('/mcp')]).toEqual([200, false]);
-    }
-    await app.close();
-  });
-});
