@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
+import { createStore } from '../src/app/store';
 import { settings } from '../src/platform/config/settings';
 
 const ROOT = join(__dirname, '..');
@@ -29,7 +30,7 @@ function withMerges(value: unknown): unknown {
 
 describe('docker-compose.yml', () => {
   it.each(['api', 'scaled'])('passes every setting to %s', (name) => {
-    const variables = Object.values(settings).map(({ variable }) => variable);
+    const variables = Object.values({ ...settings, ...createStore().settings }).map(({ variable }) => variable);
     expect(variables.filter((each) => !(each in services[name]!.environment))).toEqual(
       FIXED.filter((each) => !(each in services[name]!.environment)),
     );
