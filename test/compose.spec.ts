@@ -30,7 +30,9 @@ function withMerges(value: unknown): unknown {
 
 describe('docker-compose.yml', () => {
   it.each(['api', 'scaled'])('passes every setting to %s', (name) => {
-    const variables = Object.values({ ...settings, ...createStore().settings }).map(({ variable }) => variable);
+    const variables = Object.values({ ...settings, ...createStore().settings }).map(
+      ({ variable }) => variable,
+    );
     expect(variables.filter((each) => !(each in services[name]!.environment))).toEqual(
       FIXED.filter((each) => !(each in services[name]!.environment)),
     );
