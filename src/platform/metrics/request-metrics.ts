@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { PREFIX } from './registry';
+import { internalError } from '../errors/http.errors';
 
 /** A page takes a few milliseconds; a request may wait seconds for a connection. */
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -33,6 +34,8 @@ export class RequestMetrics {
       labelNames: ['code'],
       registers,
     });
+    // Prometheus sees no increase in the first value of a series.
+    this.errors.inc({ code: internalError().code }, 0);
     this.decisions = new Counter({
       name: `${PREFIX}rate_limit_decisions_total`,
       help: 'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.',
