@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { send } from '../support/http';
@@ -6,6 +7,8 @@ import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 const MAX_START_MS = 60_000;
+const ROOT = join(__dirname, '..', '..');
+const TYPESCRIPT = join(ROOT, 'test/support/typescript.cjs');
 
 describe('a signal during the start', () => {
   it.each([
@@ -28,4 +31,16 @@ describe('a signal during the start', () => {
       folder.remove();
     },
   );
+
+  it('stops the service with status 0 if it arrives in the last moment of the start', () => {
+    // The handler runs after this code, although the signal has arrived before.
+    const program = `
+      const { exitOnStopSignal, onStopSignal } = require('./src/platform/runtime/stop-signals');
+      exitOnStopSignal();
+      process.kill(process.pid, 'SIGTERM');
+      onStopSignal(() => process.exit(0));
+      setTimeout(() => process.exit(1), 1_000);`;
+    const { status } = spawnSync(process.execPath, ['-r', TYPESCRIPT, '-e', program], { cwd: ROOT });
+    expect(status).toBe(0);
+  });
 });

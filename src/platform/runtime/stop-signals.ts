@@ -19,6 +19,8 @@ export function exitOnStopSignal(): void {
   }
 }
 
+/** Calls `stop` on a stop signal, one that has arrived and was not handled yet included. */
 export function onStopSignal(stop: () => void): void {
-  for (const signal of STOP_SIGNALS) process.off(signal, exitOn).on(signal, stop);
+  // In this order: without a listener Node.js would drop a signal that has arrived.
+  for (const signal of STOP_SIGNALS) process.on(signal, stop).off(signal, exitOn);
 }
