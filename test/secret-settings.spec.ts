@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/platform/config/config';
@@ -42,18 +43,36 @@ describe('a secret in a file', () => {
     expect(read).not.toThrow(/secret@|secret\n/);
   });
 
-  it('that cannot be read is rejected by the name of its variable', () => {
-    expect(() => readConfig({ DATABASE_URL_FILE: folder })).toThrow(
-      `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file that this user may read, not "${folder}"`,
+  it.each([
+    ['a folder', () => folder],
+    ['a file of 1 GiB', () => bigFile()],
+    ['a named pipe without a writer', () => pipe()],
+    ['a device without an end', () => '/dev/zero'],
+  ])('is rejected by the name of its variable if it is %s', (_, pathOf) => {
+    const path = pathOf();
+    expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(
+      `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file of at most 64 KiB that this user may read, not "${path}"`,
     );
   });
+
+  function bigFile(): string {
+    const path = fileOf('');
+    truncateSync(path, 1024 ** 3);
+    return path;
+  }
+
+  function pipe(): string {
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    return path;
+  }
 });
 
 describe('a URL with a password', () => {
   const sentence =
-    'DATABASE_URL has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23';
+    'DATABASE_URL has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20';
 
-  it.each(['p@ss/w:rd#1', 'a/b', 'a?b', 'a#b', 'a/b?c=d', '50%', '%zz', 'a/'])(
+  it.each(['p@ss/w:rd#1', 'a/b', 'a?b', 'a#b', 'a/b?c=d', '50%', '%zz', 'a/', '%ff', 'a b%2Fc'])(
     'that contains %j unencoded is rejected with the encoding',
     (password) => {
       const read = () => readConfig({ DATABASE_URL: `postgresql://shop:${password}@db:5432/shop` });
@@ -70,4 +89,13 @@ describe('a URL with a password', () => {
     'postgresql:///shop?user=a@b&host=/run/postgresql',
     'postgresql://shop:a%20b@[::1]:5432/shop?sslmode=verify-full',
   ])('%s is valid', (url) => expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url));
+
+  it.each(['postgresql://shop:secret@db/%ff', 'postgresql://shop:secret@a%ffb/shop'])(
+    '%s is rejected, because its name cannot be decoded',
+    (url) => {
+      expect(() => readConfig({ DATABASE_URL: url })).toThrow(
+        'DATABASE_URL has a % that begins no character of UTF-8: write % as %25. Fix',
+      );
+    },
+  );
 });

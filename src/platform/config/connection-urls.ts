@@ -9,20 +9,34 @@ function connectionUrlOf(...schemes: readonly string[]): Parser<string> {
   return (value) => {
     if (hasUnencodedCredentials(value)) {
       throw new Error(
-        'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23',
+        'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
     }
+    if (!isDecodable(value)) throw new Error('has a % that begins no character of UTF-8: write % as %25');
     return parse(value);
   };
 }
 
-/** True if an `@` stands behind the host part (RFC 3986, 3.2) outside of a parameter, or if a `%` is not encoded. */
+/**
+ * True if an `@` stands behind the host part (RFC 3986, 3.2) outside of a parameter, or if a `%` or a space is not
+ * encoded. With a space, node-postgres would encode other characters twice.
+ */
 function hasUnencodedCredentials(url: string): boolean {
   const [, authority = '', rest = ''] = /^\w+:\/\/([^/?#]*)(.*)$/.exec(url) ?? [];
   const [userInfo = ''] = authority.split(/@(?=[^@]*$)/);
-  if (/%(?![0-9a-f]{2})/i.test(userInfo)) return true;
+  if (/\s/.test(userInfo) || !isDecodable(userInfo)) return true;
   if (authority === '' || !rest.includes('@')) return false;
   return !URL.canParse(url) || rest.replace(/\?\w+=[^?#]*$/, '').includes('@');
+}
+
+/** True if all percent-encoded octets are UTF-8. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export const databaseUrl = connectionUrlOf('postgres', 'postgresql');

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+
+const MAX_BYTES = 65_536;
 
 /** Returns the variable that names the file with the value of a secret, as Docker and Kubernetes provide it. */
 export function fileVariableOf(variable: string): string {
@@ -14,11 +16,20 @@ export function fileVariableOf(variable: string): string {
 export function readSecretFile(variable: string, path: string): string {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8').trim();
+    text = readSmallFile(path).trim();
   } catch {
-    throw new Error(`cannot be read: ${variable} must name a file that this user may read, not "${path}"`);
+    throw new Error(
+      `cannot be read: ${variable} must name a file of at most 64 KiB that this user may read, not "${path}"`,
+    );
   }
   if (text === '') throw new Error(`is missing: the file of ${variable} is empty`);
   if (/[\r\n]/.test(text)) throw new Error(`must be one line: the file of ${variable} has several`);
   return text;
+}
+
+/** A pipe could delay the start, and a stop signal, for ever. A large file could exceed the memory limit. */
+function readSmallFile(path: string): string {
+  const stats = statSync(path);
+  if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error('no small file');
+  return readFileSync(path, 'utf8');
 }
