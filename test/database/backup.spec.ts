@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  readlinkSync,
+  symlinkSync,
+} from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { migrate } from '../../src/platform/database/migrate';
@@ -105,9 +113,16 @@ describe('a backup', () => {
 
   it.each([
     ['in a folder that does not exist', 'missing/file', /^The file .* cannot be written \(ENOENT\)/],
-    ['with the name of a folder', '.', /exists: give another name/],
+    ['with the name of a folder', '.', /is not a regular file: give another name\.$/],
   ])('%s is rejected in one sentence', async (_which, name, sentence) => {
     expect(await messageOf(backup(app.database, folder.file(name)))).toMatch(sentence);
+  });
+
+  it('never replaces a link, such as /dev/stdout, a pipe or a device', async () => {
+    const link = folder.file('link');
+    symlinkSync('/dev/null', link);
+    expect(await messageOf(backup(app.database, link, { isReplacing: true }))).toMatch(/is not a regular file/);
+    expect(readlinkSync(link)).toBe('/dev/null');
   });
 
   it('leaves no file if the connection to the database breaks', async () => {

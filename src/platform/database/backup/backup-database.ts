@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { FORMAT, FORMAT_VERSION, type BackupHeader } from './backup-format';
 import { backupText } from './backup-text';
 import { writeWholeFile } from './whole-file';
@@ -35,11 +35,9 @@ export async function backupDatabase(
   { path, isReplacing, program }: BackupTarget,
   onTable: (copied: CopiedTable) => void,
 ): Promise<WrittenBackup> {
-  if (!isReplacing && existsSync(path)) {
-    throw new UserError(`The file ${path} exists: give another name, or replace it with --force.`);
-  }
   const source = await CopySource.open(config.databaseUrl);
   try {
+    rejectUnfitPath(path, isReplacing);
     const header = await headerOf(source, config, program);
     const tables: CopiedTable[] = [];
     const text = backupText(source, header, (copied) => {
@@ -53,6 +51,15 @@ export async function backupDatabase(
   } finally {
     await source.close();
   }
+}
+
+/** @throws UserError if the backup would replace a link or a device, or a file without `isReplacing` */
+function rejectUnfitPath(path: string, isReplacing: boolean): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isFile()) throw new UserError(`${path} is not a regular file: give another name.`);
+  if (isReplacing) return;
+  throw new UserError(`The file ${path} exists: give another name, or replace it with --force.`);
 }
 
 /** @throws UserError if the database is empty, or a newer version has migrated it */
