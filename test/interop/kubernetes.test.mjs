@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
@@ -49,6 +49,32 @@ suite('deploy/kubernetes', { skip }, () => {
     assert.deepEqual(Service.spec.selector, labels);
     assert.deepEqual(PodDisruptionBudget.spec.selector.matchLabels, labels);
     assert.deepEqual(NetworkPolicy.spec.podSelector.matchLabels, labels);
+  });
+
+  test('a changed setting or secret is a new version of the pods, because its name is another', () => {
+    const [container, { secret }, settings] = configured();
+    writeFileSync(join(folder, 'production/secrets/database-url'), 'another');
+    appendFileSync(join(folder, 'production/config.env'), 'LOG_LEVEL=warn\n');
+    const [, { secret: otherSecret }, changed] = configured();
+    assert.notEqual(otherSecret.secretName, secret.secretName);
+    assert.notEqual(changed.metadata.name, settings.metadata.name);
+    assert.equal(container.envFrom[0].configMapRef.name, settings.metadata.name);
+    // The overlay adds settings to those of the base, or replaces them.
+    assert.equal(changed.data.DEPLOYMENT, 'production');
+    assert.equal(changed.data.PUBLIC_BASE_URL, 'https://api.example.com/v1');
+    assert.equal(changed.data.LOG_LEVEL, 'warn');
+  });
+
+  function configured() {
+    const { Deployment, ConfigMap } = byKind(render(join(folder, 'production')));
+    const { containers, volumes } = Deployment.spec.template.spec;
+    return [containers[0], volumes[0], ConfigMap];
+  }
+
+  test('the autoscaler alone decides the number of pods, so that a new version keeps it', () => {
+    const { Deployment, HorizontalPodAutoscaler } = byKind(render(join(folder, 'base')));
+    assert.equal(Deployment.spec.replicas, undefined);
+    assert.ok(HorizontalPodAutoscaler.spec.minReplicas >= 2);
   });
 
   test('the pods are restricted, and a rolling update keeps all of them', () => {
