@@ -121,7 +121,9 @@ describe('a backup', () => {
   it('never replaces a link, such as /dev/stdout, a pipe or a device', async () => {
     const link = folder.file('link');
     symlinkSync('/dev/null', link);
-    expect(await messageOf(backup(app.database, link, { isReplacing: true }))).toMatch(/is not a regular file/);
+    expect(await messageOf(backup(app.database, link, { isReplacing: true }))).toMatch(
+      /is not a regular file/,
+    );
     expect(readlinkSync(link)).toBe('/dev/null');
   });
 

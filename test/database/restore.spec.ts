@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { createDatabase, type TestDatabase } from '../support/database';
+import { BackupReader } from '../../src/platform/database/backup/backup-reader';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { backup, backupFolder, restore } from './support/backups';
 import { contentOf, messageOf, relationsOf } from './support/copying';
@@ -80,6 +81,13 @@ describe('a restore that is rejected', () => {
     );
     await expectRejection(folder.file('missing'), /^The backup cannot be read \(ENOENT.*correct the name/);
     await expectRejection(folder.path, /^The backup cannot be read \(EISDIR/);
+  });
+
+  it('is another file when its rows are read', async () => {
+    const other = rewritten((text) => text.replace('animal', 'anımal'));
+    const readers = [BackupReader.open(good), BackupReader.open(other)] as const;
+    jest.spyOn(BackupReader, 'open').mockReturnValueOnce(readers[0]).mockReturnValueOnce(readers[1]);
+    await expectRejection(good, /^The file .*good changed during the restore: nothing was restored\. /);
   });
 
   it('is of a newer format', async () => {

@@ -6,13 +6,25 @@ import type { RowSource, SequencePosition, TableShape } from '../copy/row-source
 import type { AppliedMigration } from '../extension-migrations';
 import { UserError } from '../../errors/user-error';
 
+/** The result of the check of a whole file. */
+interface CheckedText {
+  readonly header: BackupHeader;
+  readonly totals: BackupTotals;
+  /** The SHA-256 of all lines but the last. */
+  readonly digest: string;
+}
+
 /** A backup whose checksum is right. Its rows can be read once. */
 export class BackupFile implements RowSource {
   private constructor(
-    readonly header: BackupHeader,
-    private readonly totals: BackupTotals,
+    private readonly path: string,
+    private readonly checked: CheckedText,
     private readonly reader: BackupReader,
   ) {}
+
+  get header(): BackupHeader {
+    return this.checked.header;
+  }
 
   /**
    * Reads the whole file and checks it. Then a damaged file has no effect on a database.
@@ -20,10 +32,10 @@ export class BackupFile implements RowSource {
    * @throws UserError if the file is missing, damaged, incomplete, or of a newer format
    */
   static async open(path: string): Promise<BackupFile> {
-    const { header, totals } = await verify(path);
+    const checked = await verify(path);
     const reader = BackupReader.open(path);
     await reader.json();
-    return new BackupFile(header, totals, reader);
+    return new BackupFile(path, checked, reader);
   }
 
   close(): void {
@@ -44,15 +56,22 @@ export class BackupFile implements RowSource {
   }
 
   countRows(table: string): Promise<number> {
-    return Promise.resolve(this.totals.rows[table] ?? 0);
+    return Promise.resolve(this.checked.totals.rows[table] ?? 0);
   }
 
-  sequences(): Promise<readonly SequencePosition[]> {
-    return Promise.resolve(this.totals.sequences);
+  /** @throws UserError if the rows that were read are not those that were checked */
+  async sequences(): Promise<readonly SequencePosition[]> {
+    await this.reader.json();
+    if (this.reader.digest() !== this.checked.digest) {
+      throw new UserError(
+        `The file ${this.path} changed during the restore: nothing was restored. Repeat it, and let no other program write the file.`,
+      );
+    }
+    return this.checked.totals.sequences;
   }
 }
 
-async function verify(path: string): Promise<{ header: BackupHeader; totals: BackupTotals }> {
+async function verify(path: string): Promise<CheckedText> {
   const reader = BackupReader.open(path);
   try {
     return await readAll(reader);
@@ -69,7 +88,7 @@ async function verify(path: string): Promise<{ header: BackupHeader; totals: Bac
   }
 }
 
-async function readAll(reader: BackupReader): Promise<{ header: BackupHeader; totals: BackupTotals }> {
+async function readAll(reader: BackupReader): Promise<CheckedText> {
   // The checksum below shows that a backup wrote these lines.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const header = (await reader.json()) as BackupHeader;
@@ -87,7 +106,7 @@ async function readAll(reader: BackupReader): Promise<{ header: BackupHeader; to
   const { sha256 } = (await reader.json()) as { sha256?: unknown };
   if (sha256 !== digest) throw new Error('wrong checksum');
   await reader.requireEnd();
-  return { header, totals };
+  return { header, totals, digest };
 }
 
 async function skipTable(reader: BackupReader, expected: string): Promise<void> {
