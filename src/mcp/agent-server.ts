@@ -11,7 +11,7 @@ import { failure, rejection, toolResult } from './tools/tool-result';
 export interface Gateway {
   readonly info: ApiDocument['info'];
   readonly tools: readonly Tool[];
-  /** A text that no other client has; empty if there is none. */
+  /** A text that no other client has; empty for a client without a session. */
   readonly session: string;
   /** Returns the scopes of the key. */
   scopes(): Promise<readonly string[]>;

@@ -28,7 +28,7 @@ export class McpController {
     this.mcp.requireOrigin(request);
     await this.mcp.charge(messages, request, reply);
     const response = await this.mcp.answer(body, request, reply);
-    // It is not stored. It makes the call ids of two clients differ.
+    // It is not stored. It makes the call ids of two clients differ. The latest revision has no sessions.
     if (messages.some((each) => methodOf(each) === 'initialize'))
       reply.header('Mcp-Session-Id', randomUUID());
     reply.code(response.status).header('Cache-Control', 'no-store');

@@ -38,10 +38,12 @@ describe('an agent', () => {
     expect([...exact(found.body), ...exact(next.body)].map(({ id }) => id)).toEqual([BEYOND, BEYOND + 1n]);
     expect(next.meta['nextCursor']).toBeUndefined();
 
+    const session = await newSession();
     const body = JSON.stringify(toolCall(7, 'placeOrder', { petId: String(BEYOND) }));
-    await sendAndHangUp(body);
+    await sendAndHangUp(body, session);
     await until(async () => (await orders()).length === 1);
-    const retried = resultOf(await post(app, JSON.parse(body), { key }));
+    const headers = { 'mcp-session-id': session };
+    const retried = resultOf(await post(app, JSON.parse(body), { key, headers }));
     expect(retried.isError).toBe(false);
     expect(exact(retried.body)).toMatchObject({ id: BEYOND, petId: BEYOND, status: 'placed' });
     expect(retried.texts).toContain(
@@ -64,7 +66,6 @@ describe('an agent', () => {
   });
 
   it('gets one animal for one request id of a session, and another one in another session', async () => {
-    const sessionOf = async () => String((await post(app, INITIALIZE, { key })).headers['mcp-session-id']);
     const add = async (session: string, id: unknown, name = 'Twin') =>
       resultOf(
         await post(app, toolCall(id, 'createPet', { name, categoryId: 1 }), {
@@ -72,7 +73,7 @@ describe('an agent', () => {
           headers: { 'mcp-session-id': session },
         }),
       ).body;
-    const [one, other] = [await sessionOf(), await sessionOf()];
+    const [one, other] = [await newSession(), await newSession()];
     const first = await add(one, 1);
     expect(await add(one, 1)).toBe(first);
     const all = [
@@ -84,6 +85,19 @@ describe('an agent', () => {
     ];
     expect(new Set(all).size).toBe(5);
   });
+
+  it.each(['legacy', 'auto'] as const)(
+    'gets an animal of its own, although another client has the same request ids (%s)',
+    async (mode) => {
+      const add = async () => {
+        const client = await connectAgent(app, key, { versionNegotiation: { mode } });
+        const { body } = await call(client, 'createPet', { name: `Twin ${mode}`, categoryId: 1 });
+        await client.close();
+        return body;
+      };
+      expect(await add()).not.toBe(await add());
+    },
+  );
 
   it('may choose the Idempotency-Key itself', async () => {
     const client = await connectAgent(app, key);
@@ -142,8 +156,12 @@ describe('an agent', () => {
     },
   );
 
+  async function newSession(): Promise<string> {
+    return String((await post(app, INITIALIZE, { key })).headers['mcp-session-id']);
+  }
+
   /** Sends a message on a socket, and closes it without reading. */
-  function sendAndHangUp(body: string): Promise<void> {
+  function sendAndHangUp(body: string, session: string): Promise<void> {
     const { hostname, port } = new URL(app.url);
     const head = [
       'POST /mcp HTTP/1.1',
@@ -151,6 +169,7 @@ describe('an agent', () => {
       `Authorization: Bearer ${key}`,
       'Content-Type: application/json',
       'Accept: application/json, text/event-stream',
+      `Mcp-Session-Id: ${session}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
     ].join('\r\n');
     return new Promise((resolve, reject) => {

@@ -95,8 +95,16 @@ function headerText(name: string, value: unknown): string {
   return text;
 }
 
-/** The arguments are a part of it: clients number their requests from 0, so one id may name several calls. */
-function derivedKey({ definition }: Tool, given: Arguments, { session, requestId }: CallId): string {
+/**
+ * Clients number their requests from 0. Without a session the calls of two clients cannot be told apart, and the second
+ * one would get the result of the first. Within a session one id may name several calls, so the arguments are a part of it.
+ */
+function derivedKey(
+  { definition }: Tool,
+  given: Arguments,
+  { session, requestId }: CallId,
+): string | undefined {
+  if (session === '') return undefined;
   const facts = stringify([session, requestId, definition.name, given]) ?? '';
   return `mcp-${createHash('sha256').update(facts).digest('hex')}`;
 }

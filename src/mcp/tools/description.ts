@@ -16,7 +16,7 @@ export function describe(operation: Operation, parameters: readonly Parameter[])
     has(CURSOR) ? 'If more items follow, the result names the `cursor` of the next page.' : '',
     has('If-Match') ? 'The result of an earlier call has the `ETag` for `If-Match`.' : '',
     has('Idempotency-Key')
-      ? 'To repeat a call whose result was lost, send the same `Idempotency-Key` and the same arguments: the call then has its effect once. Without one, a repetition must have the same request id.'
+      ? 'Choose an `Idempotency-Key`. If a result is lost, repeat the call with the same one and the same arguments: it then has its effect once. Without one, a repetition may have its effect again.'
       : '',
   ]
     .filter((text) => text !== '')
