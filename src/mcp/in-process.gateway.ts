@@ -1,8 +1,9 @@
 import { context, propagation } from '@opentelemetry/api';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from '../platform/errors/api-error';
 import type { RateLimitCheck } from '../rate-limit';
 import type { Gateway } from './agent-server';
+import type { Injection } from './injection';
 import type { Catalogue } from './mcp.service';
 import type { ApiCall, ApiResponse } from './tools/api-call';
 
@@ -23,7 +24,7 @@ const FORWARDED_HEADERS = ['authorization', 'user-agent', 'x-forwarded-for', 'x-
 /** Sends calls through every request check of this process, without a second connection. */
 export class InProcessGateway implements Gateway {
   constructor(
-    private readonly fastify: FastifyInstance,
+    private readonly inject: Injection,
     private readonly limits: RateLimitCheck,
     private readonly catalogue: Catalogue,
     private readonly request: FastifyRequest,
@@ -48,10 +49,8 @@ export class InProcessGateway implements Gateway {
 
   async send({ method, path, headers, body }: ApiCall): Promise<ApiResponse> {
     const { id, raw } = this.request;
-    const response = await this.fastify.inject({
-      // An operation of the document has one of these methods.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      method: method as 'GET',
+    const response = await this.inject({
+      method,
       url: BASE_PATH + path,
       headers: { ...this.ownHeaders(), ...headers, 'x-request-id': id },
       remoteAddress: raw.socket.remoteAddress ?? '',

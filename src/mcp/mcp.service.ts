@@ -1,12 +1,13 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
 import { RateLimitCheck } from '../rate-limit';
 import { createAgentServer } from './agent-server';
 import { InProcessGateway } from './in-process.gateway';
+import { type Injection, injectInto } from './injection';
 import { isAnswered, methodOf } from './messages';
 import { loadSdk } from './sdk';
 import type { ApiDocument } from './tools/api-document';
@@ -24,7 +25,7 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** Answers the messages of agents. */
 @Injectable()
 export class McpService {
-  private readonly fastify: FastifyInstance;
+  private readonly inject: Injection;
   private readonly origins: readonly string[];
   private catalogue: Promise<Catalogue> | undefined;
 
@@ -34,7 +35,7 @@ export class McpService {
     @Inject(CONFIG) { corsOrigins, publicBaseUrl }: Config,
   ) {
     this.origins = [...corsOrigins, ...originOf(publicBaseUrl)];
-    this.fastify = httpAdapter.getInstance();
+    this.inject = injectInto(httpAdapter.getInstance());
   }
 
   /**
@@ -65,13 +66,13 @@ export class McpService {
   async answer(body: unknown, request: FastifyRequest, reply: FastifyReply): Promise<Response> {
     const sdk = loadSdk();
     const catalogue = await (this.catalogue ??= this.readCatalogue());
-    const gateway = new InProcessGateway(this.fastify, this.limits, catalogue, request, reply);
+    const gateway = new InProcessGateway(this.inject, this.limits, catalogue, request, reply);
     const handler = sdk.createMcpHandler(() => createAgentServer(sdk, gateway), { maxSubscriptions: 0 });
     return handler.fetch(webRequest(request), { parsedBody: body });
   }
 
   private async readCatalogue(): Promise<Catalogue> {
-    const { body } = await this.fastify.inject('/openapi.json');
+    const { body } = await this.inject({ url: '/openapi.json' });
     const document: ApiDocument = JSON.parse(body);
     return { info: document.info, tools: toolsOf(document) };
   }
