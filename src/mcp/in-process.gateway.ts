@@ -23,6 +23,9 @@ const FORWARDED_HEADERS = ['authorization', 'user-agent', 'x-forwarded-for', 'x-
 
 /** Sends calls through every request check of this process, without a second connection. */
 export class InProcessGateway implements Gateway {
+  /** The calls that an operation or `charge` has counted. */
+  counted = 0;
+
   constructor(
     private readonly inject: Injection,
     private readonly limits: RateLimitCheck,
@@ -48,6 +51,7 @@ export class InProcessGateway implements Gateway {
   }
 
   async send({ method, path, headers, body }: ApiCall): Promise<ApiResponse> {
+    this.counted += 1;
     const { id, raw } = this.request;
     const response = await this.inject({
       method,
@@ -66,6 +70,7 @@ export class InProcessGateway implements Gateway {
   }
 
   async charge(): Promise<ApiError | undefined> {
+    this.counted += 1;
     return this.limits.charge(this.request, this.reply);
   }
 

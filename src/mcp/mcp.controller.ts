@@ -5,16 +5,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequireScope } from '../auth';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { Uncounted } from '../platform/api-docs/uncounted.decorator';
+import { MCP_PATH } from './body-charges';
 import { McpService } from './mcp.service';
-import { messagesOf, methodOf } from './messages';
+import { methodOf } from './messages';
 
 /** The address of the Model Context Protocol: Streamable HTTP without sessions. */
 @ApiExcludeController()
-@Controller({ path: 'mcp', version: VERSION_NEUTRAL })
+@Controller({ path: MCP_PATH, version: VERSION_NEUTRAL })
 export class McpController {
   constructor(private readonly mcp: McpService) {}
 
-  /** Serves one message. Its parts are counted instead of the request: `McpService.charge`. */
+  /** Serves one message. Its messages are counted instead of the request: `McpService.answer`, `BodyCharges`. */
   @Post()
   @HttpCode(200)
   @Uncounted()
@@ -24,12 +25,9 @@ export class McpController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const messages = messagesOf(body);
-    this.mcp.requireOrigin(request);
-    await this.mcp.charge(messages, request, reply);
     const response = await this.mcp.answer(body, request, reply);
     // It is not stored. It makes the call ids of two clients differ. The latest revision has no sessions.
-    if (messages.some((each) => methodOf(each) === 'initialize'))
+    if ([body].flat().some((each) => methodOf(each) === 'initialize'))
       reply.header('Mcp-Session-Id', randomUUID());
     reply.code(response.status).header('Cache-Control', 'no-store');
     const type = response.headers.get('content-type');

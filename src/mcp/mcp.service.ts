@@ -8,7 +8,7 @@ import { RateLimitCheck } from '../rate-limit';
 import { createAgentServer } from './agent-server';
 import { InProcessGateway } from './in-process.gateway';
 import { type Injection, injectInto } from './injection';
-import { isAnswered, methodOf } from './messages';
+import { isAnswered, messagesOf, methodOf } from './messages';
 import { loadSdk } from './sdk';
 import type { ApiDocument } from './tools/api-document';
 import { type Tool, toolsOf } from './tools/tool';
@@ -39,36 +39,59 @@ export class McpService {
   }
 
   /**
-   * Rejects a request of a page that is not known. The protocol requires it against DNS rebinding, so the name in `Host`
-   * proves nothing.
+   * Returns the messages of a body. A request that is rejected as a whole counts once.
    *
-   * @throws ForbiddenException
+   * @throws ForbiddenException if its origin is not known
+   * @throws ApiError `validation_failed` for too many messages, or 429
    */
-  requireOrigin({ headers: { origin } }: FastifyRequest): void {
-    if (origin === undefined || this.origins.includes(origin) || isLoopback(origin)) return;
-    throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
+  private async admitted(
+    body: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<readonly unknown[]> {
+    try {
+      this.requireOrigin(request);
+      return messagesOf(body);
+    } catch (error) {
+      throw (await this.limits.charge(request, reply)) ?? error;
+    }
   }
 
   /**
-   * Counts every message that needs a response and reaches no operation. An operation counts its own call.
+   * Counts every message that needs a response, and answers it. An operation counts its own call.
    *
+   * @param body one message or several, already parsed: integers beyond 2^53 are bigints
    * @throws ApiError 429
    */
-  async charge(messages: readonly unknown[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    for (const message of messages) {
-      if (!isAnswered(message) || methodOf(message) === CALL) continue;
+  async answer(body: unknown, request: FastifyRequest, reply: FastifyReply): Promise<Response> {
+    const answered = (await this.admitted(body, request, reply)).filter(isAnswered);
+    const calls = answered.filter((each) => methodOf(each) === CALL).length;
+    await this.charge(answered.length - calls, request, reply);
+    const sdk = loadSdk();
+    const catalogue = await (this.catalogue ??= this.readCatalogue());
+    const gateway = new InProcessGateway(this.inject, this.limits, catalogue, request, reply);
+    const handler = sdk.createMcpHandler(() => createAgentServer(sdk, gateway), { maxSubscriptions: 0 });
+    const response = await handler.fetch(webRequest(request), { parsedBody: body });
+    // The SDK has rejected the others. After a call that may have had its effect, its result is worth more than the 429.
+    const rest = this.charge(calls - gateway.counted, request, reply);
+    await (gateway.counted === 0 ? rest : rest.catch(() => undefined));
+    return response;
+  }
+
+  private async charge(count: number, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    for (let counted = 0; counted < count; counted += 1) {
       const limited = await this.limits.charge(request, reply);
       if (limited) throw limited;
     }
   }
 
-  /** @param body one message or several, already parsed: integers beyond 2^53 are bigints */
-  async answer(body: unknown, request: FastifyRequest, reply: FastifyReply): Promise<Response> {
-    const sdk = loadSdk();
-    const catalogue = await (this.catalogue ??= this.readCatalogue());
-    const gateway = new InProcessGateway(this.inject, this.limits, catalogue, request, reply);
-    const handler = sdk.createMcpHandler(() => createAgentServer(sdk, gateway), { maxSubscriptions: 0 });
-    return handler.fetch(webRequest(request), { parsedBody: body });
+  /**
+   * Rejects a request of a page that is not known. The protocol requires it against DNS rebinding, so the name in `Host`
+   * proves nothing.
+   */
+  private requireOrigin({ headers: { origin } }: FastifyRequest): void {
+    if (origin === undefined || this.origins.includes(origin) || isLoopback(origin)) return;
+    throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
   }
 
   private async readCatalogue(): Promise<Catalogue> {

@@ -56,6 +56,31 @@ describeOverStores('the calls of agents', (start) => {
     }
   });
 
+  it.each<[string, string | object, Record<string, string>?]>([
+    ['a body that is no JSON', '{'],
+    ['an empty body', ''],
+    ['a body that is too long', JSON.stringify('x'.repeat(70_000))],
+    ['another media type', '{}', { 'content-type': 'text/plain' }],
+    ['too many messages', Array.from({ length: 21 }, (_, id) => list(id))],
+    ['an unknown origin', list(1), { origin: 'https://evil.example' }],
+    ['a call without a name', request(1, 'tools/call')],
+    ['a call without a correct id', toolCall(null, 'listPets')],
+    ['a wrong Accept', list(1), { accept: 'text/plain' }],
+    ['an unknown revision', list(1), { 'mcp-protocol-version': '1999-01-01' }],
+  ])('count once if they are rejected for %s', async (_case, body, headers = {}) => {
+    const key = await smallKey();
+    expect(remaining(await post(app, body, { key, headers }))).toBe(LIMIT - 1);
+  });
+
+  it('are rejected before a long body is read, if no request is left', async () => {
+    const key = await smallKey();
+    for (let id = 0; id < LIMIT; id += 1) await post(app, list(id), { key });
+    const long = '['.repeat(5_000);
+    expectError(await post(app, long, { key }), 429, 'rate_limit_exceeded');
+    const chunked = await app.send('POST', '/mcp', { key, chunked: long });
+    expectError(chunked, 429, 'rate_limit_exceeded');
+  });
+
   it('count as many requests as a batch has, and its results say which were limited', async () => {
     const key = await smallKey();
     const batch = Array.from({ length: LIMIT + 2 }, (_, id) => list(id));
