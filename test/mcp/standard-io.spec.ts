@@ -60,6 +60,8 @@ describe('animal-store mcp', () => {
     const text = JSON.stringify(toolCall(1, 'createPet', { name: 'Rex', categoryId: 0 }));
     const added = await ask(text.replace('"categoryId":0', `"categoryId":${GREATEST}`));
     expect(readResult(added.result).body).toContain(`"categoryId":${GREATEST}`);
+    const decimal = await ask(text.replace('"categoryId":0', '"categoryId":9007199254740993.0'));
+    expect(readResult(decimal.result).body).toContain('"categoryId":9007199254740993,');
     program.stdin.write('{\n');
     expect((await ask(JSON.stringify(request(2, 'ping')))).result).toEqual({});
     program.stdin.end();

@@ -1,5 +1,6 @@
 import { Readable, Transform } from 'node:stream';
-import { parse, isSafeNumber } from 'lossless-json';
+import { parse } from 'lossless-json';
+import { integralValue } from '../../platform/http/int64';
 
 /**
  * Passes messages on, one in each line, with integers beyond 2^53 as texts. The SDK parses with `JSON.parse`, which
@@ -31,6 +32,8 @@ function exactLine(line: string): string {
   }
 }
 
+/** `9007199254740993.0` is an integer, too. */
 function exactNumber(digits: string): number | string {
-  return /^-?[0-9]+$/.test(digits) && !isSafeNumber(digits) ? digits : Number(digits);
+  const integer = integralValue(digits);
+  return integer === undefined || Number.isSafeInteger(Number(integer)) ? Number(digits) : String(integer);
 }
