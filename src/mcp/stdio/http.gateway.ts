@@ -51,16 +51,11 @@ export class HttpGateway implements Gateway {
   }
 
   async send({ method, path, headers, body }: ApiCall): Promise<ApiResponse> {
-    const response = await reach(this.deployment.baseUrl + path, {
+    return reach(this.deployment.baseUrl + path, {
       method,
       headers: { ...headers, accept: 'application/json', authorization: `Bearer ${this.deployment.key}` },
       ...(body !== undefined && { body }),
     });
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: await response.text(),
-    };
   }
 
   /** Nothing was sent, so nothing counts. */
@@ -70,8 +65,8 @@ export class HttpGateway implements Gateway {
 }
 
 async function readDocument(address: string): Promise<ApiDocument> {
-  const response = await reach(address, {});
-  const document: unknown = await response.json().catch(() => undefined);
+  const { body } = await reach(address, {});
+  const document = parsed(body);
   if (!isDocument(document)) {
     throw new UserError(`${address} is not the OpenAPI document of an Animal Store: check --base-url.`);
   }
@@ -83,9 +78,12 @@ function isDocument(value: unknown): value is ApiDocument {
 }
 
 /** A redirect could carry the key to another host. */
-async function reach(address: string, init: RequestInit): Promise<Response> {
+async function reach(address: string, init: RequestInit): Promise<ApiResponse> {
   try {
-    return await fetch(address, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(address, { ...init, redirect: 'error', signal });
+    const { status, headers } = response;
+    return { status, headers: Object.fromEntries(headers), body: await response.text() };
   } catch {
     throw new UserError(
       `${new URL(address).origin} gives no answer, and a call may have had its effect: check --base-url and that the deployment runs, then repeat the call with the same Idempotency-Key.`,
@@ -94,10 +92,16 @@ async function reach(address: string, init: RequestInit): Promise<Response> {
 }
 
 function messageOf(body: string): string {
+  const error = parsed(body);
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message)
+    : 'it is not an Error body.';
+}
+
+function parsed(body: string): unknown {
   try {
-    const { message }: { readonly message?: unknown } = JSON.parse(body);
-    return String(message);
+    return JSON.parse(body);
   } catch {
-    return 'it is not an Error body.';
+    return undefined;
   }
 }
