@@ -134,6 +134,7 @@ describe('an agent', () => {
     ['a missing member', 'createPet', { name: 'Rex' }, 'categoryId must be an integer'],
     ['a value of a wrong type', 'createPet', { name: 7, categoryId: 1 }, 'name must be a string'],
     ['a header with a line break', 'deletePet', { petId: 1, 'If-Match': 'a\r\nb: c' }, 'If-Match must'],
+    ['an empty list as a filter', 'listPets', { id: [] }, 'id must be 1 to 100 integers'],
     ['a change without a member', 'updatePet', { petId: 1 }, 'must have at least one of'],
   ])('gets an error for %s, which says what to change', async (_case, name, args, message) => {
     const client = await connectAgent(app, key);

@@ -72,7 +72,13 @@ function pathOf({ path }: Tool, values: Arguments): string {
 function queryOf({ parameters }: Tool, values: Arguments): string {
   const query = new URLSearchParams();
   for (const { name } of parameters.filter(isIn('query'))) {
-    for (const each of [values[name]].flat()) if (each !== undefined) query.append(name, textOf(each));
+    const texts = [values[name]]
+      .flat()
+      .filter((each) => each !== undefined)
+      .map(textOf);
+    // Without the parameter the list would have no filter.
+    if (Array.isArray(values[name]) && texts.length === 0) texts.push('');
+    for (const text of texts) query.append(name, text);
   }
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
