@@ -10,30 +10,39 @@ const INT64_FORMS: readonly Schema[] = [
 
 const INT64_NOTE = 'An int64: a JSON integer, or its decimal digits as a string. Beyond 2^53 use the string.';
 
-/** A schema that refers to itself ends here. */
-const MAX_DEPTH = 16;
+/** How often one reference is followed within itself. A schema may refer to itself in many places, so each level multiplies. */
+const MAX_REPEATS = 2;
 
 /** Keywords that JSON Schema does not have, or that a tool does not need. */
 const DROPPED = new Set(['example', 'examples', 'xml', 'externalDocs', 'discriminator', 'nullable']);
 
-/** Converts a schema of OpenAPI 3.0 to one of JSON Schema 2020-12 without references. */
-export function toJsonSchema(source: Schema, document: ApiDocument, depth = 0): Schema {
-  if (depth > MAX_DEPTH) return {};
-  const schema = inlined(source, document);
-  const converted = schema['format'] === 'int64' ? int64(schema) : withParts(schema, document, depth);
+/**
+ * Converts a schema of OpenAPI 3.0 to one of JSON Schema 2020-12 without references.
+ *
+ * @param outer the references that lead to this schema
+ */
+export function toJsonSchema(source: Schema, document: ApiDocument, outer: readonly string[] = []): Schema {
+  const { schema, references } = inlined(source, document);
+  if (references.some((each) => outer.filter((name) => name === each).length >= MAX_REPEATS)) return {};
+  const converted =
+    schema['format'] === 'int64' ? int64(schema) : withParts(schema, document, [...outer, ...references]);
   if (schema['nullable'] !== true) return converted;
   const { description, ...value } = converted;
   return { ...(description !== undefined && { description }), anyOf: [value, { type: 'null' }] };
 }
 
 /** Replaces a reference, and an `allOf` of one schema, by the schema itself. Members next to it win. */
-function inlined(source: Schema, document: ApiDocument): Schema {
+function inlined(source: Schema, document: ApiDocument): { schema: Schema; references: readonly string[] } {
   const { $ref, allOf, ...own } = source;
-  if (typeof $ref === 'string') return inlined({ ...resolve(document, $ref), ...own }, document);
-  if (!Array.isArray(allOf)) return source;
+  if (typeof $ref === 'string') {
+    const { schema, references } = inlined({ ...resolve(document, $ref), ...own }, document);
+    return { schema, references: [$ref, ...references] };
+  }
+  if (!Array.isArray(allOf)) return { schema: source, references: [] };
   const [only, ...others]: unknown[] = allOf;
-  if (!isSchema(only) || others.length > 0) return source;
-  return { ...inlined(only, document), ...own };
+  if (!isSchema(only) || others.length > 0) return { schema: source, references: [] };
+  const { schema, references } = inlined(only, document);
+  return { schema: { ...schema, ...own }, references };
 }
 
 function int64({ description, default: value }: Schema): Schema {
@@ -41,10 +50,10 @@ function int64({ description, default: value }: Schema): Schema {
   return { description: text, ...(value !== undefined && { default: value }), anyOf: INT64_FORMS };
 }
 
-function withParts(schema: Schema, document: ApiDocument, depth: number): Schema {
+function withParts(schema: Schema, document: ApiDocument, outer: readonly string[]): Schema {
   const convert = (part: unknown): unknown => {
     if (Array.isArray(part)) return part.map(convert);
-    return isSchema(part) ? toJsonSchema(part, document, depth + 1) : part;
+    return isSchema(part) ? toJsonSchema(part, document, outer) : part;
   };
   const entries = Object.entries(schema)
     .filter(([keyword]) => !DROPPED.has(keyword) && !keyword.startsWith('x-'))
