@@ -11,7 +11,7 @@ import { failure, rejection, toolResult } from './tools/tool-result';
 export interface Gateway {
   readonly info: ApiDocument['info'];
   readonly tools: readonly Tool[];
-  /** A text that no other client has; empty for a client without a session. */
+  /** A text that makes the calls of two clients differ. */
   readonly session: string;
   /** Returns the scopes of the key. */
   scopes(): Promise<readonly string[]>;

@@ -32,6 +32,7 @@ export class InProcessGateway implements Gateway {
     private readonly catalogue: Catalogue,
     private readonly request: FastifyRequest,
     private readonly reply: FastifyReply,
+    readonly session: string,
   ) {}
 
   get info() {
@@ -40,10 +41,6 @@ export class InProcessGateway implements Gateway {
 
   get tools() {
     return this.catalogue.tools;
-  }
-
-  get session(): string {
-    return String(this.request.headers['mcp-session-id'] ?? '');
   }
 
   scopes(): Promise<readonly string[]> {

@@ -4,12 +4,14 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
+import { Clock } from '../platform/runtime/clock';
 import { RateLimitCheck } from '../rate-limit';
 import { createAgentServer } from './agent-server';
 import { InProcessGateway } from './in-process.gateway';
 import { type Injection, injectInto } from './injection';
 import { isAnswered, messagesOf, methodOf } from './messages';
 import { loadSdk } from './sdk';
+import { sessionOf } from './session';
 import type { ApiDocument } from './tools/api-document';
 import { type Tool, toolsOf } from './tools/tool';
 
@@ -32,6 +34,7 @@ export class McpService {
   constructor(
     { httpAdapter }: HttpAdapterHost<FastifyAdapter>,
     private readonly limits: RateLimitCheck,
+    private readonly clock: Clock,
     @Inject(CONFIG) { corsOrigins, publicBaseUrl }: Config,
   ) {
     this.origins = [...corsOrigins, ...originOf(publicBaseUrl)];
@@ -69,7 +72,14 @@ export class McpService {
     await this.charge(answered.length - calls, request, reply);
     const sdk = loadSdk();
     const catalogue = await (this.catalogue ??= this.readCatalogue());
-    const gateway = new InProcessGateway(this.inject, this.limits, catalogue, request, reply);
+    const gateway = new InProcessGateway(
+      this.inject,
+      this.limits,
+      catalogue,
+      request,
+      reply,
+      sessionOf(request, this.clock.now()),
+    );
     const handler = sdk.createMcpHandler(() => createAgentServer(sdk, gateway), { maxSubscriptions: 0 });
     const response = await handler.fetch(webRequest(request), { parsedBody: body });
     // The SDK has rejected the others. After a call that may have had its effect, its result is worth more than the 429.

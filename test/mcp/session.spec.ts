@@ -86,18 +86,27 @@ describe('an agent', () => {
     expect(new Set(all).size).toBe(5);
   });
 
-  it.each(['legacy', 'auto'] as const)(
-    'gets an animal of its own, although another client has the same request ids (%s)',
-    async (mode) => {
-      const add = async () => {
-        const client = await connectAgent(app, key, { versionNegotiation: { mode } });
-        const { body } = await call(client, 'createPet', { name: `Twin ${mode}`, categoryId: 1 });
-        await client.close();
-        return body;
-      };
-      expect(await add()).not.toBe(await add());
-    },
-  );
+  it('gets an animal of its own, although another client with a session has the same request ids', async () => {
+    const add = async () => {
+      const client = await connectAgent(app, key);
+      const { body } = await call(client, 'createPet', { name: 'Twin of clients', categoryId: 1 });
+      await client.close();
+      return body;
+    };
+    expect(await add()).not.toBe(await add());
+  });
+
+  it('without a session gets one animal for one request id of its address and program, for ten minutes', async () => {
+    const add = async (program: string) => {
+      const message = toolCall(1, 'createPet', { name: 'Alone', categoryId: 1 });
+      return resultOf(await post(app, message, { key, headers: { 'user-agent': program } })).body;
+    };
+    const first = await add('one');
+    expect(await add('one')).toBe(first);
+    const other = await add('other');
+    app.clock.advance({ seconds: 600 });
+    expect(new Set([first, other, await add('one')]).size).toBe(3);
+  });
 
   it('may choose the Idempotency-Key itself', async () => {
     const client = await connectAgent(app, key);

@@ -26,7 +26,7 @@ export interface ApiResponse {
 
 /** The facts that make a repetition of a call the same call. */
 export interface CallId {
-  /** A text that no other client has; empty if there is none. */
+  /** A text that makes the calls of two clients differ. */
   readonly session: string;
   readonly requestId: string | number;
 }
@@ -101,16 +101,8 @@ function headerText(name: string, value: unknown): string {
   return text;
 }
 
-/**
- * Clients number their requests from 0. Without a session the calls of two clients cannot be told apart, and the second
- * one would get the result of the first. Within a session one id may name several calls, so the arguments are a part of it.
- */
-function derivedKey(
-  { definition }: Tool,
-  given: Arguments,
-  { session, requestId }: CallId,
-): string | undefined {
-  if (session === '') return undefined;
+/** Clients number their requests from 0, and one id may name several calls, so the arguments are a part of it. */
+function derivedKey({ definition }: Tool, given: Arguments, { session, requestId }: CallId): string {
   const facts = stringify([session, requestId, definition.name, given]) ?? '';
   return `mcp-${createHash('sha256').update(facts).digest('hex')}`;
 }
