@@ -19,6 +19,7 @@ import {
   UndeclaredRoute,
   UnknownScope,
   Unvalidated,
+  Unversioned,
   WithNested,
   WithNestedUnvalidated,
   WithObject,
@@ -69,6 +70,11 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'a route with an unknown scope',
       UnknownScope,
       `GET /v1/lab requires the scope pets:reed, which no extension declares: use one of ${createStore().scopes.join(', ')}.`,
+    ],
+    [
+      'an operation outside /v1',
+      Unversioned,
+      "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
     ],
     [
       'an operation with the id of an operation of the store',

@@ -1,18 +1,29 @@
 import type { INestApplication } from '@nestjs/common';
-import { type ContactObject, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import {
+  type ContactObject,
+  DocumentBuilder,
+  type OpenAPIObject,
+  type PathItemObject,
+  SwaggerModule,
+} from '@nestjs/swagger';
+import { findOperation } from '../api-docs/operations';
 import type { Config } from '../config/config';
 import { problemPages } from '../errors/problem-details';
 import { ERROR_BODIES } from '../errors/problem.dto';
+import { UserError } from '../errors/user-error';
 import { type Codes, codesOf } from './codes';
 import { completeOperations } from './complete-operations';
 import { completeDocument } from './complete-schemas';
 import { description } from './description';
 import { errorExamples } from './error-responses';
 import { headerComponents } from './headers';
+import { operationsOf } from './operations-of';
 import { serversOf } from './servers';
 
 export const API_TITLE = 'Animal Store';
 export const API_VERSION = '1.0.0';
+
+const VERSION_PREFIX = /^\/v1(?=\/)/;
 
 const KEY_DESCRIPTION = `An API key of an account: \`ask_live_…\` in production, \`ask_test_…\` elsewhere. The operator of the deployment creates it with \`npm run -s cli -- keys create --account NAME\`; a development deployment prints one on its first start. It is printed once, has scopes, and expires after 365 days by default.`;
 
@@ -85,9 +96,26 @@ function contactOf({ contactUrl }: Config): ContactObject {
   };
 }
 
-/** Removes the version prefix from the paths, because the base URL contains it. */
+/**
+ * Removes the version prefix from the paths, because the base URL contains it.
+ *
+ * @throws UserError for an operation elsewhere: clients of the document would get a 404
+ */
 function belowBase(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
   return Object.fromEntries(
-    Object.entries(paths).map(([path, item]) => [path.replace(/^\/v1(?=\/)/, ''), item]),
+    Object.entries(paths).map(([path, item]) => {
+      if (!VERSION_PREFIX.test(path)) rejectOperations(path, item);
+      return [path.replace(VERSION_PREFIX, ''), item];
+    }),
   );
+}
+
+function rejectOperations(path: string, item: PathItemObject): void {
+  const facts = operationsOf({ [path]: item }).map(({ operationId }) => findOperation(operationId));
+  const outside = facts.find((each) => each !== undefined);
+  if (outside) {
+    throw new UserError(
+      `The operation ${outside.id} is at ${path}: add version: '1' to its @Controller, which adds /v1.`,
+    );
+  }
 }

@@ -9,6 +9,7 @@ import {
   Post,
   Query,
   type Type,
+  VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
 import { Type as DeclareType } from 'class-transformer';
@@ -20,8 +21,8 @@ import { PageQuery } from '../../../src/platform/http/page-query';
 import { Basket, ListPetsQuery } from './same-names.dto';
 
 /** Creates a module with one controller, by default at /v1/lab. */
-function moduleOf(controller: Type, path = 'lab'): Type {
-  Controller({ path, version: '1' })(controller);
+function moduleOf(controller: Type, path = 'lab', version: string | typeof VERSION_NEUTRAL = '1'): Type {
+  Controller({ path, version })(controller);
   @Module({ controllers: [controller] })
   class LabModule {}
   return LabModule;
@@ -148,6 +149,20 @@ class ResponseController {
   }
 }
 
+class UnversionedController {
+  @Get()
+  @Operation({
+    id: 'getLab',
+    summary: 'Get the lab',
+    description: 'An operation outside /v1.',
+    scope: 'pets:read',
+    returns: [204, undefined, 'The lab.'],
+  })
+  get() {
+    return undefined;
+  }
+}
+
 class NoScopeController {
   @Get()
   @Operation({
@@ -200,6 +215,7 @@ class SoundController {
 export const UndeclaredRoute = moduleOf(UndeclaredController);
 export const UnknownScope = moduleOf(ScopeController);
 export const EmptyScopes = moduleOf(NoScopeController);
+export const Unversioned = moduleOf(UnversionedController, 'lab', VERSION_NEUTRAL);
 export const RepeatedId = moduleOf(IdController);
 export const RepeatedRoute = moduleOf(PetController, 'pets');
 export const RenamedSchema = moduleOf(ResponseController);
