@@ -74,8 +74,6 @@ export class Probe {
     if (isServerError(response)) {
       const error = this.lastError();
       this.note(operation.title, `responds ${response.status}${cause}: ${error}`, `5xx ${error}`);
-    } else if (codeOf(response) === 'route_not_found') {
-      this.note(operation.title, `does not exist. Add version: '1' to its controller`);
     } else {
       const accept = rest.headers?.['accept'];
       const mismatches = this.api.conformance.mismatches(method, path, response, accept?.toString());

@@ -53,7 +53,6 @@ export interface Changes {
   readonly idPipe?: Type;
   readonly tags?: readonly string[];
   readonly declaredTags?: Extension['tags'];
-  readonly version?: false;
   readonly up?: (table: string) => string;
   readonly down?: (table: string) => string;
   /** The limit of each route in a minute. */
@@ -198,7 +197,7 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     ],
   );
   if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
-  Controller({ path: name, ...(changes.version === false ? {} : { version: '1' }) })(ItemsController);
+  Controller({ path: name, version: '1' })(ItemsController);
 
   if (changes.throttle !== undefined) {
     Throttle({ default: { limit: changes.throttle, ttl: 60_000 } })(ItemsController);

@@ -99,7 +99,6 @@ export const DOCUMENT_MISTAKES: readonly Mistake[] = on(
       /has no summary. Declare it with @Operation/,
       { handlers: ['get'], facts: { get: false }, decorators: { get: [RequireScope('pets:read')] } },
     ],
-    ['version-missing', /does not exist. Add version: '1' to its controller/, { version: false }],
   ],
 );
 
