@@ -7,6 +7,7 @@ import type { Config } from '../platform/config/config';
 import { Clock } from '../platform/runtime/clock';
 import { RateLimitCheck } from '../rate-limit';
 import { createAgentServer } from './agent-server';
+import { dispatch } from './dispatch';
 import { InProcessGateway } from './in-process.gateway';
 import { type Injection, injectInto } from './injection';
 import { isAnswered, messagesOf, methodOf } from './messages';
@@ -22,6 +23,7 @@ export interface Catalogue {
 }
 
 const CALL = 'tools/call';
+const ACCEPTED = 202;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Answers the messages of agents. */
@@ -68,6 +70,8 @@ export class McpService {
    */
   async answer(body: unknown, request: FastifyRequest, reply: FastifyReply): Promise<Response> {
     const answered = (await this.admitted(body, request, reply)).filter(isAnswered);
+    // Nothing counts notifications, so they must cost nothing.
+    if (answered.length === 0) return new Response(null, { status: ACCEPTED });
     const calls = answered.filter((each) => methodOf(each) === CALL).length;
     await this.charge(answered.length - calls, request, reply);
     const sdk = loadSdk();
@@ -80,8 +84,8 @@ export class McpService {
       reply,
       sessionOf(request, this.clock.now()),
     );
-    const handler = sdk.createMcpHandler(() => createAgentServer(sdk, gateway), { maxSubscriptions: 0 });
-    const response = await handler.fetch(webRequest(request), { parsedBody: body });
+    const create = () => createAgentServer(sdk, gateway);
+    const response = await dispatch(sdk, create, webRequest(request), body);
     // The SDK has rejected the others. After a call that may have had its effect, its result is worth more than the 429.
     const rest = this.charge(calls - gateway.counted, request, reply);
     await (gateway.counted === 0 ? rest : rest.catch(() => undefined));

@@ -6,12 +6,12 @@ const MAX_MESSAGES = 20;
 /**
  * Returns the messages of a body: JSON-RPC 2.0 allows several in an array.
  *
- * @throws ApiError `validation_failed` for too many
+ * @throws ApiError `validation_failed` for none or too many
  */
 export function messagesOf(body: unknown): readonly unknown[] {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
-  if (messages.length > MAX_MESSAGES) {
-    throw validationFailed([{ pointer: '#', detail: `The body must have at most ${MAX_MESSAGES} messages` }]);
+  if (messages.length === 0 || messages.length > MAX_MESSAGES) {
+    throw validationFailed([{ pointer: '#', detail: `The body must have 1 to ${MAX_MESSAGES} messages` }]);
   }
   return messages;
 }

@@ -1,6 +1,6 @@
 import { startApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { INITIALIZE } from './support';
+import { INITIALIZE, post } from './support';
 
 jest.mock('@modelcontextprotocol/server', () => {
   throw new Error('the SDK is loaded');
@@ -22,9 +22,14 @@ describe('MCP_ENABLED=false', () => {
     await app.close();
   });
 
-  it('is not needed for a start without the SDK: the first request of an agent loads it', async () => {
+  it('is not needed for a start without the SDK: the first message that needs a response loads it', async () => {
     const app = await startApp();
     expect((await app.get('/v1/pets')).status).toBe(200);
+    const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    for (const body of [notification, [notification, notification]]) {
+      const { status, text } = await post(app, body);
+      expect([status, text]).toEqual([202, '']);
+    }
     expectError(await app.post('/mcp', INITIALIZE), 500, 'internal_error');
     await app.close();
   });

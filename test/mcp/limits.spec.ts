@@ -62,6 +62,7 @@ describeOverStores('the calls of agents', (start) => {
     ['a body that is too long', JSON.stringify('x'.repeat(70_000))],
     ['another media type', '{}', { 'content-type': 'text/plain' }],
     ['too many messages', Array.from({ length: 21 }, (_, id) => list(id))],
+    ['no message', []],
     ['an unknown origin', list(1), { origin: 'https://evil.example' }],
     ['a call without a name', request(1, 'tools/call')],
     ['a call without a correct id', toolCall(null, 'listPets')],

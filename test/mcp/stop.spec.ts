@@ -26,9 +26,7 @@ describe('a stop of the service', () => {
     await until(() => isRefused(app.url));
     call.end(body);
     const [response] = await once(call, 'response');
-    const [, data = '{}'] =
-      /^data: (.*)$/m.exec((await response.setEncoding('utf8').toArray()).join('')) ?? [];
-    const { result, error } = JSON.parse(data);
+    const { result, error } = JSON.parse((await response.setEncoding('utf8').toArray()).join(''));
     expect([response.statusCode, error]).toEqual([200, undefined]);
     expect(readResult(result).json).toMatchObject({ name: 'Late' });
     await closed;

@@ -85,10 +85,9 @@ export function post(
   return app.post('/mcp', body, { ...options, headers: { ...HEADERS, ...options.headers } });
 }
 
-/** Returns the messages of a response, which is JSON or a stream of events. */
+/** Returns the messages of a response. */
 export function messagesIn({ text }: HttpResponse): any[] {
-  if (!text.startsWith('event:')) return text === '' ? [] : [JSON.parse(text)].flat();
-  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!));
+  return text === '' ? [] : [JSON.parse(text)].flat();
 }
 
 export function request(id: unknown, method: string, params?: object): object {

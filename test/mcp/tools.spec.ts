@@ -102,6 +102,9 @@ describe('the tools of an agent', () => {
     for (const categoryId of ['03', '1.0', 1.5, null]) {
       expect(accepts({ name: 'Rex', categoryId })).toBe(false);
     }
+    expect(listPets!.inputSchema.properties!['cursor']).toMatchObject({
+      description: expect.stringContaining('that the result of the previous page names'),
+    });
     expect(Object.keys(listPets!.inputSchema.properties!)).toEqual([
       'limit',
       'cursor',

@@ -2,6 +2,13 @@ import type { Operation, Parameter } from './api-document';
 
 /** The parameter of a list that names the start of a page. */
 const CURSOR = 'cursor';
+const CURSOR_TEXT =
+  'The `cursor` that the result of the previous page names. Leave it out for the first page.';
+
+/** Returns the text of a parameter. The document explains a cursor by a header, which an agent does not see. */
+export function describeParameter({ name, description }: Parameter): string | undefined {
+  return name === CURSOR ? CURSOR_TEXT : description;
+}
 
 /** Describes an operation for an agent: what it does, what a call costs, how to page and how to retry. */
 export function describe(operation: Operation, parameters: readonly Parameter[]): string {

@@ -1,5 +1,5 @@
 import { type ApiDocument, isSchema, type Operation, type Parameter, type Schema } from './api-document';
-import { describe } from './description';
+import { describe, describeParameter } from './description';
 import { toJsonSchema } from './json-schema';
 
 /** The definition of a tool, as `tools/list` shows it. */
@@ -63,7 +63,7 @@ function toolOf(
   const parameters = (operation.parameters ?? []).filter(isArgument);
   const ofParameters = parameters.map((each): [string, Schema] => [
     each.name,
-    describedBy(toJsonSchema(each.schema ?? {}, document), each.description),
+    describedBy(toJsonSchema(each.schema ?? {}, document), describeParameter(each)),
   ]);
   const body = bodySchemaOf(operation, document);
   const form = formOf(body, parameters);
