@@ -11,7 +11,7 @@ import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addMcpCommand } from './mcp.command';
 import { addSeedCommand } from './seed/seed.command';
-import { addVerifyCommand } from './verify/verify.command';
+import { addVerifyCommand } from './verify.command';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;

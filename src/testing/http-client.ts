@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
-import { stringify } from 'lossless-json';
+import { request as httpsRequest } from 'node:https';
+import { jsonOf } from './json';
 
 /** A request of a test. */
 export interface TestRequest {
@@ -7,9 +8,9 @@ export interface TestRequest {
   readonly method?: string;
   /** The bearer key; left out, the request has none. */
   readonly key?: string | undefined;
-  /** A text is sent as it is. Any other value is sent as JSON; a bigint becomes an exact integer. */
+  /** A text or bytes are sent as they are. Any other value is sent as JSON; a bigint becomes an exact integer. */
   readonly body?: unknown;
-  /** A list sends the header several times. */
+  /** A list sends the header several times. `transfer-encoding: chunked` sends the body in one chunk. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
@@ -24,36 +25,60 @@ export interface TestResponse {
   readonly json: any;
 }
 
-/** Sends requests over real sockets, with the path as it is written. */
+/** Far more than any response of this API has. */
+const MAX_BODY_BYTES = 4 * 1_048_576;
+const MAX_RESPONSE_MS = 30_000;
+
+/** Sends requests over real sockets, with the path as it is written. Follows no redirect. */
 export class HttpClient {
   private readonly agent = new Agent({ keepAlive: true });
 
-  constructor(private readonly baseUrl: string) {}
+  /** @param origin `http://127.0.0.1:3000` */
+  constructor(private readonly origin: string) {}
 
+  /** @throws Error if no complete response of at most 4 MiB arrives within 30 s */
   send(path: string, { method = 'GET', key, body, headers = {} }: TestRequest = {}): Promise<TestResponse> {
-    const { hostname, port } = new URL(this.baseUrl);
-    const text = body === undefined ? undefined : textOf(body);
+    const { protocol, hostname, port } = new URL(this.origin);
+    const bytes = body === undefined ? undefined : bytesOf(body);
+    const isChunked = 'transfer-encoding' in headers;
     const sent = {
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(text === undefined
+      ...(bytes === undefined || isChunked
         ? {}
-        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
-      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, copied(value)])),
+        : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+      ...Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? value : [...value],
+        ]),
+      ),
+    };
+    const isSecure = protocol === 'https:';
+    const options = {
+      ...(isSecure ? {} : { agent: this.agent }),
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method,
+      path,
+      headers: sent,
+      signal: AbortSignal.timeout(MAX_RESPONSE_MS),
     };
     return new Promise((resolve, reject) => {
-      const outgoing = httpRequest(
-        { agent: this.agent, hostname, port, method, path, headers: sent },
-        (incoming) => {
-          const chunks: Buffer[] = [];
-          incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-          incoming.on('error', reject);
-          incoming.on('end', () =>
-            resolve(responseOf(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString())),
-          );
-        },
-      );
+      const outgoing = (isSecure ? httpsRequest : httpRequest)(options, (incoming) => {
+        const chunks: Buffer[] = [];
+        let length = 0;
+        incoming.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          length += chunk.length;
+          if (length > MAX_BODY_BYTES) incoming.destroy(new Error('the body has more than 4 MiB'));
+        });
+        incoming.on('error', reject);
+        incoming.on('end', () =>
+          resolve(responseOf(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString())),
+        );
+      });
       outgoing.on('error', reject);
-      outgoing.end(text);
+      outgoing.end(bytes);
     });
   }
 
@@ -74,10 +99,7 @@ function responseOf(status: number, headers: IncomingHttpHeaders, text: string):
   };
 }
 
-function textOf(body: unknown): string {
-  return typeof body === 'string' ? body : (stringify(body) ?? '');
-}
-
-function copied(value: string | readonly string[]): string | string[] {
-  return typeof value === 'string' ? value : [...value];
+function bytesOf(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === 'string' ? body : jsonOf(body));
 }

@@ -13,7 +13,7 @@ export {
 } from './contracts/rate-limit-store.contract';
 export type { BanSettings, CreateStore, StoreUnderTest } from './contracts/store-under-test';
 export type { TestRequest, TestResponse } from './http-client';
-export { brokenPromises } from './promises/broken-promises';
+export { brokenPromises } from './broken-promises';
 export { TestClock } from './test-clock';
 export type { TestKeyOptions } from './test-keys';
 export { startTestServer, type TestDatabase, type TestServer } from './test-server';

@@ -6,6 +6,8 @@ import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
 import { createLogger } from '../platform/logging/logger';
+import { ApiDocument } from './api-document';
+import { Conformance } from './conformance';
 import { HttpClient, type TestRequest, type TestResponse } from './http-client';
 import { TestClock } from './test-clock';
 import { type TestKeyOptions, TestKeys } from './test-keys';
@@ -34,7 +36,12 @@ export interface TestStore {
   readonly log: readonly string[];
   /** Creates an API key. @returns the secret */
   key(options?: TestKeyOptions): Promise<string>;
-  /** Sends a request. @param path from the root, such as `/v1/pets` */
+  /**
+   * Sends a request, and compares the response with the OpenAPI document of the store.
+   *
+   * @param path from the root, such as `/v1/pets`
+   * @throws Error if the document does not have the response
+   */
   fetch(path: string, request?: TestRequest): Promise<TestResponse>;
   /** Creates a database on the server of this store. */
   createDatabase(): Promise<TestDatabase>;
@@ -85,6 +92,7 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
   const client = new HttpClient(url);
   closing.push(() => Promise.resolve(client.close()));
   const keys = new TestKeys(app, store.scopes);
+  let conformance: Conformance | undefined;
   return {
     url,
     app,
@@ -93,7 +101,15 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
     scopes: store.scopes,
     log,
     key: (request) => keys.create(request),
-    fetch: (path, request) => client.send(path, request),
+    fetch: async (path, request = {}) => {
+      conformance ??= new Conformance(new ApiDocument((await client.send('/openapi.json')).text), {
+        isStrict: true,
+      });
+      const response = await client.send(path, request);
+      const accept = request.headers?.['accept']?.toString();
+      conformance.require(request.method ?? 'GET', path, response, accept);
+      return response;
+    },
     createDatabase: () => server.createDatabase(),
     close,
   };

@@ -1,10 +1,12 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { readCommittedDocument } from '../../src/platform/openapi/documented-responses';
+import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import type { HttpResponse, RequestOptions } from '../support/http';
 import type { TestApp } from '../support/app';
 
 /** The names of all tools: those of the operations of the document. */
-export const TOOL_NAMES: readonly string[] = Object.values(readCommittedDocument().paths).flatMap((item) =>
+export const TOOL_NAMES: readonly string[] = Object.values(
+  new ApiDocument(readCommittedDocument()).object.paths,
+).flatMap((item) =>
   Object.values(item as Record<string, any>).flatMap(({ operationId = [] }) => operationId),
 );
 

@@ -1,6 +1,6 @@
 import Ajv from 'ajv/dist/2020';
 import type { DefinedScope } from '../../src/platform/extension/define-scopes';
-import { readCommittedDocument } from '../../src/platform/openapi/documented-responses';
+import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
 import { call, callEveryTool, connectAgent } from './support';
 
@@ -15,7 +15,7 @@ const SCOPES: DefinedScope[] = [
 
 /** The operations of the document that these scopes allow; an added module has others. A key needs one of `scopes`. */
 const OPERATIONS: { name: string; scopes: string[]; description: string }[] = Object.values(
-  readCommittedDocument().paths,
+  new ApiDocument(readCommittedDocument()).object.paths,
 ).flatMap((item) =>
   Object.values(item as Record<string, any>)
     .filter((each) => each['x-required-scopes']?.every((scope: any) => SCOPES.includes(scope)))

@@ -6,6 +6,7 @@ import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import type { Extension } from '../../src/platform/extension/extension';
 import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
+import { migrate } from '../../src/platform/database/migrate';
 import { createLogger } from '../../src/platform/logging/logger';
 import { TestClock } from './clock';
 import { createDatabase, hasPreparedStatements, type TestDatabase } from './database';
@@ -66,6 +67,9 @@ export async function startApp(
   const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()) };
   const config = { ...readConfig(environment, store.settings), ...settings, databaseUrl: database.url };
 
+  if (extensions.some(({ migrations = [] }) => migrations.length > 0)) {
+    await migrate({ ...config, databaseUrl: database.directUrl, migrations: store.migrations });
+  }
   const start = async () => {
     const logger = createLogger(config, { write: (line) => log.push(line) });
     const nest = await createApp(config, logger, store, clock);

@@ -5,6 +5,7 @@ const PREFIX = 'swagger/';
 const PROPERTIES = `${PREFIX}apiModelPropertiesArray`;
 const OPTIONS = `${PREFIX}apiModelProperties`;
 const SCHEMA = `${PREFIX}apiSchema`;
+const OPERATION = `${PREFIX}apiOperation`;
 
 /** True if a property occurs only in responses. */
 export function isReadOnlyProperty({ prototype }: Type<object>, property: string): boolean {
@@ -20,6 +21,12 @@ export function isReadOnlyProperty({ prototype }: Type<object>, property: string
 export function propertiesOf({ prototype }: Type<object>): string[] {
   const marked: readonly string[] = Reflect.getMetadata(PROPERTIES, prototype) ?? [];
   return marked.map((name) => name.replace(/^:/, ''));
+}
+
+/** Returns the `operationId` of a handler. */
+export function operationIdOf(method: object): string | undefined {
+  const operation: { readonly operationId?: string } | undefined = Reflect.getMetadata(OPERATION, method);
+  return operation?.operationId;
 }
 
 /** Returns the schema name of a class in the document. */

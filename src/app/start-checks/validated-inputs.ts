@@ -2,8 +2,9 @@ import { types } from 'node:util';
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import { type RouteHandler, type Input, isArray } from './handlers';
+import { findOperation, isPage } from '../../platform/api-docs/operations';
 import { isClass, nestedTypesOf } from '../../platform/http/nest-dto';
-import { isReadOnlyProperty, propertiesOf } from './swagger-metadata';
+import { isReadOnlyProperty, operationIdOf, propertiesOf } from './swagger-metadata';
 import { UserError } from '../../platform/errors/user-error';
 
 const FIX =
@@ -11,12 +12,24 @@ const FIX =
 
 /** Rejects inputs that `StrictDtoPipe` would pass on unchecked: a property that class-validator does not validate. */
 export function requireValidators(handlers: readonly RouteHandler[]): void {
-  for (const { place, inputs } of handlers) {
-    for (const input of inputs) {
-      const problem = problemOf(input, `the ${input.kind} of ${place}`);
-      if (problem !== undefined) throw new UserError(problem);
-    }
+  for (const { place, inputs, method } of handlers) {
+    const [, returned] = findOperation(operationIdOf(method))?.returns ?? [];
+    const response = isPage(returned) ? returned[0] : returned;
+    const problems = [
+      ...inputs.map((input) => problemOf(input, `the ${input.kind} of ${place}`)),
+      response && undecorated(response, `the response of ${place}`),
+    ];
+    const problem = problems.find((each) => each !== undefined);
+    if (problem !== undefined) throw new UserError(problem);
   }
+}
+
+/** Finds a member without any decorator: an instance has it, and neither validation, document nor serializer would. */
+function undecorated(type: Type<object>, place: string): string | undefined {
+  const known = new Set([...propertiesOf(type), ...validatorsOf(type).map((each) => each.propertyName)]);
+  const name = Object.keys(new type()).find((each) => !known.has(each));
+  if (name === undefined) return undefined;
+  return `${type.name}.${name}, in ${place}, has no decorator, so it would be dropped: add one, such as @Text().`;
 }
 
 function problemOf({ type, hasPipe }: Input, place: string): string | undefined {
@@ -28,7 +41,7 @@ function problemOf({ type, hasPipe }: Input, place: string): string | undefined 
   if (validatedFields(type).size === 0) {
     return hasPipe ? undefined : `${type.name}, ${place}, has no validators: ${FIX}`;
   }
-  return problemOfClass(type, place, new Set());
+  return undecorated(type, place) ?? problemOfClass(type, place, new Set());
 }
 
 /** @param visited classes that have been checked, because a class may contain itself */

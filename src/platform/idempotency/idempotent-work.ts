@@ -22,7 +22,9 @@ export class IdempotentWork {
   run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
     const { request } = reply;
     const header = request.headers['idempotency-key'];
-    if (header === undefined || !request.routeOptions.config.idempotent) return work();
+    const { idempotent } = request.routeOptions.config;
+    if (!idempotent) throw new Error('IdempotentWork needs idempotent: true in the @Operation of its route');
+    if (header === undefined) return work();
     return this.runWithKey(keyedRequest(request, parseIdempotencyKey(String(header))), reply, work);
   }
 

@@ -17,7 +17,7 @@ export interface BrokenRequest {
 
 export interface Breakage {
   /** Returns the path that is sent to the service. */
-  path?(path: string): string;
+  path?(path: string, method: string): string;
   /** Changes the headers of the request in place. */
   headers?(headers: Record<string, string | string[] | undefined>, request: BrokenRequest): void;
   /** Changes the response in place. */
@@ -31,6 +31,8 @@ export interface BreakingProxy {
   breakage: Breakage;
   /** Requests since the breakage was set. */
   requests: number;
+  /** `GET /v1/pets`, since the breakage was set. */
+  targets: string[];
   close(): Promise<void>;
 }
 
@@ -50,10 +52,12 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
     const { method = '', url: path = '' } = incoming;
     const body = Buffer.concat(await incoming.toArray());
     const { host: _, connection: __, ...headers } = incoming.headers;
+    proxy.targets.push(`${method} ${path}`);
     proxy.breakage.headers?.(headers, { method, path });
-    const good = await send(target, method, proxy.breakage.path?.(path) ?? path, {
+    const good = await send(target, method, proxy.breakage.path?.(path, method) ?? path, {
       headers: headers as Record<string, string>,
       body: body.length > 0 ? body : undefined,
+      isDocumented: false,
     });
     const broken = copyOf(good);
     proxy.breakage.response?.(broken, { method, path });
@@ -64,6 +68,7 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     breakage: {},
     requests: 0,
+    targets: [],
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

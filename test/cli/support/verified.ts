@@ -1,5 +1,6 @@
 import type { PlanChoice } from '../../../src/accounts';
 import { DEFAULT_SCOPES } from '../../../src/app/store';
+import type { Extension } from '../../../src';
 import { startApp, type TestApp } from '../../support/app';
 import { runCli } from '../../support/cli';
 import { type Breakage, type BreakingProxy, startBreakingProxy } from './breaking-proxy';
@@ -25,12 +26,12 @@ export interface Run {
   readonly out: string;
   readonly all: string;
   readonly lines: readonly string[];
-  /** Lines that begin with FAIL, without that word. */
+  /** The sentences below the lines that begin with FAIL. */
   readonly broken: readonly string[];
 }
 
-export async function startVerified(): Promise<Verified> {
-  const app = await startApp();
+export async function startVerified(extensions: readonly Extension[] = []): Promise<Verified> {
+  const app = await startApp({}, { extensions });
   const syncClock = () => app.clock.advance({ seconds: Math.round((Date.now() - app.clock.now()) / 1_000) });
   syncClock();
   const proxy = await startBreakingProxy(app.url);
@@ -41,7 +42,7 @@ export async function startVerified(): Promise<Verified> {
     createBuyerKey: async () => (await app.createKey({ scopes: DEFAULT_SCOPES })).key,
     syncClock,
     run: (args, breakage = {}, environment = {}) => {
-      Object.assign(proxy, { breakage, requests: 0 });
+      Object.assign(proxy, { breakage, requests: 0, targets: [] });
       return runVerify(args, environment);
     },
     close: async () => {
@@ -54,6 +55,6 @@ export async function startVerified(): Promise<Verified> {
 async function runVerify(args: readonly string[], environment: Record<string, string> = {}): Promise<Run> {
   const { status, out, all } = await runCli(['verify', ...args], environment);
   const lines = out.split('\n');
-  const broken = lines.filter((line) => line.startsWith('FAIL ')).map((line) => line.slice('FAIL '.length));
+  const broken = lines.filter((line) => line.startsWith('     ')).map((line) => line.trim());
   return { status, out, all, lines, broken };
 }

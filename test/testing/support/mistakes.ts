@@ -172,26 +172,6 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
   ],
 );
 
-export const MIGRATION_MISTAKES: readonly Mistake[] = on(
-  ['list'],
-  [
-    [
-      'down-removes-more',
-      /down removes .*index pets_status_id/,
-      {
-        down: (table) => `DROP TABLE ${table}; DROP INDEX pets_status_id`,
-      },
-    ],
-    [
-      'down-forgets-sequence',
-      /down leaves .*sequence numbers/,
-      {
-        up: (table) => `CREATE SEQUENCE IF NOT EXISTS numbers; ${createTable(table)}`,
-      },
-    ],
-  ],
-);
-
 /** Mistakes that end the start, with a part of its sentence. */
 export const START_MISTAKES: readonly Mistake[] = [
   ['down-forgets-table', /"down" .* is not complete: after it, "up" fails/, { down: () => 'SELECT 1' }],

@@ -1,0 +1,261 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'lossless-json';
+import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
+import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
+import { isInt64 } from '../platform/http/int64';
+import { parseExactly, type Place, textOf, valueAt } from './json';
+import { type SchemaError, SchemaChecker } from './schema-checker';
+
+interface Reference {
+  readonly $ref?: string;
+}
+
+/** The parts of a schema that the promises read. */
+export interface Schema extends Reference {
+  readonly allOf?: readonly Schema[];
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly nullable?: boolean;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly example?: unknown;
+  readonly default?: unknown;
+  readonly description?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly example?: unknown;
+  readonly schema: Schema;
+}
+
+export interface DocumentedHeader extends Reference {
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+/** A response, or the body of a request. */
+export interface Content extends Reference {
+  readonly headers?: Readonly<Record<string, DocumentedHeader>>;
+  /** By media type. `examples` has one for each error code. */
+  readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly examples?: object }>>;
+}
+
+/** An operation as the document has it. */
+export interface OperationObject {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly [REQUIRED_SCOPES]?: readonly string[];
+  readonly [UNCOUNTED]?: true;
+  /** The day of the removal, such as `2030-12-05`. */
+  readonly 'x-sunset'?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+type Paths = Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+
+/** An OpenAPI document of the store, as parsed JSON. */
+export interface DocumentObject {
+  readonly tags: readonly { readonly name: string; readonly description?: string }[];
+  readonly paths: Paths;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, Content>>;
+  };
+}
+
+/** An operation of the document, with the facts that most promises need. */
+export interface Operation {
+  /** `POST /v1/pets` */
+  readonly title: string;
+  readonly method: string;
+  /** Below the base URL, with its parameters in braces. */
+  readonly path: string;
+  readonly object: OperationObject;
+  readonly parameters: readonly Parameter[];
+  /** The schema of the body, if the operation takes one. */
+  readonly body: Schema | undefined;
+  /** The schema of the successful response, if it has a body. */
+  readonly success: Schema | undefined;
+  /** The key needs one of them. */
+  readonly scopes: readonly string[];
+}
+
+/** Later methods may change or remove what the earlier ones need. */
+const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
+
+/** The document of this version: in the root of the project and of the package, so `src` and `dist` reach it alike. */
+const COMMITTED = join(__dirname, '..', '..', 'openapi.json');
+
+export function readCommittedDocument(): string {
+  return readFileSync(COMMITTED, 'utf8');
+}
+
+/** An OpenAPI document, and the checks against it. */
+export class ApiDocument {
+  readonly object: DocumentObject;
+  readonly operations: readonly Operation[];
+  private readonly checker: SchemaChecker;
+  private readonly patterns: readonly { readonly path: string; readonly pattern: RegExp }[];
+
+  /** @param text of the document */
+  constructor(text: string) {
+    // The text is a document of the store.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    this.object = parseExactly(text) as DocumentObject;
+    this.checker = new SchemaChecker(this.object.components.schemas, () => false);
+    const paths = Object.entries<Paths[string]>(this.object.paths);
+    const found = paths.flatMap(([path, item]) =>
+      Object.entries(item).map(([method, each]) => this.operationOf(method.toUpperCase(), path, each)),
+    );
+    this.operations = METHODS.flatMap((method) =>
+      found.filter((each) => each.method === method.toUpperCase()),
+    );
+    this.patterns = paths
+      .map(([path]) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+      .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
+  }
+
+  /** Follows a reference within the document. */
+  follow<T extends Reference>(node: T): T {
+    if (node.$ref === undefined) return node;
+    const place = node.$ref.split('/').slice(1);
+    // The document has a component of this kind there.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return valueAt(this.object, ...place) as T;
+  }
+
+  /** Replaces the reference of a schema, and its `allOf`, by what they refer to. */
+  schema(node: Schema): Schema {
+    const { $ref, allOf = [], ...own } = node;
+    const parts = $ref === undefined ? allOf : [this.follow(node), ...allOf];
+    return Object.assign({}, ...parts.map((part) => this.schema(part)), own);
+  }
+
+  /** Lists how a value differs from a schema. */
+  errors(schema: Schema, value: unknown): readonly SchemaError[] {
+    // Ajv knows no bigint, and the nearest number could be within the bounds of an int64.
+    const text = stringify(value, (_key, each) =>
+      typeof each === 'bigint' ? Number(each) * (isInt64(each) ? 1 : 2) : each,
+    );
+    return this.checker.errors(schema, JSON.parse(text ?? 'null'));
+  }
+
+  /** Returns the documented example of a value: an object consists of the examples of its members. */
+  exampleOf(schema: Schema): unknown {
+    const { properties, items, example, enum: choices, default: preset } = this.schema(schema);
+    if (properties !== undefined) {
+      const members = Object.entries(properties).map(([name, member]) => [name, this.exampleOf(member)]);
+      return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+    }
+    if (example !== undefined) return example;
+    if (items === undefined) return choices?.[0] ?? preset;
+    const item = this.exampleOf(items);
+    return item === undefined ? [] : [item];
+  }
+
+  /** Lists the places of a body with their schemas: each member, those of nested objects and of first items included. */
+  placesOf(schema: Schema, outer: Place = []): (readonly [Place, Schema])[] {
+    const { properties = {}, items } = this.schema(schema);
+    const inner: [Place, Schema][] = Object.entries(properties).map(([name, each]) => [
+      [...outer, name],
+      each,
+    ]);
+    if (items !== undefined) inner.push([[...outer, 0], items]);
+    return inner.flatMap(([place, each]) => [[place, this.schema(each)], ...this.placesOf(each, place)]);
+  }
+
+  /** Returns the operation with a method and a path of the document. */
+  at(method: string, path: string): Operation | undefined {
+    return this.operations.find((each) => each.method === method && each.path === path);
+  }
+
+  /** Returns the operation that lists the resources of a path. */
+  listOf(path: string): Operation | undefined {
+    const operation = this.at('GET', path);
+    return operation && isList(operation) ? operation : undefined;
+  }
+
+  /** Returns the path of the document that a request's path has, with its parameters in braces. */
+  patternOf(path: string): string | undefined {
+    const [asWritten = ''] = path.split(/[?#]/, 1);
+    return this.patterns.find(({ pattern }) => pattern.test(normalized(asWritten)))?.path;
+  }
+
+  /**
+   * Returns the responses of an operation by status; undefined if the document has no such operation.
+   *
+   * @param path below the base URL, with or without a query; HEAD has the responses of GET
+   */
+  responsesOf(method: string, path: string): OperationObject['responses'] | undefined {
+    const item = this.object.paths[this.patternOf(path) ?? ''];
+    return item?.[method === 'HEAD' ? 'get' : method.toLowerCase()]?.responses;
+  }
+
+  private operationOf(method: string, path: string, object: OperationObject): Operation {
+    const success = Object.entries(object.responses).find(([status]) => status.startsWith('2'))?.[1];
+    return {
+      title: `${method} /v1${path}`,
+      method,
+      path,
+      object,
+      parameters: object.parameters ?? [],
+      body: object.requestBody?.content?.['application/json']?.schema,
+      success: success && this.follow(success).content?.['application/json']?.schema,
+      scopes: object[REQUIRED_SCOPES] ?? [],
+    };
+  }
+}
+
+export function isList({ success }: Operation): boolean {
+  return success?.type === 'array';
+}
+
+export function takesHeader(operation: Operation, name: string | undefined): boolean {
+  return parametersIn(operation, 'header').some((parameter) => parameter.name === name);
+}
+
+export function parametersIn({ parameters }: Operation, place: string): Parameter[] {
+  return parameters.filter((parameter) => parameter.in === place);
+}
+
+/** Prints a value for a URL. */
+export function encoded(value: unknown): string {
+  return encodeURIComponent(textOf(value));
+}
+
+/** Adds a parameter to a path, which may have a query already; a list is a repeated parameter. */
+export function withQuery(path: string, name: string, value: unknown): string {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const text = values.map((each) => `${name}=${encoded(each)}`).join('&');
+  return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
+}
+
+/** Spells each segment of a path in one way, because the router decodes `%70ets`. */
+function normalized(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => {
+      try {
+        return encodeURIComponent(decodeURIComponent(segment));
+      } catch {
+        return segment;
+      }
+    })
+    .join('/');
+}

@@ -1,0 +1,273 @@
+import { UserError } from '../platform/errors/user-error';
+import type { ApiDocument, Operation } from './api-document';
+import type { Conformance, Mismatch } from './conformance';
+import type { TestRequest, TestResponse } from './http-client';
+import { isMembers, jsonIn, jsonOf } from './json';
+import type { TestKeyOptions } from './test-keys';
+
+/** A running store. A deployment has the first three members only; a test store has all. */
+export interface Target {
+  /** @param path below the base URL, such as `/pets` */
+  send(path: string, request?: TestRequest): Promise<TestResponse>;
+  wait(seconds: number): Promise<void>;
+  /** The time of the store in Unix seconds. */
+  now(response: TestResponse): number;
+  /** Creates a key, of a new account unless the options name one. @returns the secret */
+  newKey?(options?: TestKeyOptions): Promise<string>;
+  /** The scopes that its operations can require. */
+  readonly scopes?: readonly string[];
+  /** The message of the last logged error. */
+  lastError?(): string | undefined;
+  /** Runs a statement in the database of the store. */
+  query?(statement: string): Promise<unknown>;
+}
+
+/** A request to an operation. */
+export interface ApiRequest extends Omit<TestRequest, 'method'> {
+  /** Below the base URL, with its query. */
+  readonly path: string;
+  /** The varied part, such as `name = ""`, for the sentence. */
+  readonly what?: string;
+  /** Default: that of the operation. */
+  readonly method?: string;
+}
+
+const PROBLEM = 'application/problem+json';
+const MAX_SHOWN = 100;
+const TOO_MANY_REQUESTS = 429;
+const MIN_SERVER_ERROR = 500;
+const MAX_ATTEMPTS = 4;
+const MAX_WAIT_SECONDS = 120;
+const DAY_SECONDS = 86_400;
+/** Allowed difference between two clocks, transfer time included. */
+const MAX_SKEW_SECONDS = 5;
+const SLOW_MS = 1_000;
+/** A busy machine can delay one response, and hardly three of one operation. */
+const SLOW_RESPONSES = 3;
+
+/** The API of a running store under check: sends requests, and notes each way in which it breaks a promise. */
+export class Api {
+  /** The operations that have succeeded. */
+  readonly succeeded = new Set<Operation>();
+  /** The rejections, by operation and code, of which both forms were compared. */
+  private readonly comparedForms = new Set<string>();
+  private readonly keys = new Map<string, string>();
+  private readonly slow = new Map<Operation, number>();
+  /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
+  private readonly found = new Map<string, string>();
+
+  constructor(
+    readonly document: ApiDocument,
+    readonly target: Target,
+    private readonly conformance: Conformance,
+    readonly key: string,
+    /** The scopes of the key. */
+    readonly scopes: readonly string[],
+    /** True: also sends what changes nothing but takes many requests. */
+    readonly isThorough: boolean,
+  ) {}
+
+  /** All sentences, in the order in which they were noted. */
+  get faults(): readonly string[] {
+    return [...this.found.values()];
+  }
+
+  get operations(): readonly Operation[] {
+    return this.document.operations;
+  }
+
+  /** True if the key has a scope that the operation needs. */
+  may({ scopes }: Operation): boolean {
+    return scopes.length === 0 || scopes.some((scope) => this.scopes.includes(scope));
+  }
+
+  /** Returns a key of another account with exactly these scopes. A deployment has no other key. */
+  async keyWith(scopes: readonly string[]): Promise<string> {
+    const name = scopes.join();
+    const key = this.keys.get(name) ?? (await this.target.newKey?.({ scopes })) ?? this.key;
+    this.keys.set(name, key);
+    return key;
+  }
+
+  /** @param kind the mistake without the value that shows it */
+  note(subject: string, problem: string, kind: string = problem): void {
+    const mistake = `${subject} ${kind}`;
+    if (!this.found.has(mistake)) this.found.set(mistake, `${subject} ${problem}.`);
+  }
+
+  /** Sends a request with the key, and compares the response with the document; each rejection in both forms. */
+  async send(operation: Operation, request: ApiRequest): Promise<TestResponse> {
+    const response = await this.sendOnce(operation, request);
+    const code = codeOf(response);
+    const rejection = `${operation.title} ${code}`;
+    if (code !== undefined && response.status < MIN_SERVER_ERROR && !this.comparedForms.has(rejection)) {
+      this.comparedForms.add(rejection);
+      await this.compareForms(operation, request, response);
+    }
+    return response;
+  }
+
+  /** Sends a rejected request again, preferring problem details. It had no effect, so it has the same response. */
+  private async compareForms(operation: Operation, request: ApiRequest, plain: TestResponse): Promise<void> {
+    const headers = { ...request.headers, accept: PROBLEM };
+    const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
+    const response = await this.sendOnce(operation, { ...request, headers, what });
+    const code = codeOf(plain);
+    if (response.status !== plain.status || codeOf(response) !== code) {
+      const difference = `${response.status} ${codeOf(response)} to ${what}, and ${plain.status} ${code} without it`;
+      this.note(operation.title, `responds ${difference}`);
+      return;
+    }
+    const problem = jsonIn(response.text);
+    const { type, instance, detail, errors }: Readonly<Record<string, unknown>> = isMembers(problem)
+      ? problem
+      : {};
+    const wrong = [
+      String(type).endsWith(`/problems/${code}`) ? [] : ['type', type],
+      instance === `urn:request:${String(response.headers['x-request-id'])}` ? [] : ['instance', instance],
+      typeof detail === 'string' ? [] : ['detail', detail],
+      code !== 'validation_failed' || namesPlaces(errors) ? [] : ['errors', errors],
+    ].find(([member]) => member !== undefined);
+    if (wrong)
+      this.note(operation.title, `has problem details of ${code} with ${wrong.map(shown).join(' ')}`);
+  }
+
+  private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
+    const { path, what = '', method = operation.method, ...rest } = request;
+    const startedAt = performance.now();
+    const response = await this.sendPatiently(operation.title, path, { key: this.key, ...rest, method });
+    if (this.isThorough && performance.now() - startedAt > SLOW_MS) this.noteSlow(operation);
+    const cause = what === '' ? '' : ` to ${what}`;
+    if (isSuccess(response)) this.succeeded.add(operation);
+    if (response.status >= MIN_SERVER_ERROR) {
+      const error = shortened(this.target.lastError?.() ?? response.text);
+      this.note(operation.title, `responds ${response.status}${cause}: ${error}`, `5xx ${error}`);
+      return response;
+    }
+    const mismatches = this.conformance.mismatches(
+      method,
+      path,
+      response,
+      rest.headers?.['accept']?.toString(),
+    );
+    // The schema of a response that the document does not have is unknown.
+    const other = mismatches.find(({ where }) => where === 'status');
+    for (const mismatch of other ? [other] : [...mismatches, ...this.commonMismatches(operation, response)]) {
+      this.noteMismatch(operation, response, cause, mismatch);
+    }
+    return response;
+  }
+
+  /** Compares what a schema cannot express. */
+  private commonMismatches({ object }: Operation, response: TestResponse): Mismatch[] {
+    const { status, headers } = response;
+    const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
+      Number(headers[`x-ratelimit-${name}`]),
+    );
+    const ahead = Number(reset) - this.target.now(response);
+    const isTagged = (status === 200 || status === 304) && headers.etag !== undefined;
+    const wanted = isTagged ? 'private, no-cache' : 'no-store';
+    const rules: [boolean, string, string][] = [
+      [!(Number(remaining) > Number(limit)), 'x-ratelimit-remaining', 'must be at most the limit'],
+      [
+        !(ahead < -MAX_SKEW_SECONDS || ahead > DAY_SECONDS + MAX_SKEW_SECONDS),
+        'x-ratelimit-reset',
+        'must be a Unix time within a day',
+      ],
+      [headers['cache-control'] === wanted, 'cache-control', `must be ${wanted}`],
+    ];
+    // A request whose URL or framing is rejected has no operation yet.
+    if (object['x-sunset'] !== undefined && ![400, 408, 414, 417, 431].includes(status)) {
+      const day = new Date(String(headers['sunset'])).getTime() === Date.parse(object['x-sunset']);
+      rules.push([day, 'sunset', `must be ${object['x-sunset']}`]);
+      rules.push([/^@\d+$/.test(String(headers['deprecation'])), 'deprecation', 'must be a Unix time']);
+    }
+    return rules
+      .filter(([isKept]) => !isKept)
+      .map(([, name, rule]) => ({ where: `header ${name}`, rule, got: headers[name] }));
+  }
+
+  /** Waits when a limit rejects the request: `Retry-After`, or 1, 2, 4 s without it. Other keys have limits to check. */
+  private async sendPatiently(title: string, path: string, request: TestRequest): Promise<TestResponse> {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.target.send(path, request);
+      if (response.status !== TOO_MANY_REQUESTS || request.key !== this.key) return response;
+      const seconds = Number(response.headers['retry-after'] ?? 2 ** (attempt - 1));
+      if (attempt === MAX_ATTEMPTS || !(seconds <= MAX_WAIT_SECONDS)) {
+        throw new UserError(
+          `${title} responds 429 ${shortened(response.text)}. Retry in ${seconds} s, or use a key with requests remaining.`,
+        );
+      }
+      await this.target.wait(seconds);
+    }
+  }
+
+  private noteSlow(operation: Operation): void {
+    const count = (this.slow.get(operation) ?? 0) + 1;
+    this.slow.set(operation, count);
+    if (count === SLOW_RESPONSES) this.note(operation.title, 'takes more than a second for each response');
+  }
+
+  private noteMismatch(
+    { title }: Operation,
+    { status }: TestResponse,
+    cause: string,
+    mismatch: Mismatch,
+  ): void {
+    const { where, rule, got } = mismatch;
+    // Items differ in their index, and have the same mistake.
+    const kind = `${status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
+    const problem = `responds ${status}${cause}, which its document does not have: ${where} ${rule}, got ${shown(got)}`;
+    this.note(title, problem, kind);
+  }
+}
+
+/** No operation accepts this body: the checks change nothing. */
+export function bodyOf({ body }: Operation): string | undefined {
+  return body === undefined ? undefined : '{';
+}
+
+/** Returns the code of an error, in both of its forms. */
+export function codeOf({ status, text }: Pick<TestResponse, 'status' | 'text'>): string | undefined {
+  const body = status < 400 ? undefined : jsonIn(text);
+  return isMembers(body) ? String(body['code']) : undefined;
+}
+
+export function isSuccess({ status }: TestResponse): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Finds the target of the `Link` header (RFC 8288) with this relation. */
+export function linkOf({ headers }: TestResponse, relation: string): string | undefined {
+  for (const [, target, name] of String(headers.link).matchAll(/<([^>]*)>\s*;\s*rel="([^"]*)"/g)) {
+    if (name === relation) return target;
+  }
+  return undefined;
+}
+
+/** Returns the path of a link below the base URL; undefined if it leads elsewhere. */
+export function pathOfLink(link: string): string | undefined {
+  const { pathname, search } = new URL(link, 'http://localhost');
+  const [, path] = /^.*?\/v1(\/.*)$/.exec(pathname) ?? [];
+  return path === undefined ? undefined : `${path}${search}`;
+}
+
+/** Prints a value in one short line. */
+export function shown(value: unknown): string {
+  const isText = typeof value === 'string' && value.trim() !== '';
+  return shortened(isText ? value : value === undefined ? 'nothing' : jsonOf(value));
+}
+
+/** Shortens a text to one line without control characters: it can come from any server, and goes to a terminal. */
+export function shortened(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').replace(/[.!]$/, '');
+  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
+}
+
+function namesPlaces(errors: unknown): boolean {
+  if (!Array.isArray(errors) || errors.length === 0) return false;
+  return errors.every(
+    (each) =>
+      isMembers(each) && (typeof each['pointer'] === 'string' || typeof each['parameter'] === 'string'),
+  );
+}

@@ -1,0 +1,51 @@
+import { DataSource } from 'typeorm';
+import { Api } from './api';
+import { ApiDocument } from './api-document';
+import { Conformance } from './conformance';
+import { HttpClient } from './http-client';
+import { jsonIn, textOf, valueAt } from './json';
+import { checkPromises } from './promises/promises';
+import { Resources } from './resources';
+import type { TestStore } from './test-store';
+
+/**
+ * Holds every operation of a store's OpenAPI document against the promises of the store. It creates resources from the
+ * documented examples and breaks commits on purpose, so give each test a new store.
+ *
+ * @returns a sentence for each broken promise and for each operation that could not be checked, in the order of the
+ * checks; an empty list says that every operation was checked
+ */
+export async function brokenPromises(store: TestStore): Promise<string[]> {
+  const client = new HttpClient(store.url);
+  try {
+    const { text } = await client.send('/openapi.json');
+    const document = new ApiDocument(text);
+    const api = new Api(
+      document,
+      {
+        send: (path, request) => client.send(`/v1${path}`, request),
+        wait: async (seconds) => store.clock.advance({ seconds }),
+        now: () => store.clock.now() / 1_000,
+        newKey: (options) => store.key(options),
+        scopes: store.scopes,
+        lastError: () =>
+          textOf(valueAt(jsonIn(store.log.at(-1) ?? ''), 'err', 'message') ?? 'the log has no cause'),
+        query: (statement) => store.app.get(DataSource, { strict: false }).query(statement),
+      },
+      new Conformance(document, { isStrict: true }),
+      await store.key(),
+      store.scopes,
+      true,
+    );
+    await checkPromises(api, new Resources(api));
+    for (const operation of api.operations.filter((each) => !api.succeeded.has(each))) {
+      api.note(
+        operation.title,
+        'was not checked, because it never succeeds. Give examples that a new store accepts',
+      );
+    }
+    return [...api.faults];
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,186 @@
+import { prefersProblem } from '../platform/errors/media-types';
+import { isInt64 } from '../platform/http/int64';
+import type { ApiDocument, Content, DocumentedHeader, Schema } from './api-document';
+import { isMembers, jsonOf, parseExactly } from './json';
+import { SchemaChecker } from './schema-checker';
+
+/** A response as it was received. */
+export interface CheckedResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+}
+
+/** One way in which a response differs from the document. */
+export interface Mismatch {
+  /** `status`, `header link`, `body /0/id` (RFC 6901). */
+  readonly where: string;
+  /** Begins with "must". */
+  readonly rule: string;
+  readonly got: unknown;
+}
+
+/** HTTP and CORS themselves add these; the document does not name them. */
+const HEADERS_OF_HTTP = new Set([
+  'access-control-expose-headers',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'transfer-encoding',
+  'vary',
+]);
+
+/** The router decodes `%76`. */
+const BASE_PATH = /^\/(?:v|%76)(?:1|%31)(?=\/)/;
+
+const MIN_ERROR_STATUS = 400;
+/** The media type of an error if the request prefers it; the other one is first in the document. */
+const PROBLEM = 'application/problem+json';
+/** Has the headers of every response and the Error body. */
+const COMMON_ERROR = 'InternalServerError';
+
+/** Compares responses with an OpenAPI document: status, headers and body. */
+export class Conformance {
+  private readonly checker: SchemaChecker;
+
+  /**
+   * @param options.isStrict true: headers and members that are not documented are mismatches; false: only in the
+   * Error body, because proxies add headers and later versions add members
+   */
+  constructor(
+    private readonly document: ApiDocument,
+    private readonly options: { readonly isStrict: boolean },
+  ) {
+    const { schemas } = document.object.components;
+    this.checker = new SchemaChecker(schemas, (name) => options.isStrict || name === 'Error');
+  }
+
+  /**
+   * Rejects a response to a documented operation that the document does not have. Ignores responses of other addresses.
+   *
+   * @param target of the request, such as `/v1/pets?limit=2`
+   * @throws Error that names each difference
+   */
+  require(method: string, target: string, response: CheckedResponse, accept?: string): void {
+    const path = target.replace(BASE_PATH, '');
+    if (path === target || this.document.responsesOf(method, path) === undefined) return;
+    const mismatches = this.mismatches(method, path, response, accept);
+    if (mismatches.length === 0) return;
+    const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${jsonOf(got)}`);
+    throw new Error(`The document does not have this response to ${method} ${target}:${lines.join('')}`);
+  }
+
+  /**
+   * Lists how a response differs from the document. If the document has no such response, its headers are compared with
+   * those of every response, and an error's body with the Error body.
+   *
+   * @param path below the base URL, with or without a query
+   * @param accept the header of the request
+   */
+  mismatches(method: string, path: string, received: CheckedResponse, accept?: string): readonly Mismatch[] {
+    const { status, text } = received;
+    const responses = this.document.responsesOf(method, path);
+    const documented = responses?.[status];
+    const response = this.document.follow(
+      documented ?? this.document.object.components.responses[COMMON_ERROR] ?? {},
+    );
+    const isBodyKnown = documented !== undefined || status >= MIN_ERROR_STATUS;
+    const statuses = Object.keys(responses ?? {}).join(', ');
+    return [
+      ...(responses && !documented
+        ? [{ where: 'status', rule: `must be one of ${statuses}`, got: `${status} ${text}` }]
+        : []),
+      ...this.headerMismatches(response, received),
+      ...mediaTypeMismatches(response, received, accept),
+      ...(method === 'HEAD' && text !== '' ? [bodyMismatch('', 'must be empty after HEAD', text)] : []),
+      ...(method === 'HEAD' || !isBodyKnown ? [] : this.bodyMismatches(response, received)),
+    ];
+  }
+
+  private headerMismatches({ headers = {} }: Content, received: CheckedResponse): Mismatch[] {
+    const documented = new Map(
+      Object.entries<DocumentedHeader>(headers).map(([name, header]) => [
+        name.toLowerCase(),
+        this.document.follow(header),
+      ]),
+    );
+    const unknown = Object.entries(received.headers).filter(
+      ([name]) => this.options.isStrict && !documented.has(name) && !HEADERS_OF_HTTP.has(name),
+    );
+    return [
+      ...unknown.map(([name, got]) => headerMismatch(name, 'must not be there', got)),
+      ...[...documented].flatMap(([name, { required, schema }]) => {
+        const value = received.headers[name];
+        if (value !== undefined) return this.valueMismatches(name, schema, value);
+        return required === true ? [headerMismatch(name, 'must be there', undefined)] : [];
+      }),
+    ];
+  }
+
+  private valueMismatches(name: string, schema: Schema, value: string | readonly string[]): Mismatch[] {
+    const isNumber = schema.type === 'integer' && /^-?\d+$/.test(String(value));
+    const errors = this.checker.errors(schema, isNumber ? Number(value) : value);
+    return errors.map(({ rule }) => headerMismatch(name, rule, value));
+  }
+
+  private bodyMismatches({ content = {} }: Content, { status, headers, text }: CheckedResponse): Mismatch[] {
+    const documented = content[mediaTypeOf(headers['content-type'])] ?? Object.values(content)[0];
+    if (documented === undefined) return [];
+    let body: unknown;
+    try {
+      body = withInt64(parseExactly(text));
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error));
+      return [bodyMismatch('', `must be JSON with int64 integers (${message})`, text)];
+    }
+    const { status: ownStatus, code }: Readonly<Record<string, unknown>> = isMembers(body) ? body : {};
+    const codes = Object.keys(documented.examples ?? {});
+    // A later version may add codes, so only a strict comparison rejects one that is not documented.
+    const isOtherCode = this.options.isStrict && codes.length > 0 && !codes.includes(String(code));
+    return [
+      ...this.checker
+        .errors(documented.schema, body)
+        .map(({ pointer, rule, got }) => bodyMismatch(pointer, rule, got)),
+      ...(status >= MIN_ERROR_STATUS && ownStatus !== status
+        ? [bodyMismatch('/status', `must be ${status}`, ownStatus)]
+        : []),
+      ...(isOtherCode ? [bodyMismatch('/code', `must be one of ${codes.join(', ')}`, code)] : []),
+    ];
+  }
+}
+
+function mediaTypeMismatches(
+  { content = {} }: Content,
+  { headers }: CheckedResponse,
+  accept: string | undefined,
+): Mismatch[] {
+  const documented = Object.keys(content);
+  const preferred = prefersProblem(accept) && documented.includes(PROBLEM) ? PROBLEM : documented[0];
+  const sent = headers['content-type'];
+  if (preferred === undefined || preferred === mediaTypeOf(sent)) return [];
+  return [headerMismatch('content-type', `must be ${preferred}`, sent)];
+}
+
+function headerMismatch(name: string, rule: string, got: unknown): Mismatch {
+  return { where: `header ${name}`, rule, got };
+}
+
+function bodyMismatch(pointer: string, rule: string, got: unknown): Mismatch {
+  return { where: `body ${pointer}`.trim(), rule, got };
+}
+
+function mediaTypeOf(contentType: string | readonly string[] | undefined): string {
+  return String(contentType).split(';', 1).join().trim().toLowerCase();
+}
+
+/** Makes each integer a number, for Ajv. @throws Error for one outside int64: Ajv could not see that it was rounded */
+function withInt64(value: unknown): unknown {
+  if (isInt64(value)) return Number(value);
+  if (typeof value === 'bigint') throw new Error(`${value} is not an int64`);
+  if (Array.isArray(value)) return value.map(withInt64);
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withInt64(each)]));
+}

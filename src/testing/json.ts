@@ -1,0 +1,63 @@
+import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
+
+/** The place of a value within JSON: names of members and indexes of items. */
+export type Place = readonly (string | number)[];
+
+const MARK = '@@value@@';
+
+/** Parses JSON; an integer that a number cannot hold is a bigint. @throws SyntaxError */
+export function parseExactly(text: string): unknown {
+  return parse(text, undefined, (digits) =>
+    isInteger(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
+  );
+}
+
+/** Parses JSON; undefined for any other text. */
+export function jsonIn(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Prints a value as JSON; a bigint is an integer. */
+export function jsonOf(value: unknown): string {
+  return stringify(value) ?? 'null';
+}
+
+/** Prints a value for a person or a comparison: a text as it is, any other value as JSON. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : jsonOf(value);
+}
+
+/** True for a JSON object. */
+export function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the value at a place; undefined if the JSON has no such place. */
+export function valueAt(json: unknown, ...place: Place): unknown {
+  return place.reduce<unknown>((outer, step) => {
+    if (typeof outer !== 'object' || outer === null) return undefined;
+    return Object.getOwnPropertyDescriptor(outer, step)?.value;
+  }, json);
+}
+
+/** Returns the text of a body with another JSON text at a place; undefined if the body has no such place. */
+export function replaceAt(body: unknown, place: Place, text: string): string | undefined {
+  const marked = changedAt(body, place, MARK);
+  return marked === undefined ? undefined : jsonOf(marked).replace(jsonOf(MARK), () => text);
+}
+
+/** Returns a body with another value at a place, or without it if the value is undefined. */
+export function changedAt(body: unknown, [first, ...rest]: Place, value: unknown): unknown {
+  if (first === undefined) return value;
+  if (Array.isArray(body)) {
+    const items: readonly unknown[] = body;
+    return items.map((item, at) => (at === first ? changedAt(item, rest, value) : item));
+  }
+  if (!isMembers(body)) return undefined;
+  const inner = changedAt(body[first], rest, value);
+  return inner === undefined && rest.length > 0 ? undefined : { ...body, [first]: inner };
+}

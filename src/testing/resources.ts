@@ -1,0 +1,237 @@
+import { DAY_MS } from '../platform/runtime/time';
+import { type Api, isSuccess, pathOfLink } from './api';
+import { encoded, type Operation, parametersIn, type Schema, withQuery } from './api-document';
+import type { TestRequest, TestResponse } from './http-client';
+import { changedAt, jsonIn, textOf, valueAt } from './json';
+
+/** The resources of each kind that exist before other promises are checked; a page of two then has a next one. */
+const COUNT = 3;
+/** Some resources need others, which a later operation creates. */
+const ROUNDS = 2;
+/** Their texts and times are in another order than their ids. */
+const SHUFFLED = [2, 0, 1];
+
+/** Ids that no resource has. */
+export const UNKNOWN_IDS = ['9223372036854775807', '-9223372036854775808'] as const;
+
+/** A resource that this run created. */
+export interface Resource {
+  /** Below the base URL: `/pets/7`. */
+  readonly path: string;
+  /** The same in the document: `/pets/{petId}`; empty if no operation has it. */
+  readonly pattern: string;
+  readonly operation: Operation;
+  readonly body: unknown;
+  readonly response: TestResponse;
+}
+
+/** Creates resources from the documented examples, and knows their ids. Changes nothing that it did not create. */
+export class Resources {
+  /** All that were created and not removed. */
+  readonly created: Resource[] = [];
+  private readonly variants = new Map<Operation, number>();
+
+  constructor(private readonly api: Api) {}
+
+  /** The operations that create: a POST with 201. */
+  get creating(): readonly Operation[] {
+    return this.api.operations.filter(
+      (each) => each.method === 'POST' && this.api.may(each) && isCreation(each),
+    );
+  }
+
+  /** Creates resources by each POST. Some operations need those of another. */
+  async createAll(): Promise<void> {
+    const missing = new Map(this.creating.map((operation) => [operation, COUNT]));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [operation, count] of missing) {
+        let left = count;
+        for (let at = 0; at < count; at += 1) if (await this.create(operation)) left -= 1;
+        missing.set(operation, left);
+      }
+    }
+  }
+
+  /** Tries bodies that refer to resources that exist, then to new ones, then with other numbers, too. */
+  async create(
+    operation: Operation,
+    headers: NonNullable<TestRequest['headers']> = {},
+  ): Promise<Resource | undefined> {
+    const variant = this.nextVariant(operation);
+    for (const types of [['string'], ['string', 'integer']]) {
+      let body = this.variantOf(operation.body, variant, types);
+      for (const areNew of [false, true]) {
+        if (areNew && !this.refersToOthers(operation)) break;
+        if (areNew) body = await this.withNewOthers(operation, body);
+        const response = await this.api.send(operation, { path: this.pathOf(operation), body, headers });
+        if (isSuccess(response)) return this.add(operation, body, response);
+      }
+    }
+    return undefined;
+  }
+
+  /** Creates a resource at a path with a parameter, such as `/pets/{petId}`; undefined if no operation creates one. */
+  async createAt(path: string): Promise<Resource | undefined> {
+    const operation = this.api.document.at('POST', parentOf(path));
+    return operation && this.creating.includes(operation) ? this.create(operation) : undefined;
+  }
+
+  /** Returns a body that refers to new resources: no conflict with other requests rejects it. */
+  async newBodyWithOthers(operation: Operation): Promise<unknown> {
+    return this.withNewOthers(operation, this.newBody(operation));
+  }
+
+  /** Keeps what a successful response created, to use it and to remove it; a replayed response created nothing. */
+  add(operation: Operation, body: unknown, response: TestResponse): Resource {
+    const { location = '', 'idempotent-replayed': replayed } = response.headers;
+    const id = valueAt(jsonIn(response.text), 'id');
+    const known = id === undefined ? '' : `${this.pathOf(operation)}/${textOf(id)}`;
+    const path = pathOfLink(location) ?? known;
+    const pattern = this.api.document.patternOf(path) ?? '';
+    const resource = { path, pattern, operation, body, response };
+    if (path !== '' && replayed === undefined) this.created.push(resource);
+    return resource;
+  }
+
+  /** The resource was removed. */
+  forget(path: string): void {
+    const at = this.created.findIndex((each) => each.path === path);
+    if (at >= 0) this.created.splice(at, 1);
+  }
+
+  /** Returns the documented example of the body, with texts that no earlier body has. */
+  newBody(operation: Operation): unknown {
+    return this.variantOf(operation.body, this.nextVariant(operation), ['string']);
+  }
+
+  /**
+   * Returns the path of a request, with the required parameters of its query.
+   *
+   * @param id replaces the last parameter of the path; default: that of a resource of this run. A test store has examples
+   */
+  pathOf(operation: Operation, id?: string): string {
+    const { document, isThorough } = this.api;
+    const last = operation.path.lastIndexOf('{');
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (segment, name: string, at: number) => {
+      if (at === last && id !== undefined) return id;
+      const known = this.idAt(operation.path.slice(0, at + segment.length));
+      const parameter = parametersIn(operation, 'path').find((each) => each.name === name);
+      const example = parameter?.example ?? (parameter && document.exampleOf(parameter.schema)) ?? 1;
+      return known ?? (isThorough ? encoded(example) : UNKNOWN_IDS[0]);
+    });
+    const required = parametersIn(operation, 'query').filter((each) => each.required === true);
+    return required.reduce(
+      (whole, { name, schema, example }) =>
+        withQuery(whole, name, example ?? document.exampleOf(schema) ?? ''),
+      path,
+    );
+  }
+
+  /** True if a resource of this run is at the path of the operation, or it needs none, or the store is a test store. */
+  isOwn(operation: Operation): boolean {
+    const isKnown = operation.path.includes('{')
+      ? this.idAt(operation.path) !== undefined
+      : isCreation(operation);
+    return this.api.isThorough || operation.method === 'GET' || isKnown;
+  }
+
+  /** True if a member of the body has the name of a path parameter: it refers to a resource. */
+  isReference(name: unknown): boolean {
+    return this.api.operations.some(({ path }) => path.endsWith(`{${String(name)}}`));
+  }
+
+  /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
+  async removeAll(): Promise<void> {
+    for (const resource of this.created.toReversed()) {
+      const [remove, change] = ['DELETE', 'PATCH'].map((each) =>
+        this.api.document.at(each, resource.pattern),
+      );
+      if (remove && this.api.may(remove)) {
+        const response = await this.api.send(remove, { path: resource.path });
+        if (isSuccess(response) || response.status === 404) this.forget(resource.path);
+      } else if (!remove && change?.body && this.api.may(change)) {
+        const { status } = this.api.document.schema(change.body).properties ?? {};
+        const values = status && this.api.document.schema(status).enum;
+        if (values?.includes('cancelled')) {
+          const response = await this.api.send(change, {
+            path: resource.path,
+            body: { status: 'cancelled' },
+          });
+          if (isSuccess(response)) this.forget(resource.path);
+        }
+      }
+    }
+  }
+
+  private refersToOthers({ body }: Operation): boolean {
+    return (
+      body !== undefined && this.api.document.placesOf(body).some(([place]) => this.isReference(place.at(-1)))
+    );
+  }
+
+  private async withNewOthers({ body: schema }: Operation, body: unknown): Promise<unknown> {
+    let changed = body;
+    for (const [place] of schema ? this.api.document.placesOf(schema) : []) {
+      const creating = this.creating.find(({ path }) =>
+        this.api.document.operations.some((each) => each.path === `${path}/{${String(place.at(-1))}}`),
+      );
+      const other = creating && (await this.create(creating));
+      if (other) changed = changedAt(changed, place, jsonIn(idOf(other)));
+    }
+    return changed;
+  }
+
+  private idAt(path: string): string | undefined {
+    const resource = this.created.find(({ pattern }) => pattern === path);
+    return resource && idOf(resource);
+  }
+
+  private nextVariant(operation: Operation): number {
+    const variant = this.variants.get(operation) ?? 0;
+    this.variants.set(operation, variant + 1);
+    return SHUFFLED[variant] ?? variant;
+  }
+
+  /** Returns the example of a body with other values of these types; variant 0 is the example itself. */
+  private variantOf(schema: Schema | undefined, variant: number, types: readonly string[]): unknown {
+    if (schema === undefined) return undefined;
+    const { document } = this.api;
+    let body = document.exampleOf(schema);
+    for (const [place, field] of document.placesOf(schema)) {
+      const other = this.created.findLast(({ pattern }) => pattern.endsWith(`{${String(place.at(-1))}}`));
+      const isVaried = variant > 0 && types.includes(field.type ?? '') && field.enum === undefined;
+      const value = other ? jsonIn(idOf(other)) : isVaried ? variantOfExample(field, variant) : undefined;
+      const varied = value === undefined ? undefined : changedAt(body, place, value);
+      if (
+        varied !== undefined &&
+        valueAt(body, ...place) !== undefined &&
+        !document.errors(schema, varied).length
+      )
+        body = varied;
+    }
+    return body;
+  }
+}
+
+export function isCreation({ method, object }: Operation): boolean {
+  return method === 'POST' && object.responses['201'] !== undefined;
+}
+
+export function idOf({ path }: Resource): string {
+  return path.split('/').at(-1) ?? '';
+}
+
+/** Returns the path of the collection of a resource: `/pets` for `/pets/{petId}`. */
+export function parentOf(path: string): string {
+  return path.replace(/\/[^/]+$/, '');
+}
+
+/** A later day is also a time of the same form. The example may be the highest or lowest int64. */
+function variantOfExample({ type, format, example }: Schema, variant: number): unknown {
+  if (typeof example === 'bigint') return example - BigInt(variant * (example < 0n ? -1 : 1));
+  if (type === 'integer') return Number(example) + variant;
+  const text = String(example);
+  const time = Date.parse(text);
+  if (format !== 'date-time' || Number.isNaN(time)) return `${text} ${variant}`;
+  return new Date(time + variant * DAY_MS).toISOString();
+}
