@@ -75,19 +75,6 @@ export { CoalescedRead } from './platform/database/coalesced-read';
 export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';
 
-export {
-  type BanPolicy,
-  banPolicyOf,
-  type Charge,
-  type Decision,
-  KeyHistories,
-  OWN_RATE_LIMIT_STORE,
-  type OwnerLimits,
-  RateLimitStore,
-  type Standing,
-  type Usage,
-  type Windows,
-} from './rate-limit';
 export { AccountsModule, AccountsService, limitsOf, type Plan, type PlanChoice } from './accounts';
 export type { ChangeListener } from './platform/database/change-listeners';
 export {

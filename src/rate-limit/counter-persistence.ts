@@ -15,8 +15,8 @@ const FINAL_SAVE_LIMIT_MS = 3_000;
  * Stores the memory store's counters and bans in PostgreSQL.
  *
  * It reads them at start, and writes the changes every second and on shutdown. So a clean stop loses nothing, and a crash
- * at most one second of counts. If another store holds the counters, it writes only bans: those of Redis are then
- * listed and survive a loss of Redis.
+ * at most one second of counts. If Redis holds the counters, it writes only bans, so that they are listed and
+ * survive a loss of Redis.
  */
 @Injectable()
 export class CounterPersistence implements OnModuleInit, OnApplicationShutdown {

@@ -9,7 +9,7 @@ import { CountersRepository } from './counters.repository';
 import { FallbackRateLimitGuard } from './fallback-rate-limit.guard';
 import { MemoryRateLimitStore } from './memory.store';
 import { RateLimitCheck } from './rate-limit.check';
-import { OWN_RATE_LIMIT_STORE, RateLimitStore } from './rate-limit.store';
+import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.connector';
 import { RedisLink } from './redis.link';
 import { rulesOf } from './redis.script';
@@ -23,7 +23,7 @@ import { RouteLimits } from './route-limits';
     MemoryRateLimitStore,
     {
       provide: RateLimitStore,
-      inject: [CONFIG, MemoryRateLimitStore, Clock, { token: OWN_RATE_LIMIT_STORE, optional: true }],
+      inject: [CONFIG, MemoryRateLimitStore, Clock],
       useFactory: createRateLimitStore,
     },
     BansRepository,
@@ -39,17 +39,8 @@ import { RouteLimits } from './route-limits';
 })
 export class RateLimitModule {}
 
-/**
- * Returns the store of a team, or creates the store that REDIS_URL asks for. The Redis store uses the memory store if
- * Redis is unavailable.
- */
-function createRateLimitStore(
-  config: Config,
-  local: MemoryRateLimitStore,
-  clock: Clock,
-  own?: RateLimitStore,
-): RateLimitStore {
-  if (own) return own;
+/** Creates the store that REDIS_URL asks for. The Redis store uses the memory store if Redis is unavailable. */
+function createRateLimitStore(config: Config, local: MemoryRateLimitStore, clock: Clock): RateLimitStore {
   const { redisUrl, redisTimeoutMs } = config;
   if (redisUrl === undefined) return local;
   const policy = banPolicyOf(config);

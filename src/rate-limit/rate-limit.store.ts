@@ -51,6 +51,3 @@ export abstract class RateLimitStore {
   /** Returns the windows that this process knows, and charges nothing. */
   abstract peek(owner: string, limits: OwnerLimits): Windows;
 }
-
-/** Injection token of a `RateLimitStore` that replaces those of the service. A `@Global()` module provides and exports it. */
-export const OWN_RATE_LIMIT_STORE = Symbol('OWN_RATE_LIMIT_STORE');

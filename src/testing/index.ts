@@ -4,14 +4,8 @@ import 'reflect-metadata';
 
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
-export { authenticatorContract } from './contracts/authenticator.contract';
-export type { AuthenticatorUnderTest } from './contracts/credentials-client';
-export type { Contract, ContractCase } from './contracts/contract';
-export {
-  rateLimitStoreContract,
-  type RateLimitStoreContractOptions,
-} from './contracts/rate-limit-store.contract';
-export type { BanSettings, CreateStore, StoreUnderTest } from './contracts/store-under-test';
+export { authenticatorContract, type Contract, type ContractCase } from './authenticator.contract';
+export type { AuthenticatorUnderTest } from './credentials-client';
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './broken-promises';
 export { TestClock } from './test-clock';

@@ -6,17 +6,16 @@ import { RedisConnector } from '../../src/rate-limit/redis.connector';
 import { RedisLink } from '../../src/rate-limit/redis.link';
 import { keysOf, rulesOf } from '../../src/rate-limit/redis.script';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
-import { rateLimitStoreContract } from '../../src/testing';
 import { TestClock } from '../support/clock';
-import { itKeeps } from '../support/it-keeps';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { damage, DAMAGES } from './redis-damage';
+import { itKeepsBans } from './support/bans.contract';
+import type { BanSettings } from './support/store-under-test';
+import { itKeepsWindows } from './support/windows.contract';
 
 const PATIENCE_MS = 5_000;
 /** Each step is a round trip. */
 const RUNS = 25;
-/** Longer than the time until the last ban of the contract. */
-const FLEET_SECONDS = 300;
 const DAY_MS = 86_400_000;
 /** A busy machine may take as long for two commands, and the ban itself is longer. */
 const SLACK_MS = 60_000;
@@ -69,17 +68,15 @@ describeWithRedis('the Redis store', () => {
     return { clock, store };
   }
 
-  describe('meets the contract of a RateLimitStore, and every key expires:', () => {
+  describe('keeps windows and bans, and every key expires:', () => {
     afterEach(async () => expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]));
-    const contract = rateLimitStoreContract(
-      ({ rateLimitBanAfter, rateLimitBanSeconds }) =>
-        create({
-          RATE_LIMIT_BAN_AFTER: String(rateLimitBanAfter),
-          RATE_LIMIT_BAN_SECONDS: String(rateLimitBanSeconds),
-        }),
-      { sequences: RUNS, fleetSeconds: FLEET_SECONDS },
-    );
-    itKeeps(contract);
+    const createFor = ({ rateLimitBanAfter, rateLimitBanSeconds }: BanSettings) =>
+      create({
+        RATE_LIMIT_BAN_AFTER: String(rateLimitBanAfter),
+        RATE_LIMIT_BAN_SECONDS: String(rateLimitBanSeconds),
+      });
+    itKeepsWindows(createFor, RUNS);
+    itKeepsBans(createFor);
   });
 
   it('decides and reads like the memory store for any sequence of charges, clock changes, plans and unbans', async () => {

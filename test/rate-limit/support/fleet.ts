@@ -1,4 +1,4 @@
-import type { Charge, Decision } from '../../rate-limit';
+import type { Charge, Decision } from '../../../src/rate-limit/rate-limit.store';
 import { seededRandom, type StoreUnderTest } from './store-under-test';
 
 /** Workers that share one key. All times are in seconds. */

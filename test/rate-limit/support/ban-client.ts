@@ -1,15 +1,7 @@
-import assert from 'node:assert/strict';
-import type { Charge, Decision, Standing } from '../../rate-limit';
-import type { BanSettings, StoreUnderTest } from './store-under-test';
+import type { Charge, Decision, Standing } from '../../../src/rate-limit/rate-limit.store';
+import type { StoreUnderTest } from './store-under-test';
 
 const LIMITS = { perMinute: 2, perDay: 1_000_000 };
-
-/** A promise of strikes and bans; without settings, three strikes ban a key for 300 s. */
-export type BanCheck = readonly [
-  title: string,
-  check: (client: BanClient) => Promise<void>,
-  settings?: BanSettings,
-];
 
 /** Sends the requests of one account, most of them with one key. */
 export class BanClient {
@@ -46,9 +38,12 @@ export class BanClient {
     return this.takeAfter(1);
   }
 
-  async expect(verdict: Decision['verdict'], taken: Promise<Decision> = this.take()): Promise<Decision> {
+  async expectVerdict(
+    verdict: Decision['verdict'],
+    taken: Promise<Decision> = this.take(),
+  ): Promise<Decision> {
     const decision = await taken;
-    assert.equal(decision.verdict, verdict);
+    expect(decision.verdict).toBe(verdict);
     return decision;
   }
 

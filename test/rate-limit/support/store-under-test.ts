@@ -1,6 +1,6 @@
-import type { Config } from '../../platform/config/config';
-import type { RateLimitStore } from '../../rate-limit';
-import type { TestClock } from '../test-clock';
+import type { Config } from '../../../src/platform/config/config';
+import type { RateLimitStore } from '../../../src/rate-limit';
+import type { TestClock } from '../../support/clock';
 
 /** A store of the rate limit under test, with the clock that it reads. */
 export interface StoreUnderTest {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { TestRequest, TestResponse } from '../http-client';
-import type { TestStore } from '../test-store';
+import type { TestRequest, TestResponse } from './http-client';
+import type { TestStore } from './test-store';
 
 /**
  * A store with the authenticator under test. Credentials are values of the `Authorization` header.
@@ -25,17 +25,14 @@ export const PETS = '/v1/pets';
 
 /** Sends requests with credentials. */
 export class CredentialsClient {
-  readonly store: TestStore;
-
   /** A new minute, so that no check uses up the limit of the next one. */
   constructor(readonly under: AuthenticatorUnderTest) {
-    this.store = under.store;
-    this.store.clock.advance({ seconds: 61 });
+    under.store.clock.advance({ seconds: 61 });
   }
 
   send(path: string, authorization: string | readonly string[] | undefined, request: TestRequest = {}) {
     const headers = authorization === undefined ? {} : { authorization };
-    return this.store.fetch(path, { ...request, headers });
+    return this.under.store.fetch(path, { ...request, headers });
   }
 
   post(path: string, authorization: string, body: object): Promise<TestResponse> {
