@@ -11,12 +11,14 @@ import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
 import type { RequestCheck } from '../platform/http/request-check';
-import * as ownExtensions from './own-extensions';
 import { requireSingleCopies } from './single-copies';
-import { petScopes } from '../pets';
-import { orderScopes } from '../store-orders';
+import { keyExtension } from '../key';
+import { mcpExtension } from '../mcp';
+import { petScopes, petsExtension } from '../pets';
+import { orderScopes, storeOrdersExtension } from '../store-orders';
 
-const OWN_EXTENSIONS: readonly Extension[] = Object.values(ownExtensions);
+/** The extensions that every store has. */
+const OWN_EXTENSIONS = [keyExtension, mcpExtension, petsExtension, storeOrdersExtension];
 
 /** The scopes of a new key, unless its creator names others. */
 export const DEFAULT_SCOPES: readonly DefinedScope[] = [

@@ -1,1 +1,0 @@
-export { sparePartsExtension } from './spare-parts.extension';
