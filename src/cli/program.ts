@@ -10,8 +10,8 @@ import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addMcpCommand } from './mcp.command';
-import { addSeedCommand } from './seed/seed.command';
 import { addVerifyCommand } from './verify.command';
+import { addSeedCommand } from './seed.command';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;

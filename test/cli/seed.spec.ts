@@ -1,3 +1,4 @@
+import { ProgressBar } from '../../src/cli/progress-bar';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
@@ -33,7 +34,7 @@ describe('seed', () => {
     expect(new Set(rows.map((row) => row.status))).toEqual(new Set(['available', 'pending', 'sold']));
     expect(new Set(rows.map(({ name }) => name)).size).toBeGreaterThan(300);
     expect(new Set(rows.map((row) => row.category_id)).size).toBeGreaterThan(10);
-    // However they are handed over, no part repeats another.
+    // No part repeats another.
     const names = rows.map(({ name }) => name).join('\n');
     const someNames = rows
       .slice(0, 20)
@@ -49,14 +50,18 @@ describe('seed', () => {
     await seed('--pets', '1200', '--random-seed', 'other');
     const rows = (await animals()).map(withoutId);
     expect(rows).toHaveLength(3_900);
+    expect(
+      rows.slice(0, 3).map(({ name, category_id, status }) => `${name}, ${category_id}, ${status}`),
+    ).toEqual(['Kira the Little, 5, available', 'Simba, 24, available', 'Kira, 6, available']);
     expect(rows.slice(1_500, 2_700)).toEqual(rows.slice(0, 1_200));
     expect(rows.slice(2_700)).not.toEqual(rows.slice(0, 1_200));
   });
 
   it('adds no animals if it fails half-way, exits with 1 and prints the reason', async () => {
     expect(await seed('--pets', '1')).toMatchObject({ status: 0 });
-    await database.query('ALTER TABLE pets ADD CHECK (id < 20000)');
-    const { status, out, all } = await seed('--pets', '50000');
+    // The second statement fails.
+    await database.query('ALTER TABLE pets ADD CHECK (id <= 10001)');
+    const { status, out, all } = await seed('--pets', '20000');
     expect({ status, out }).toEqual({ status: 1, out: '' });
     expect(all).toContain('pets_id_check');
     expect(await animals()).toHaveLength(1);
@@ -106,5 +111,30 @@ describe('seed with the embedded server', () => {
     const { json } = await send(service.url, 'GET', '/v1/pets?limit=100', { key: service.key });
     expect(json).toHaveLength(30);
     await service.stop();
+  });
+});
+
+describe('the progress bar', () => {
+  function drawn(isTTY: boolean) {
+    const writes: string[] = [];
+    const bar = new ProgressBar(1_000, {
+      isTTY,
+      write: (text: string | Uint8Array) => !!writes.push(String(text)),
+    });
+    for (let done = 0; done <= 1_000; done += 1) bar.show(done);
+    bar.clear();
+    return writes;
+  }
+
+  it('grows on one line of a terminal, is drawn once for each percent, and is removed', () => {
+    const writes = drawn(true);
+    expect(writes).toHaveLength(102);
+    expect(writes[25]).toBe(`\r${'█'.repeat(10)}${'░'.repeat(30)}  25 %  250 of 1000`);
+    expect(writes.join('')).not.toContain('\n');
+    expect(writes.at(-1)).toBe('\r\u001B[2K');
+  });
+
+  it('writes nothing if the stream is not a terminal', () => {
+    expect(drawn(false)).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { Command } from 'commander';
-import { seedPets } from './seed-pets';
-import { randomSeed, wholeNumber } from '../arguments';
-import type { CommandContext } from '../context';
-import { printLine } from '../output';
+import { randomSeed, wholeNumber } from './arguments';
+import type { CommandContext } from './context';
+import { printLine } from './output';
 import { ProgressBar } from './progress-bar';
+import { seedPets } from './seed.repository';
 
 const RANDOM_SEEDS = 2 ** 32;
 
