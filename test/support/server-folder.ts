@@ -13,9 +13,14 @@ const PREFIX = 'animal-store-test-';
  * ext4 that takes 40 s of processor time, because a new file avoids the places of those deleted in the last seconds.
  */
 export function createServerFolder(): string {
-  const parent = hasSpace(MEMORY) ? MEMORY : tmpdir();
+  const parent = parentOfServers();
   removeLeftovers(parent);
   return mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
+}
+
+/** Returns the folder for data folders: memory, if Linux has enough of it. */
+export function parentOfServers(): string {
+  return hasSpace(MEMORY) ? MEMORY : tmpdir();
 }
 
 function hasSpace(path: string): boolean {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NO_SETTINGS } from './no-settings';
+import { parentOfServers } from './server-folder';
 
 const ROOT = join(__dirname, '..', '..');
 export const MAX_START_MS = 60_000;
@@ -31,9 +31,9 @@ export interface RunningService extends ServiceProcess {
   readonly key: string | undefined;
 }
 
-/** Creates a folder for DATA_DIR that the server's user can reach. `remove` deletes it. */
+/** Creates a folder for DATA_DIR that the server's user can reach, in memory if possible. `remove` deletes it. */
 export function dataFolder(): { path: string; remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), 'animal-store-'));
+  const path = mkdtempSync(join(parentOfServers(), 'animal-store-'));
   chmodSync(path, 0o700);
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
