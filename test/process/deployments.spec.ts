@@ -1,7 +1,13 @@
+import { kennels } from '../modules/support/kennels.extension';
+import { createAnimalStore } from '../../src';
+import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
 import { rejectionOf, startHere } from '../support/start';
+import { until } from '../support/until';
+
+const NOTICE = 'The tables of the removed extension kennels stay: "db forget kennels" deletes them.';
 
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
@@ -13,19 +19,27 @@ describe('with DATABASE_URL', () => {
   const start = (deployment: string) =>
     startHere({ DATABASE_URL: database.directUrl, DEPLOYMENT: deployment });
 
-  it.each(['production', 'staging'])(
-    '%s prints no key, but the command that creates one',
-    async (deployment) => {
+  it('production and staging print no key, but the command that creates one; development prints one', async () => {
+    for (const deployment of ['production', 'staging']) {
       const service = await start(deployment);
       expect(service.key).toBeUndefined();
       expect(service.printed).not.toMatch(/ask_(live|test)_/);
       expect(service.printed).toContain('npm run -s cli -- keys create --account NAME');
       await service.stop();
-    },
-  );
+    }
+    const service = await start('development');
+    expect(service.key).toMatch(/^ask_test_/);
+    await service.stop();
+    await database.query(
+      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+    );
+    expect(await rejectionOf({ DATABASE_URL: database.directUrl })).toBe(
+      'The database was migrated by a newer version of Animal Store (FromTheFuture9999999999999). Install that version again, or run its "db revert" until this migration is reverted.',
+    );
+  });
 
   it('concurrent first starts migrate once, and exactly one prints a key, valid on all instances', async () => {
-    const services = await Promise.all([start('development'), start('development'), start('development')]);
+    const services = await Promise.all([start('development'), start('development')]);
     const keys = services.flatMap(({ key }) => (key === undefined ? [] : [key]));
     expect(keys).toHaveLength(1);
     for (const { url } of services) {
@@ -34,14 +48,59 @@ describe('with DATABASE_URL', () => {
     expect(await database.query('SELECT name FROM migrations')).toHaveLength(migrations.length);
     for (const service of services) await service.stop();
   });
+});
 
-  it('rejects a database that a newer version has migrated, in one sentence', async () => {
-    await (await start('production')).stop();
-    await database.query(
-      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
-    );
-    expect(await rejectionOf({ DATABASE_URL: database.directUrl })).toBe(
-      'The database was migrated by a newer version of Animal Store (FromTheFuture9999999999999). Install that version again, or run its "db revert" until this migration is reverted.',
-    );
+describe("a team's store", () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await createDatabase();
+  });
+  afterEach(() => database.drop());
+
+  const extensions = [kennels];
+  const getKennel = ({ url }: { url: string }, key: string | undefined) =>
+    send(url, 'GET', '/v1/kennels/first', { key, isDocumented: false });
+
+  it('has the tables of its extension, and a demo key with its scopes; other keys get them on request', async () => {
+    const environment = { DATABASE_URL: database.directUrl };
+    const create = async (...more: string[]) => {
+      const args = ['keys', 'create', '--account', 'acme', '--json', ...more];
+      return (await runCli(args, environment, { extensions })).json();
+    };
+    const service = await startHere(environment, { extensions });
+    expect(service.printed + service.log.join('')).not.toContain('stay');
+    expect((await getKennel(service, service.key)).json).toMatchObject({
+      code: 'kennel_closed',
+      status: 409,
+    });
+    await database.query(`INSERT INTO kennels VALUES ('North')`);
+    const { key } = await create('--scopes', 'kennels:read');
+    expect((await getKennel(service, key)).json).toEqual({ name: 'North' });
+    expect((await create()).scopes).toEqual(['pets:read', 'pets:write', 'orders:read', 'orders:write']);
+    await service.stop();
+
+    // Without the extension: it serves, keeps the tables, and says so once in its banner and in its log.
+    const without = await startHere(environment);
+    expect(without.printed.split('\n').filter((line) => line.includes('stay'))).toEqual([`  ${NOTICE}`]);
+    const logged = without.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === NOTICE);
+    expect(logged).toHaveLength(1);
+    expect((await send(without.url, 'GET', '/v1/pets', { key: service.key })).status).toBe(200);
+    expect((await getKennel(without, key)).json.code).toBe('route_not_found');
+    await without.stop();
+
+    const again = await startHere(environment, { extensions });
+    expect((await getKennel(again, key)).json).toEqual({ name: 'North' });
+    expect(again.printed).not.toContain('stay');
+    await again.stop();
+  });
+
+  it('can be built without listening, and closes its database with the application', async () => {
+    const config = { databaseUrl: database.directUrl, logLevel: 'silent' } as const;
+    const app = await createAnimalStore({ extensions }, config);
+    await app.listen(0, '127.0.0.1');
+    expect((await send(await app.getUrl(), 'GET', '/readyz', {})).status).toBe(200);
+    await app.close();
+    const sessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+    await until(async () => (await database.query(sessions)).length === 0);
   });
 });

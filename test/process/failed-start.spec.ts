@@ -1,30 +1,48 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startAnimalStore } from '../../src/app/start-animal-store';
 import { runCli } from '../support/cli';
-import { createDatabase } from '../support/database';
+import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { dataFolder, run } from '../support/service';
-import { rejectionOf, startHere } from '../support/start';
+import { NO_SETTINGS } from '../support/no-settings';
+import { rejectionOf } from '../support/start';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
 
 describe('a start that cannot succeed explains in one sentence', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(() => database.drop());
+
   it('that .env cannot be read, and exits with status 1, as a command does', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'animal-store-env-'));
     mkdirSync(join(directory, '.env'));
-    const failed = run('main', [], {}, directory);
-    expect(await failed.ended).toBe(1);
-    expect(failed.standardOutput()).toBe('');
-    expect(failed.output()).toMatch(/^The file \.env cannot be read: .*\n$/);
     const workingDirectory = process.cwd();
     process.chdir(directory);
-    const command = await runCli(['keys', 'list']).finally(() => process.chdir(workingDirectory));
-    expect(command).toMatchObject({ status: 1, out: '', all: failed.output() });
+    const failed = await exitOf({}, '/dev/null');
+    const command = await runCli(['keys', 'list']);
+    process.chdir(workingDirectory);
     rmSync(directory, { recursive: true });
+    expect(failed).toEqual({
+      status: 1,
+      error: expect.stringMatching(/^The file \.env cannot be read: .*\n$/),
+    });
+    expect(command).toMatchObject({ status: 1, out: '', all: failed.error });
+  });
+
+  it('that the disk of standard output is full, and creates no key', async () => {
+    expect(await exitOf({ DATABASE_URL: database.directUrl }, '/dev/full')).toEqual({
+      status: 1,
+      error:
+        'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
+    });
+    expect(await database.query('SELECT id FROM api_keys')).toEqual([]);
   });
 
   it('every invalid setting', async () => {
@@ -40,24 +58,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(sentence).not.toContain('\n');
   });
 
-  it('that the port is in use, and leaves no lock and no key', async () => {
-    const folder = dataFolder();
-    const taken = await listener();
-    const environment = { DATA_DIR: folder.path };
-    expect(await rejectionOf({ ...environment, PORT: String(taken.port) })).toBe(
-      `127.0.0.1:${taken.port} is in use. Stop the program that uses it, or set PORT.`,
-    );
-    taken.server.close();
-    expect(existsSync(join(folder.path, 'app.lock'))).toBe(false);
-    // The first successful start prints the key.
-    const service = await startHere(environment);
-    expect(service.key).toMatch(/^ask_test_/);
-    await service.stop();
-    folder.remove();
-  });
-
   it('that the metrics port is in use, or equal to PORT', async () => {
-    const database = await createDatabase();
     const taken = await listener();
     const environment = { DATABASE_URL: database.url };
     expect(await rejectionOf({ ...environment, METRICS_PORT: String(taken.port) })).toBe(
@@ -67,7 +68,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
       'METRICS_PORT and PORT are both 3123: set METRICS_PORT to another port.',
     );
     taken.server.close();
-    await database.drop();
   });
 
   it.each([
@@ -84,11 +84,9 @@ describe('a start that cannot succeed explains in one sentence', () => {
   });
 
   it('that HOST is not an address of this machine', async () => {
-    const database = await createDatabase();
     expect(await rejectionOf({ HOST: '192.0.2.1', DATABASE_URL: database.url })).toMatch(
       /^192\.0\.2\.1 is not an address of this machine/,
     );
-    await database.drop();
   });
 
   it('that the pool is too large for the embedded server', async () => {
@@ -101,6 +99,33 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await rejectionOf({ DATA_DIR: __filename })).toContain(__filename);
   });
 });
+
+/** Runs `npm start` in this process, with this file as standard output, until it would end the process. */
+async function exitOf(environment: Readonly<Record<string, string>>, standardOutput: string) {
+  let error = '';
+  const events = ['SIGTERM', 'SIGINT', 'SIGHUP', 'uncaughtException'];
+  const before = events.map((event) => process.listeners(event as 'SIGTERM'));
+  const fd = openSync(standardOutput, 'w');
+  jest.spyOn(process, 'stdout', 'get').mockReturnValue({ fd } as typeof process.stdout);
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    error += String(text);
+    return true;
+  });
+  jest.replaceProperty(process, 'env', { ...process.env, ...NO_SETTINGS, PORT: '0', ...environment });
+  try {
+    const status = await new Promise((resolve) => {
+      jest.spyOn(process, 'exit').mockImplementation((code) => resolve(code) as never);
+      void startAnimalStore();
+    });
+    return { status, error };
+  } finally {
+    jest.restoreAllMocks();
+    for (const [at, event] of events.entries()) {
+      const added = process.listeners(event as 'SIGTERM').filter((each) => !before[at]!.includes(each));
+      for (const each of added) process.off(event, each);
+    }
+  }
+}
 
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(process.env[ADMIN_URL_VARIABLE] ?? '');

@@ -1,36 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/embedded-postgres';
 import { operationsOf } from '../../src/platform/openapi/operations-of';
+import { runCli } from '../support/cli';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { dataFolder, run, running, type RunningService } from '../support/service';
 import { rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
 
-const committedDocument = readFileSync(join(__dirname, '..', '..', 'openapi.json'), 'utf8');
+/** A store with an extension. */
+const TEAM_STORE = '../test/process/support/team-store';
+
+const ROOT = join(__dirname, '..', '..');
+const committedDocument = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
 
 /** The sessions of the requests in flight: one for each page, and at least one for all creations. */
 const READS = 6;
 const JOINED = 1;
 
+/** Their log lines, of 500 bytes, are more than the pipe of a standard output holds. */
+const LOGGED_REQUESTS = 800;
+
+// Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('npm start', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };
   let first: RunningService;
 
-  beforeAll(async () => {
+  afterAll(folder.remove);
+
+  it('fails in one sentence if the port is in use, and leaves no lock and no key', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    expect(await rejectionOf({ ...environment, PORT: String(port) })).toBe(
+      `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.`,
+    );
+    taken.close();
+    expect(existsSync(join(folder.path, 'app.lock'))).toBe(false);
+    // The first successful start prints the key.
     first = await running(run('main', [], { ...environment, TZ: 'Pacific/Chatham' }));
-  });
-  afterAll(async () => {
-    first.child.kill('SIGKILL');
-    await first.ended;
-    folder.remove();
+    expect(first.key).toMatch(/^ask_test_\w{36}$/);
   });
 
   it('prints a key and, for each operation, a curl line that works in the order of the lines', async () => {
-    expect(first.key).toMatch(/^ask_test_\w{36}$/);
     const statuses: Record<string, number> = {};
     for (const [, title = '', line = ''] of first.output().matchAll(/^ {2}# (.*)\n {2}(curl .*)$/gm)) {
       statuses[title.replace(' (deprecated)', '')] = (await sendAsCurl(line)).status;
@@ -69,6 +87,19 @@ describe('npm start', () => {
     expect(sentence).not.toContain('\n');
   });
 
+  it('lets a command join its server', async () => {
+    const { json } = await runCli(['keys', 'list', '--json'], environment);
+    expect(json()).toEqual([expect.objectContaining({ account: 'demo', lastFour: first.key?.slice(-4) })]);
+  });
+
+  it('delays no response if the reader of its standard output has stalled', async () => {
+    first.child.stdout?.pause();
+    const path = `/livez/${'x'.repeat(250)}`;
+    for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {
+      expect((await send(first.url, 'GET', path)).status).toBe(404);
+    }
+  });
+
   it('on SIGTERM completes the requests in flight, closes the database and exits with 0; a second signal is safe', async () => {
     const { url, key } = first;
     const joined = await joinEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined });
@@ -89,6 +120,7 @@ describe('npm start', () => {
       await client.query('SELECT pg_stat_clear_snapshot()');
       return (await client.query(WAITING)).rows.length >= READS + JOINED;
     });
+    const exit = once(first.child, 'exit');
     first.child.kill('SIGTERM');
     first.child.kill('SIGTERM');
     await until(() => isRefused(url));
@@ -99,12 +131,30 @@ describe('npm start', () => {
       responses.map((_, at) => (at % 2 === 0 ? 200 : 201)),
     );
     expect(responses.map(({ headers }) => headers.connection)).toEqual(responses.map(() => 'close'));
-    expect(await first.ended).toBe(0);
+    expect(await exit).toEqual([0, null]);
+    first.child.stdout?.resume();
     expect(existsSync(join(folder.path, 'app.lock'))).toBe(false);
     expect(existsSync(join(folder.path, 'pg18', 'postmaster.pid'))).toBe(false);
   });
 
-  it('again on the same directory finds every animal, and prints the command that creates a key', async () => {
+  it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
+    const service = await running(run(TEAM_STORE, [], environment));
+    const { status, json } = await send(service.url, 'GET', '/v1/kennels/first', { isDocumented: false });
+    expect([status, json.code]).toEqual([401, 'missing_api_key']);
+    const [pid] = readFileSync(join(folder.path, 'pg18', 'postmaster.pid'), 'utf8').split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toContain('The embedded PostgreSQL has stopped unexpectedly. Read ');
+  });
+
+  it('ends with status 143 on SIGTERM during the start; the next start finds every animal', async () => {
+    const postmaster = join(folder.path, 'pg18', 'postmaster.pid');
+    const [killed] = readFileSync(postmaster, 'utf8').split('\n');
+    const service = run('main', [], environment);
+    await until(() => existsSync(postmaster) && !readFileSync(postmaster, 'utf8').startsWith(`${killed}\n`));
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(143);
+
     const again = await startHere(environment);
     const { json } = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
     expect(json).toHaveLength(5);
@@ -114,21 +164,16 @@ describe('npm start', () => {
   });
 });
 
-describe('a stop', () => {
-  const folder = dataFolder();
-  const environment = { DATA_DIR: folder.path };
-  afterAll(folder.remove);
-
-  it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
-    const service = await running(run('main', [], environment));
-    const [pid] = readFileSync(join(folder.path, 'pg18', 'postmaster.pid'), 'utf8').split('\n');
-    process.kill(Number(pid), 'SIGKILL');
-    expect(await service.ended).toBe(1);
-    expect(service.output()).toContain('The embedded PostgreSQL has stopped unexpectedly. Read ');
-    const again = await startHere(environment);
-    expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
-    await again.stop();
-  });
+it('a signal in the last moment of the start stops the service with status 0', () => {
+  // The handler runs after this code, although the signal has arrived before.
+  const program = `
+    const { exitOnStopSignal, onStopSignal } = require('./src/platform/runtime/stop-signals');
+    exitOnStopSignal();
+    process.kill(process.pid, 'SIGTERM');
+    onStopSignal(() => process.exit(0));
+    setTimeout(() => process.exit(1), 1_000);`;
+  const args = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs'), '-e', program];
+  expect(spawnSync(process.execPath, args, { cwd: ROOT }).status).toBe(0);
 });
 
 /** Sends the request of a printed curl line. */

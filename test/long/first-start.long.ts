@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { send } from '../support/http';
+import { dataFolder, runBuilt, running } from '../support/service';
+import { until } from '../support/until';
+
+const MAX_START_MS = 60_000;
+
+jest.setTimeout(4 * MAX_START_MS);
+
+describe('the first start on an empty folder', () => {
+  it.each([
+    ['SIGTERM', 143, 'app.lock'],
+    ['SIGINT', 130, 'pg18'],
+    ['SIGHUP', 129, 'pg18/postmaster.pid'],
+  ] as const)(
+    '%s: ends with status %d when %s exists, and the next start succeeds',
+    async (signal, status, file) => {
+      const folder = dataFolder();
+      const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
+      const service = runBuilt('main', [], environment);
+      await until(() => existsSync(join(folder.path, file)), MAX_START_MS);
+      service.child.kill(signal);
+      expect(await service.ended).toBe(status);
+
+      const again = await running(runBuilt('main', [], environment));
+      expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
+      again.child.kill('SIGTERM');
+      expect(await again.ended).toBe(0);
+      folder.remove();
+    },
+  );
+
+  it('succeeds, and so do two commands that start at the same time', async () => {
+    const folder = dataFolder();
+    const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
+    const commands = Array.from({ length: 2 }, () =>
+      runBuilt('cli/main', ['keys', 'create', '--account', 'race', '--json'], environment),
+    );
+    const service = await running(runBuilt('main', [], environment));
+    const statuses = [];
+    for (const command of commands) statuses.push([await command.ended, command.output().includes('"key"')]);
+    expect(statuses).toEqual(commands.map(() => [0, true]));
+    service.child.kill('SIGINT');
+    expect(await service.ended).toBe(0);
+    folder.remove();
+  });
+});
