@@ -1,18 +1,12 @@
 import { schemaConfig } from '../support/schema-config';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createSecret } from '../../src/accounts/secret';
 import { migrate } from '../../src/platform/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
 import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
-import { type OwnServer, query, useOwnServer } from './support/own-server';
 import { poolOf } from './support/pool';
 
 const POOL_SIZE = 3;
@@ -109,80 +103,3 @@ describe('a database that responds but cannot do everything', () => {
 });
 
 const TURN_READ_ONLY = 'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY';
-
-/** Mounts a small file system. @returns undefined if this process may not mount */
-function mountSmallDisk(): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'animal-store-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m,mode=0777', 'tmpfs', folder], { stdio: 'ignore' });
-    return folder;
-  } catch {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-}
-
-describe('a full disk', () => {
-  const disk = mountSmallDisk();
-  let server: OwnServer | undefined;
-  let app: TestApp | undefined;
-  afterAll(async () => {
-    await app?.close();
-    await server?.remove();
-    if (disk === undefined) return;
-    execFileSync('umount', [disk]);
-    rmSync(disk, { recursive: true });
-  });
-
-  itWhen(disk !== undefined, 'it mounts a tmpfs, which needs root')(
-    'is 503 for writes that need space; reads are 200, and writes succeed again when there is space',
-    async () => {
-      server = await useOwnServer();
-      app = await startApp({ databasePoolSize: POOL_SIZE });
-      const { database } = app;
-      const space = join(disk!, 'space');
-      mkdirSync(space);
-      chmodSync(space, 0o777);
-      execFileSync('chown', ['--reference', new URL(database.url).searchParams.get('host')!, space]);
-      await query(server.adminUrl(), `CREATE TABLESPACE small LOCATION '${space}'`);
-      await query(server.adminUrl(), 'GRANT CREATE ON TABLESPACE small TO PUBLIC');
-      await query(database.url, 'ALTER TABLE pets SET TABLESPACE small');
-      await query(database.url, 'CREATE TABLE ballast (bytes text STORAGE PLAIN) TABLESPACE small');
-      await expect(fill(database.url)).rejects.toMatchObject({ code: '53100' });
-      let response = await app.post('/v1/pets', aNewPet());
-      for (let tries = 0; response.status === 201 && tries < 2_000; tries += 1) {
-        response = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
-      }
-      expectUnavailable(response);
-      expectUnavailable(
-        await app.post('/v1/pets', aNewPet({ name: 'y'.repeat(255) }), {
-          headers: { 'idempotency-key': 'full' },
-        }),
-      );
-      expect((await app.get('/v1/pets')).status).toBe(200);
-      await query(database.url, 'TRUNCATE ballast');
-      expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
-      await query(database.url, 'ALTER TABLE pets SET TABLESPACE pg_default');
-      await query(database.url, 'DROP TABLE ballast');
-      await query(server.adminUrl(), 'DROP TABLESPACE small');
-    },
-  );
-});
-
-/** Fills the disk until no further page fits. */
-async function fill(url: string): Promise<void> {
-  for (const count of [1_000, 100, 10, 1]) {
-    const error = await fillBy(url, count);
-    if (count === 1) throw error;
-  }
-}
-
-async function fillBy(url: string, count: number): Promise<unknown> {
-  try {
-    for (;;) {
-      await query(url, `INSERT INTO ballast SELECT repeat('x', 7000) FROM generate_series(1, ${count})`);
-    }
-  } catch (error) {
-    return error;
-  }
-}

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startAnimalStore } from '../../src/app/start-animal-store';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
@@ -12,6 +13,9 @@ import { rejectionOf } from '../support/start';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
+
+const UNREACHABLE =
+  /^The database cannot be reached \(.*\w.*\): check DATABASE_URL, and that the server runs\.$/;
 
 describe('a start that cannot succeed explains in one sentence', () => {
   let database: TestDatabase;
@@ -71,7 +75,8 @@ describe('a start that cannot succeed explains in one sentence', () => {
   });
 
   it.each([
-    ['the database cannot be reached', 'postgres://127.0.0.1:1/none', /^The database cannot be reached/],
+    ['the database cannot be reached', 'postgres://127.0.0.1:1/none', UNREACHABLE],
+    ['the host of the database is unknown', 'postgres://no-such-host.invalid/x', UNREACHABLE],
     ['the database does not exist', withoutDatabase, /does not exist/],
     ['the database offers no TLS', withTls, /^The database offers no TLS: /],
     [
@@ -81,6 +86,26 @@ describe('a start that cannot succeed explains in one sentence', () => {
     ],
   ])('that %s', async (_what, url, sentence) => {
     expect(await rejectionOf({ DATABASE_URL: url })).toMatch(sentence);
+  });
+
+  it('that the database server is too old, does not respond, or is not a PostgreSQL', async () => {
+    const short = { DATABASE_POOL_WAIT_MS: '300' };
+    const proxy = await startCuttingProxy(database.directUrl);
+    const [{ version } = { version: '' }] = await database.query<{ version: string }>(
+      `SELECT current_setting('server_version_num') AS version`,
+    );
+    proxy.replaced = [version, '140012'];
+    expect(await rejectionOf({ DATABASE_URL: proxy.through(database.directUrl) })).toMatch(
+      /^The server in DATABASE_URL is PostgreSQL 14, and Animal Store needs 15 or later: /,
+    );
+    await proxy.close();
+    for (const behave of [() => undefined, respondAsWebServer]) {
+      const other = await listener(behave);
+      expect(await rejectionOf({ ...short, DATABASE_URL: `postgres://x@127.0.0.1:${other.port}/x` })).toMatch(
+        UNREACHABLE,
+      );
+      other.server.close();
+    }
   });
 
   it('that HOST is not an address of this machine', async () => {
@@ -133,8 +158,12 @@ function urlWith(change: (url: URL) => void): string {
   return url.href;
 }
 
-async function listener(): Promise<{ server: Server; port: number }> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+async function listener(behave: (socket: Socket) => void = () => undefined) {
+  const server = createServer((socket) => behave(socket.on('error', () => undefined)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   return { server, port: (server.address() as AddressInfo).port };
+}
+
+function respondAsWebServer(socket: Socket): void {
+  socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
 }

@@ -1,0 +1,241 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Client } from 'pg';
+import { migrate } from '../../src/platform/database/migrate';
+import { userMessage } from '../../src/app/user-message';
+import { startApp, type TestApp } from '../support/app';
+import { createImpatientDatabase } from '../support/database';
+import { aNewPet } from '../support/factories';
+import type { HttpResponse } from '../support/http';
+import { itWhen } from '../support/it-when';
+import { schemaConfig } from '../support/schema-config';
+import { rejectionOf } from '../support/start';
+import { holdTimers, pass, passUntil } from '../support/timers';
+import { until } from '../support/until';
+import { slotsOf, takeEveryConnection } from './support/connections';
+import { expectUnavailable } from './support/expect-unavailable';
+import { type OwnServer, query, useOwnServer } from './support/own-server';
+import { poolOf } from './support/pool';
+import { mountSmallDisk } from './support/small-disk';
+
+const POOL_SIZE = 4;
+const QUERY_TIMEOUT_MS = 1_000;
+const POOL_WAIT_MS = 300;
+const without = { key: undefined };
+
+const disk = mountSmallDisk();
+
+describe('while PostgreSQL is unavailable', () => {
+  let server: OwnServer;
+  let app: TestApp;
+  beforeAll(async () => {
+    server = await useOwnServer();
+    holdTimers();
+    const database = await createImpatientDatabase(QUERY_TIMEOUT_MS);
+    // The database is deleted with its server.
+    const drop = () => Promise.resolve(server.thaw());
+    const settings = { databasePoolSize: POOL_SIZE, databasePoolWaitMs: POOL_WAIT_MS };
+    app = await startApp(settings, { database: { ...database, drop } });
+  });
+  // A failed spec may have left the server stopped or frozen.
+  beforeEach(async () => {
+    server.thaw();
+    await server.start();
+    await expectBack();
+  });
+  afterAll(async () => {
+    jest.useRealTimers();
+    await server.remove();
+    disk?.remove();
+  });
+
+  /** Sends every operation that queries the database: more concurrent requests than the pool has connections. */
+  const askAll = (): Promise<HttpResponse[]> =>
+    Promise.all([
+      app.get('/v1/pets'),
+      app.get('/v1/pets?status=sold&limit=1'),
+      app.get('/v1/pets/1'),
+      app.get('/v1/store/orders'),
+      app.get('/v1/store/orders/1'),
+      app.post('/v1/pets', aNewPet()),
+      app.post('/v1/pets', aNewPet(), { headers: { 'idempotency-key': 'pet' } }),
+      app.post('/v1/store/orders', { petId: 1 }),
+      app.post('/v1/store/orders', { petId: 1 }, { headers: { 'idempotency-key': 'order' } }),
+      app.send('PATCH', '/v1/store/orders/1', { body: { status: 'approved' } }),
+    ]);
+
+  async function expectAway(): Promise<void> {
+    for (const response of await askAll()) expectUnavailable(response);
+    expect(await app.get('/readyz', without)).toMatchObject({ status: 503 });
+    expect(await app.get('/livez', without)).toMatchObject({ status: 200 });
+  }
+
+  async function expectBack(): Promise<void> {
+    await until(async () => (await app.get('/readyz', without)).status === 200);
+    expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
+    expect((await app.get('/v1/pets')).status).toBe(200);
+  }
+
+  it('killed: 503 for every operation and /readyz; the API works again when PostgreSQL runs', async () => {
+    // A commit is not written to the disk: a test that ends PostgreSQL needs no durable one.
+    await query(server.adminUrl(), 'CHECKPOINT');
+    await server.kill();
+    await expectAway();
+    await server.start();
+    await expectBack();
+  });
+
+  it('503 for a cached key and for a new key: never 401 for a valid key', async () => {
+    const { key: unseen } = await app.createKey();
+    await server.stop();
+    expectUnavailable(await app.get('/v1/pets'));
+    expectUnavailable(await app.get('/v1/pets', { key: unseen }));
+    app.clock.advance({ seconds: 60 });
+    expectUnavailable(await app.get('/v1/pets'));
+    // A malformed key is rejected without the database.
+    expect((await app.get('/v1/pets', { key: `${unseen}x` })).status).toBe(401);
+    expect((await app.get('/v1/pets', without)).status).toBe(401);
+    await server.start();
+    expect((await app.get('/v1/pets', { key: unseen })).status).toBe(200);
+  });
+
+  it('each background task logs one warning, and works again when PostgreSQL runs', async () => {
+    const rowsOf = (table: string) => query(app.database.url, `SELECT FROM ${table}`);
+    await query(app.database.url, EXPIRED_ROWS);
+    await app.get('/v1/pets');
+    await server.stop();
+    const before = app.log.length;
+    pass({ seconds: 60 });
+    await until(() => WARNINGS.every((text) => app.log.slice(before).some((line) => line.includes(text))));
+    expect(await app.get('/livez', without)).toMatchObject({ status: 200 });
+    await server.start();
+    await passUntil(async () => (await rowsOf('rate_limit_counters WHERE owner = $$old$$')).length === 0);
+    pass({ seconds: 60 });
+    await until(
+      async () => (await rowsOf('idempotency_keys WHERE created_at < $$2021-01-01$$')).length === 0,
+    );
+    for (const text of WARNINGS)
+      expect(app.log.slice(before).filter((line) => line.includes(text))).toHaveLength(1);
+  });
+
+  it('a request on a terminated session is 503 or succeeds, and the next requests succeed', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const asked = askAll();
+      await query(server.url(), END_SESSIONS);
+      for (const response of await asked) {
+        expect([200, 201, 404, 409, 503]).toContain(response.status);
+        if (response.status === 503) expectUnavailable(response);
+      }
+    }
+    await expectBack();
+  });
+
+  it('503 if other clients hold every connection; the service uses the first one that is released', async () => {
+    const others: Client[] = [];
+    const slots = await slotsOf(server.url());
+    try {
+      // END_SESSIONS misses sessions that hold a slot and are still starting, so the slots are counted.
+      do others.push(...(await takeEveryConnection(server.url())));
+      while ((await others[0]!.query(END_SESSIONS)).rows.length > 0 || others.length < slots);
+      await expectAway();
+      await others.pop()?.end();
+      // It is the only connection, and the background tasks use it, too.
+      await until(async () => (await app.post('/v1/pets', aNewPet())).status === 201);
+    } finally {
+      await Promise.all(others.map((other) => other.end()));
+    }
+  });
+
+  it('frozen: 503 for requests that have, await or open a connection; afterwards all succeed, and no query still runs', async () => {
+    const petId = (await app.post('/v1/pets', aNewPet())).json.id;
+    const order = { body: { petId }, headers: { 'idempotency-key': 'frozen' } };
+    const before = await sessions();
+    expect(before).not.toEqual([]);
+    server.freeze();
+    const orders = Array.from({ length: POOL_SIZE + 1 }, () => app.send('POST', '/v1/store/orders', order));
+    const asked = [app.get('/v1/pets'), ...orders];
+    const ready = app.get('/readyz', without);
+    expect((await app.get('/livez', without)).status).toBe(200);
+    for (const response of await Promise.all(asked)) expectUnavailable(response);
+    expect(await ready).toMatchObject({ status: 503 });
+    expectUnavailable(await app.get('/v1/pets'));
+    server.thaw();
+    await until(async () => (await app.get('/readyz', without)).status === 200);
+    expect((await app.send('POST', '/v1/store/orders', order)).status).toBe(201);
+    await until(async () => (await running()).length === 0);
+    // A connection with a query timeout is not used for another request.
+    expect((await sessions()).filter((pid) => before.includes(pid))).toEqual([]);
+  });
+
+  itWhen(disk !== undefined, 'it mounts a tmpfs, which needs root')(
+    'with a full disk: 503 for writes that need space, 200 for reads; writes succeed again when there is space',
+    async () => {
+      const full = await disk!.fill(server, app.database.url);
+      let response = await app.post('/v1/pets', aNewPet());
+      for (let tries = 0; response.status === 201 && tries < 2_000; tries += 1) {
+        response = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
+      }
+      expectUnavailable(response);
+      const large = aNewPet({ name: 'y'.repeat(255) });
+      expectUnavailable(await app.post('/v1/pets', large, { headers: { 'idempotency-key': 'full' } }));
+      expect((await app.get('/v1/pets')).status).toBe(200);
+      await full.empty();
+      expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
+      await full.leave();
+    },
+  );
+
+  it('the start explains in one sentence that the password is wrong or missing, or that the role may create no tables', async () => {
+    const [{ hba_file: file } = { hba_file: '' }] = await query<{ hba_file: string }>(
+      server.adminUrl(),
+      'SHOW hba_file',
+    );
+    writeFileSync(file, `local all guarded scram-sha-256\n${readFileSync(file, 'utf8')}`);
+    await query(server.adminUrl(), 'SELECT pg_reload_conf()');
+    await query(server.adminUrl(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
+    const url = new URL(server.url());
+    const failureWith = (password: string) => {
+      Object.assign(url, { username: 'guarded', password });
+      return migrate(schemaConfig(url.href)).then(() => 'no failure', userMessage);
+    };
+    expect(await failureWith('')).toMatch(/^The database asks for a password: /);
+    expect(await failureWith('right')).toMatch(/^The user in DATABASE_URL may not create tables: /);
+    expect(await failureWith('wrong')).toMatch(/^The database rejected the password: /);
+    expect(await rejectionOf({ DATABASE_URL: url.href })).toBe(
+      'The database rejected the password: correct it in DATABASE_URL.',
+    );
+  });
+
+  it('frozen: the service stops without a confirmation of PostgreSQL', async () => {
+    await until(async () => {
+      await app.get('/v1/pets/1');
+      return (await sessions()).length > poolOf(app).totalCount;
+    });
+    server.freeze();
+    await expect(app.close()).resolves.toBeUndefined();
+  });
+
+  /** The process ids of the application's sessions. */
+  const sessions = async () =>
+    (
+      await query<{ pid: number }>(
+        app.database.url,
+        `SELECT pid FROM pg_stat_activity
+         WHERE datname = current_database() AND usename = current_user AND query NOT LIKE '%pg_stat_activity%' AND query <> ''`,
+      )
+    ).map(({ pid }) => pid);
+  const running = () =>
+    query(
+      server.url(),
+      `SELECT query FROM pg_stat_activity WHERE datname LIKE 'test\\_%' AND state <> 'idle'`,
+    );
+});
+
+const WARNINGS = ['Old idempotency keys cannot be deleted', 'The rate-limit counters cannot be saved'];
+
+/** More idempotency keys than one batch deletes. */
+const EXPIRED_ROWS = `
+  INSERT INTO rate_limit_counters VALUES ('old', 1, '2020-01-01Z', 1, '2020-01-01Z');
+  INSERT INTO idempotency_keys (id, created_at, body_hash, status, answer)
+  SELECT sha256(n::text::bytea), '2020-01-01Z', sha256(''), 201, '{}' FROM generate_series(1, 2500) AS n`;
+
+const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test\\_%'`;
