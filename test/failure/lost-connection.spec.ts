@@ -1,11 +1,13 @@
+import { DEFAULT_SCOPES } from '../../src/app/store';
 import { aNewPet } from '../support/factories';
-import { CHANGES, sweepChanges } from './support/change-sweep';
+import { holdMeasuredTime } from '../support/timers';
+import { BURST_POOL_SIZE, JOINED, sweepCreations, sweepReads } from './support/burst-sweep';
 import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
-import { type CutApp, startCutApp, sweepOrders, sweepPets } from './support/fault-sweep';
+import { type CutApp, startCutApp, sweepPets } from './support/fault-sweep';
 import { query } from './support/own-server';
 
-/** A prime, so that successive runs cut at varying places of a message. `test:long` cuts after every byte. */
-const STRIDE = 53;
+/** For a few places, in messages of both directions. `test:long` cuts after every byte, and sweeps every operation. */
+const STRIDE = 211;
 
 describe('a connection to PostgreSQL that is lost during a request', () => {
   let cutApp: CutApp;
@@ -15,19 +17,8 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
   afterAll(() => cutApp.close());
 
   it('POST /v1/pets is 201 or 503, and the response says if the animal exists; it never exists twice', async () => {
-    expect((await sweepPets(cutApp, STRIDE)).length).toBeGreaterThan(10);
+    expect((await sweepPets(cutApp, STRIDE)).length).toBeGreaterThan(3);
   });
-
-  it('POST /v1/store/orders with an Idempotency-Key is 201 or 503; a retry is 201 with the only order', async () => {
-    expect((await sweepOrders(cutApp, STRIDE)).length).toBeGreaterThan(15);
-  });
-
-  it.each(CHANGES)(
-    '$operation is $success or 503, and the response says if animal and order were changed',
-    async (change) => {
-      expect((await sweepChanges(cutApp, STRIDE, change)).length).toBeGreaterThan(15);
-    },
-  );
 
   describe('during a statement', () => {
     let petId: number;
@@ -109,6 +100,37 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
       expect((await send('GET', again.headers['location']!)).text).toBe(again.text);
     });
   });
+});
+
+describe('a connection to PostgreSQL that is lost while requests share it', () => {
+  let cutApp: CutApp;
+  beforeAll(async () => {
+    holdMeasuredTime();
+    cutApp = await startCutApp(BURST_POOL_SIZE, DEFAULT_SCOPES);
+  });
+  afterAll(async () => {
+    await cutApp.close();
+    jest.useRealTimers();
+  });
+
+  it('each read has its own result: the pool repeats it', async () => {
+    const { cuts, unavailable, pooled } = await sweepReads(cutApp, 2 * STRIDE);
+    expect(unavailable).toBe(0);
+    expect(cuts).toBeGreaterThan(3);
+    expect(pooled).toBeGreaterThan(2 * cuts);
+  });
+
+  it.each([
+    ['the connection of the statement', { sent: JOINED, hasRejected: true }],
+    ['every connection', {}],
+  ])(
+    'each joined creation is 201, 503 or its own error, and its response says if the animal exists: %s',
+    async (_lost, cut) => {
+      const { cuts, joined } = await sweepCreations(cutApp, STRIDE, cut);
+      expect(joined).toBeGreaterThan(2);
+      expect(cuts).toBeGreaterThanOrEqual(joined);
+    },
+  );
 });
 
 const STORED = `
