@@ -1,71 +1,75 @@
 import { grace } from '../../src/cli/arguments';
+import { ProgressBar } from '../../src/cli/seed/progress-bar';
 import { runCli } from '../support/cli';
 
+const SCOPES = [
+  'pets:read',
+  'pets:write',
+  'orders:read',
+  'orders:write',
+  'pets:manage',
+  'orders:manage',
+] as const;
+
+/** One command for each rule of each command's arguments. */
+const WRONG = [
+  '',
+  'keys',
+  'nothing',
+  'keys make',
+  'keys create',
+  'keys create --account ',
+  'keys create --account *',
+  'keys create --account a\u0007b',
+  'keys create --account x --plan gold',
+  'keys create --account x --plan enterprise --per-minute 5',
+  'keys create --account x --per-day 5',
+  'keys create --account x --scopes ',
+  'keys create --account x --expires 90',
+  'keys create --account x --expires 0d',
+  'keys create --account x --unknown',
+  'keys create extra --account x',
+  'keys revoke',
+  'keys unban',
+  'keys set-scopes x',
+  'keys set-scopes x --scopes pets:eat',
+  'keys rotate',
+  'keys rotate x --grace 24',
+  'keys rotate x --grace -1h',
+  'keys rotate x --grace 169h',
+  'accounts set-plan x',
+  'accounts set-plan --plan pro',
+  'accounts set-plan x --plan enterprise',
+  'accounts set-plan x --plan pro --per-day 5',
+  'db status now',
+  'db backup',
+  'db copy',
+  'db copy --to mysql://127.0.0.1/shop',
+  'seed',
+  'seed --pets 0',
+  'seed --pets 1e3',
+  'seed --pets 10 --random-seed ',
+  'seed --pets 10 20',
+  'verify --base-url http://127.0.0.1:1/v1',
+  'verify --key ask_test_x',
+  'verify --base-url ftp://127.0.0.1/v1 --key ask_test_x',
+  'verify --base-url 127.0.0.1:3000 --key ask_test_x',
+  'verify --base-url http://127.0.0.1:1/v1?limit=1 --key ask_test_x',
+  'verify --base-url http://127.0.0.1:1/v1 --key ',
+  'verify now --base-url http://127.0.0.1:1/v1 --key ask_test_x',
+];
+
 describe('usage of the command line', () => {
-  it.each([
-    [[]],
-    [['keys']],
-    [['nothing']],
-    [['keys', 'make']],
-    [['keys', 'create']],
-    [['keys', 'create', '--account', '']],
-    [['keys', 'create', '--account', '*']],
-    [['keys', 'create', '--account', 'a\u0007b']],
-    [['keys', 'create', '--account', 'x', '--plan', 'gold']],
-    [['keys', 'create', '--account', 'x', '--plan', 'enterprise']],
-    [['keys', 'create', '--account', 'x', '--plan', 'enterprise', '--per-minute', '5']],
-    [['keys', 'create', '--account', 'x', '--per-day', '5']],
-    [['keys', 'create', '--account', 'x', '--plan', 'pro', '--per-minute', '5', '--per-day', '5']],
-    [['keys', 'create', '--account', 'x', '--scopes', 'pets:eat']],
-    [['keys', 'create', '--account', 'x', '--scopes', '']],
-    [['keys', 'create', '--account', 'x', '--expires', '90']],
-    [['keys', 'create', '--account', 'x', '--expires', '0d']],
-    [['keys', 'create', '--account', 'x', '--unknown']],
-    [['keys', 'create', 'extra', '--account', 'x']],
-    [['keys', 'revoke']],
-    [['db', 'status', 'now']],
-    [['db', 'copy']],
-    [['db', 'copy', '--to', '']],
-    [['db', 'copy', '--to', 'shop']],
-    [['db', 'copy', '--to', 'mysql://127.0.0.1/shop']],
-    [['db', 'copy', 'postgresql://127.0.0.1/shop']],
-    [['accounts', 'set-plan', 'x']],
-    [['accounts', 'set-plan', '--plan', 'pro']],
-    [['accounts', 'set-plan', 'x', '--plan', 'enterprise']],
-    [['accounts', 'set-plan', 'x', '--plan', 'pro', '--per-day', '5']],
-    [['seed']],
-    [['seed', '--pets']],
-    [['seed', '--pets', '0']],
-    [['seed', '--pets', '-1']],
-    [['seed', '--pets', '1e3']],
-    [['seed', '--pets', '10', '--random-seed', '']],
-    [['seed', '--pets', '10', '20']],
-    [['keys', 'unban']],
-    [['verify']],
-    [['verify', '--base-url', 'http://127.0.0.1:1/v1']],
-    [['verify', '--key', 'ask_test_x']],
-    [['verify', '--base-url', 'ftp://127.0.0.1/v1', '--key', 'ask_test_x']],
-    [['verify', '--base-url', '127.0.0.1:3000', '--key', 'ask_test_x']],
-    [['verify', '--base-url', 'http://127.0.0.1:1/v1?limit=1', '--key', 'ask_test_x']],
-    [['verify', '--base-url', 'http://127.0.0.1:1/v1', '--key', '']],
-    [['verify', '--base-url', 'http://127.0.0.1:1/v1', '--key', '--json']],
-    [['verify', 'now', '--base-url', 'http://127.0.0.1:1/v1', '--key', 'ask_test_x']],
-    [['keys', 'set-scopes', 'x']],
-    [['keys', 'set-scopes', '--scopes', 'pets:read']],
-    [['keys', 'set-scopes', 'x', '--scopes', 'pets:eat']],
-    [['keys', 'rotate']],
-    [['keys', 'rotate', 'x', '--grace']],
-    [['keys', 'rotate', 'x', '--grace', '']],
-    [['keys', 'rotate', 'x', '--grace', '24']],
-    [['keys', 'rotate', 'x', '--grace', '1w']],
-    [['keys', 'rotate', 'x', '--grace', '-1h']],
-    [['keys', 'rotate', 'x', '--grace', '8d']],
-    [['keys', 'rotate', 'x', '--grace', '169h']],
-    [['keys', 'rotate', 'x', '--grace', '10081m']],
-  ])('exits with 2 and prints the reason for wrong usage: %j', async (args) => {
-    const { status, out, all } = await runCli(args);
+  it.each(WRONG)('exits with 2 and prints the reason for wrong usage: %j', async (command) => {
+    const { status, out, all } = await runCli(command === '' ? [] : command.split(' '));
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(all).not.toBe('');
+  });
+
+  it('names every scope if one is unknown', async () => {
+    const { status, all } = await runCli(['keys', 'create', '--account', 'x', '--scopes', 'orders:approve']);
+    expect(status).toBe(2);
+    for (const scope of SCOPES) expect(all).toContain(scope);
   });
 
   it('never prints an invalid URL of --to, which can contain a password', async () => {
@@ -86,18 +90,45 @@ describe('usage of the command line', () => {
     expect(grace(text)).toBe(ms);
   });
 
-  it('exits with 0 after --help', async () => {
-    for (const args of [
-      ['--help'],
-      ['keys', '--help'],
-      ['keys', 'create', '--help'],
-      ['seed', '--help'],
-      ['help'],
-    ]) {
-      expect(await runCli(args)).toMatchObject({
-        status: 0,
-        out: expect.stringContaining('Usage: animal-store'),
-      });
+  it.each(['', '24', '1w', '8d', '169h', '10081m'])('rejects a grace period of "%s"', (text) => {
+    expect(() => grace(text)).toThrow('');
+  });
+
+  it('exits with 0 after --help, which names every scope, and those of a buyer as the default', async () => {
+    for (const command of ['--help', 'keys --help', 'seed --help', 'help']) {
+      const { status, out } = await runCli(command.split(' '));
+      expect([status, out]).toEqual([0, expect.stringContaining('Usage: animal-store')]);
     }
+    const helpOf = async (command: string) =>
+      (await runCli(['keys', command, '--help'])).out.replaceAll(/\s+/g, ' ');
+    const [create, setScopes] = [await helpOf('create'), await helpOf('set-scopes')];
+    for (const scope of SCOPES)
+      expect([create, setScopes]).toEqual(Array(2).fill(expect.stringContaining(scope)));
+    expect(create).toContain(`(default: ${SCOPES.slice(0, 4).join(',')})`);
+  });
+});
+
+describe('the progress bar', () => {
+  function drawn(isTTY: boolean) {
+    const writes: string[] = [];
+    const bar = new ProgressBar(1_000, {
+      isTTY,
+      write: (text: string | Uint8Array) => !!writes.push(String(text)),
+    });
+    for (let done = 0; done <= 1_000; done += 1) bar.show(done);
+    bar.clear();
+    return writes;
+  }
+
+  it('grows on one line of a terminal, is drawn once for each percent, and is removed', () => {
+    const writes = drawn(true);
+    expect(writes).toHaveLength(102);
+    expect(writes[25]).toBe(`\r${'█'.repeat(10)}${'░'.repeat(30)}  25 %  250 of 1000`);
+    expect(writes.join('')).not.toContain('\n');
+    expect(writes.at(-1)).toBe('\r\u001B[2K');
+  });
+
+  it('writes nothing if the stream is not a terminal', () => {
+    expect(drawn(false)).toEqual([]);
   });
 });

@@ -1,0 +1,244 @@
+import { userInfo } from 'node:os';
+import { createDemoKey } from '../../src/app/create-demo-key';
+import { createStore } from '../../src/app/store';
+import { readConfig } from '../../src/platform/config/config';
+import { startApp, type TestApp } from '../support/app';
+import { runCli } from '../support/cli';
+
+const BUYER = ['pets:read', 'pets:write', 'orders:read', 'orders:write'];
+const STAFF = ['pets:manage', 'orders:manage'];
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+describe('keys and accounts of the command line while the service runs', () => {
+  let service: TestApp;
+  beforeAll(async () => {
+    service = await startApp();
+    catchUp();
+  });
+  afterAll(() => service.close());
+
+  /** Sets the clock of the service to the system clock, which the commands use. */
+  const catchUp = () => service.clock.advance({ seconds: (Date.now() - service.clock.now()) / 1_000 });
+  const cli = (command: string) => runCli(command.split(' '), { DATABASE_URL: service.database.url });
+  const json = async (command: string) => (await cli(`${command} --json`)).json();
+  const statusesOf = async (...commands: string[]) => {
+    const statuses: number[] = [];
+    for (const command of commands) statuses.push((await cli(command)).status);
+    return statuses;
+  };
+  /** The code of the Error body; undefined if the request succeeds. */
+  const codeOf = async (key: string, method = 'GET', path = '/v1/pets') =>
+    (await service.send(method, path, { key })).json.code as string | undefined;
+  const removal = (key: string) => codeOf(key, 'DELETE', '/v1/pets/4711');
+
+  it('keys create makes a key that works immediately, and prints exactly the promised JSON', async () => {
+    const { status, all, ...run } = await cli('keys create --account acme --json');
+    const created = run.json();
+    expect(status).toBe(0);
+    expect(all.trim().split('\n')).toHaveLength(1);
+    expect(created).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      key: expect.stringMatching(/^ask_test_[0-9A-Za-z]{36}$/),
+      account: 'acme',
+      plan: 'free',
+      scopes: BUYER,
+      expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    });
+    const days = (Date.parse(created.expiresAt) - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(364.9);
+    expect(days).toBeLessThan(365.1);
+    expect([await codeOf(created.key), await removal(created.key)]).toEqual([
+      undefined,
+      'insufficient_scope',
+    ]);
+  });
+
+  it('keys create accepts plan, numbers, scopes, expiry and label; no list shows the secret', async () => {
+    const { id, key, ...created } = await json(
+      'keys create --account big --plan enterprise --per-minute 5 --per-day 50 --scopes pets:read --expires never --label till',
+    );
+    expect(created).toEqual({ account: 'big', plan: 'enterprise', scopes: ['pets:read'], expiresAt: null });
+    const list = await json('keys list --account big');
+    expect(list).toEqual([
+      {
+        id,
+        account: 'big',
+        label: 'till',
+        prefix: 'ask_test_',
+        lastFour: key.slice(-4),
+        scopes: ['pets:read'],
+        createdAt: expect.any(String),
+        expiresAt: null,
+        revokedAt: null,
+        bannedUntil: null,
+        lastUsedAt: null,
+      },
+    ]);
+    const table = (await cli('keys list')).out;
+    expect(table).toContain('till');
+    expect(table + JSON.stringify(list)).not.toContain(key.slice(0, -4));
+    expect(await json('accounts list')).toContainEqual({
+      account: 'big',
+      plan: 'enterprise',
+      perMinute: 5,
+      perDay: 50,
+      createdAt: expect.any(String),
+    });
+    expect(await codeOf(key, 'POST')).toBe('insufficient_scope');
+  });
+
+  it('keys list shows every fact of a key below its own heading', async () => {
+    const { id, key } = await json('keys create --account known --scopes pets:read');
+    await service.database.query(
+      `UPDATE api_keys SET label = 'till 1', created_at = '2026-01-01T01:01Z', expires_at = '2126-02-02T02:02Z',
+         revoked_at = '2026-03-03T03:03Z', banned_at = '2026-04-03Z', banned_until = '2126-04-04T04:04Z',
+         last_used_at = '2026-05-05T05:05Z'
+       WHERE id = $1`,
+      [id],
+    );
+    const { out } = await cli('keys list --account known');
+    const [headings, row] = out.split('\n').map((line) => line.split(/ {2,}/));
+    expect(headings?.map((heading, at) => `${heading}: ${row?.[at]}`).join('; ')).toBe(
+      `ID: ${id}; ACCOUNT: known; LABEL: till 1; KEY: ask_test_…${key.slice(-4)}; SCOPES: pets:read; ` +
+        'CREATED: 2026-01-01T01:01Z; EXPIRES: 2126-02-02T02:02Z; REVOKED: 2026-03-03T03:03Z; ' +
+        'BANNED UNTIL: 2126-04-04T04:04Z; LAST USED: 2026-05-05T05:05Z',
+    );
+  });
+
+  it('keys create adds a key to an existing account; another plan or other numbers exit with 1', async () => {
+    const create = 'keys create --account pro';
+    expect(await statusesOf(`${create} --plan pro`, create, `${create} --plan pro`)).toEqual([0, 0, 0]);
+    const rejected = await cli(`${create} --plan business --json`);
+    expect(rejected).toMatchObject({ status: 1, out: '' });
+    expect(rejected.all.trim().split('\n')).toHaveLength(1);
+    expect(await json('keys list --account pro')).toHaveLength(3);
+    const numbered = 'keys create --account numbered --plan enterprise --per-minute';
+    expect(
+      await statusesOf(
+        `${numbered} 5 --per-day 50`,
+        `${numbered} 5 --per-day 50`,
+        `${numbered} 5 --per-day 51`,
+        `${numbered} 6 --per-day 50`,
+      ),
+    ).toEqual([0, 0, 1, 1]);
+  });
+
+  it('keys revoke revokes a key, also twice; an unknown id exits with 1', async () => {
+    const { id, key } = await json('keys create --account gone');
+    const revokedAt = async () => (await json('keys list --account gone'))[0].revokedAt as string;
+    expect(await statusesOf(`keys revoke ${id}`)).toEqual([0]);
+    expect(await codeOf(key)).toBe('revoked_api_key');
+    const first = await revokedAt();
+    expect(await statusesOf(`keys revoke ${id}`, `keys revoke ${UNKNOWN}`)).toEqual([0, 1]);
+    expect(await revokedAt()).toBe(first);
+    expect(await cli("keys revoke 1'or'")).toMatchObject({
+      status: 1,
+      all: "There is no key with the id 1'or'.\n",
+    });
+    for (const each of [id, UNKNOWN]) {
+      const rejected = await cli(`keys rotate ${each} --json`);
+      expect(rejected).toMatchObject({ status: 1, out: '' });
+      expect(rejected.all.trim().split('\n')).toHaveLength(1);
+    }
+  });
+
+  it('keys create and keys set-scopes give the scopes of staff if --scopes names them', async () => {
+    const scopes = `--scopes ${STAFF.join(',')}`;
+    const created = await json(`keys create --account staff ${scopes}`);
+    expect([created.scopes, await removal(created.key)]).toEqual([STAFF, 'pet_not_found']);
+    const { id, key } = await json('keys create --account staff');
+    expect(await json(`keys set-scopes ${id} ${scopes}`)).toEqual({ id, scopes: STAFF });
+    expect([await removal(key), await codeOf(key)]).toEqual(['pet_not_found', 'insufficient_scope']);
+    expect(await cli(`keys set-scopes ${UNKNOWN} --scopes pets:read`)).toMatchObject({
+      status: 1,
+      all: `There is no key with the id ${UNKNOWN}.\n`,
+    });
+  });
+
+  it('keys rotate prints a new secret, which works immediately; the old one works until the grace period ends', async () => {
+    // The requests below would exceed a smaller plan, and ban the key.
+    const created = await json('keys create --account turns --plan business');
+    const { key, graceEndsAt, ...same } = await json(`keys rotate ${created.id}`);
+    expect({ ...same, key: created.key }).toEqual(created);
+    const hours = (Date.parse(graceEndsAt) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThanOrEqual(24);
+    expect([await codeOf(created.key), await codeOf(key)]).toEqual([undefined, undefined]);
+
+    const [newest] = /ask_test_\w{36}/.exec((await cli(`keys rotate ${created.id} --grace 0`)).out)!;
+    catchUp();
+    service.clock.advance({ seconds: 5 });
+    expect([await codeOf(created.key), await codeOf(key)]).toEqual(['revoked_api_key', 'revoked_api_key']);
+    expect(await codeOf(newest)).toBeUndefined();
+    const [listed] = await json('keys list --account turns');
+    expect(listed).toMatchObject({ id: created.id, lastFour: newest.slice(-4) });
+  });
+
+  it('accounts set-plan changes the plan, for Enterprise with its numbers; accounts list sorts by name', async () => {
+    await cli('keys create --account grows');
+    const accounts = () => json('accounts list') as Promise<{ account: string }[]>;
+    const becomes = async (plan: string, perMinute: number, perDay: number) => {
+      const grows = (await accounts()).find(({ account }) => account === 'grows');
+      expect(grows).toMatchObject({ plan, perMinute, perDay });
+    };
+    await becomes('free', 60, 1_000);
+    await cli('accounts set-plan grows --plan pro');
+    await becomes('pro', 300, 10_000);
+    await cli('accounts set-plan grows --plan enterprise --per-minute 5 --per-day 50');
+    await becomes('enterprise', 5, 50);
+    await cli('accounts set-plan grows --plan business');
+    await becomes('business', 1_000, 100_000);
+    for (const account of ['zebra', 'ants']) await service.createKey({ account });
+    const names = (await accounts()).map(({ account }) => account);
+    expect(names).toEqual(names.toSorted());
+    expect(names).toEqual(expect.arrayContaining(['ants', 'zebra']));
+  });
+
+  it('audit list has one entry for each change, with account, key, time and user; none for a failed command', async () => {
+    const { id } = await json('keys create --account audited');
+    expect(await cli(`keys unban ${id}`)).toMatchObject({
+      status: 0,
+      out: `Ban of ${id} lifted; takes effect within 5 s.\n`,
+    });
+    const changes = [
+      'accounts set-plan audited --plan pro',
+      `keys set-scopes ${id} --scopes pets:read`,
+      `keys rotate ${id} --grace 0`,
+      `keys revoke ${id}`,
+    ];
+    expect(await statusesOf(...changes)).toEqual([0, 0, 0, 0]);
+    const failing = ['revoke', 'unban', 'rotate'].map((command) => `keys ${command} ${UNKNOWN}`);
+    const entries = (await json('audit list')) as Record<string, string>[];
+    expect(await statusesOf(...failing, 'accounts set-plan nobody --plan pro')).toEqual([1, 1, 1, 1]);
+    expect(await json('audit list')).toEqual(entries);
+    expect(entries[0]).toMatchObject({ command: 'migrate', account: null, keyId: null });
+    expect(
+      entries.slice(-6).map(({ command, account, keyId, details }) => [command, account, keyId, details]),
+    ).toEqual([
+      ['keys create', 'audited', id, expect.any(String)],
+      ['keys unban', 'audited', id, expect.any(String)],
+      ['accounts set-plan', 'audited', null, 'plan pro, 300 a minute, 10000 a day'],
+      ['keys set-scopes', 'audited', id, 'scopes pets:read'],
+      ['keys rotate', 'audited', id, expect.any(String)],
+      ['keys revoke', 'audited', id, expect.any(String)],
+    ]);
+    for (const { osUser, at = '' } of entries) {
+      expect(osUser).toBe(userInfo().username);
+      expect(Date.parse(at)).toBeLessThanOrEqual(Date.now());
+    }
+    const { out } = await cli('audit list');
+    expect(out.split('\n')[0]).toMatch(/^AT +USER +COMMAND +ACCOUNT +KEY +DETAILS$/);
+    expect(out).not.toContain('ask_');
+    for (const change of ['UPDATE audit_entries SET command = command', 'DELETE FROM audit_entries']) {
+      await expect(service.database.query(change)).rejects.toThrow('audit_entries is append-only');
+    }
+  });
+
+  it('the demo key of a first start has the scopes of buyers and staff', async () => {
+    await service.database.query('TRUNCATE accounts CASCADE');
+    const key = await createDemoKey(service.nest, readConfig({}), createStore());
+    const [demo] = await json('keys list --account demo');
+    expect(demo.scopes.toSorted()).toEqual([...BUYER, ...STAFF].toSorted());
+    expect(await removal(String(key))).toBe('pet_not_found');
+  });
+});
