@@ -1,122 +1,202 @@
 import { Client } from 'pg';
-import { createApp } from '../../src/app/create-app';
-import { createStore } from '../../src/app/store';
-import { readConfig } from '../../src/platform/config/config';
-import type { CopiedTable } from '../../src/platform/database/copy/fill-database';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
+import { migrate } from '../../src/platform/database/migrate';
 import { CopySource } from '../../src/platform/database/copy/copy-source';
-import { createLogger } from '../../src/platform/logging/logger';
-import { startApp, type TestApp } from '../support/app';
-import { createDatabase, type TestDatabase } from '../support/database';
-import { fillPets, moveSequence } from '../support/factories';
-import { send } from '../support/http';
+import { forgetExtension } from '../../src/platform/database/revert';
+import { kennels } from '../modules/support/kennels.extension';
+import { runCli } from '../support/cli';
+import { connectAdmin, createDatabase, type TestDatabase } from '../support/database';
+import { migrations, schemaConfig } from '../support/schema-config';
 import { until } from '../support/until';
-import { contentOf, copy } from './support/copying';
+import { contentOf, copy, messageOf, relationsOf } from './support/copying';
+import { configWith, extensionOf, migrationOf } from './support/extensions';
 
 /** Characters that COPY's text format escapes, and characters with more than one code point. */
-const NAME = '\\t \\N \\. "quoted", back\\slash\\ — 猫 🐈‍⬛ \u2028 \u00a0';
+const NAME = '\\t \\N \\. "quoted", back\\slash\\ — 猫 🐈‍⬛ \u2028 \u00a0 \t\n\r\b';
 const LARGE_ID = 9_007_199_254_740_993n;
 
+/** Refers to tables of the store and of another extension, and adds rows. */
+const Stays = migrationOf(
+  'Stays1795300000001',
+  `ALTER TABLE kennels ADD PRIMARY KEY (name);
+   CREATE TABLE stays (kennel text REFERENCES kennels, pet_id bigint REFERENCES pets, days int DEFAULT 1);
+   INSERT INTO kennels VALUES ('South')`,
+  `DROP TABLE stays; DELETE FROM kennels WHERE name = 'South'; ALTER TABLE kennels DROP CONSTRAINT kennels_pkey`,
+);
+
+/** Sessions of this database that have waited for a lock longer than its timeouts. */
+const WAITING_COPIES = `
+  SELECT FROM pg_stat_activity
+  WHERE datname = current_database() AND query LIKE 'COPY%' AND wait_event_type = 'Lock'
+    AND clock_timestamp() - query_start > '200ms'`;
+
+const COPYING = `pg_stat_activity WHERE datname = current_database() AND query LIKE 'COPY%pets%' AND state = 'active'`;
+
 describe('copying a database', () => {
-  let app: TestApp;
+  let source: TestDatabase;
   let target: TestDatabase;
   beforeAll(async () => {
-    app = await startApp();
+    source = await createDatabase();
+    await migrate(configWith(source.url, kennels, extensionOf('stays', Stays)));
+    await runCli(['keys', 'create', '--account', 'acme'], { DATABASE_URL: source.directUrl });
+    await source.query(`INSERT INTO pets (name, category_id, status) VALUES ($1, -1, 'sold')`, [NAME]);
+    await source.query(
+      `INSERT INTO kennels VALUES ('North'); INSERT INTO stays SELECT 'North', id FROM pets`,
+    );
+    for (const table of ['pets', 'store_orders']) {
+      await source.query(`ALTER TABLE ${table} ALTER COLUMN id RESTART WITH ${LARGE_ID}`);
+    }
   });
   beforeEach(async () => {
     target = await createDatabase('template0');
   });
   afterEach(() => target.drop());
-  afterAll(() => app.close());
+  afterAll(() => source.drop());
 
-  /** Adds a row to every table that is empty in a new database. */
-  async function fillTables(): Promise<void> {
-    await app.post('/v1/pets', { name: NAME, categoryId: -1 });
-    await moveSequence(app, 'pets', LARGE_ID);
-    const { text } = await app.post('/v1/pets', { name: 'Rex', categoryId: 3 });
-    expect(text).toContain(`"id":${LARGE_ID}`);
-    await app.createKey({ label: NAME, scopes: ['pets:read', 'orders:read'] });
-    await app.database.query(`
-      INSERT INTO rotated_secrets SELECT sha256('old'), id, now() FROM api_keys LIMIT 1;
-      INSERT INTO store_orders (account_id, pet_id, status, placed_at)
-      SELECT account_id, ${LARGE_ID}, 'placed', '2026-11-21 12:00:00.123456Z' FROM api_keys LIMIT 1`);
-    // The API rejects control characters, but older rows may contain them.
-    await app.database.query('INSERT INTO pets (name, category_id, status) VALUES ($1, 0, $2)', [
-      'tab\t line\n return\r backspace\b escape\u001b',
-      'sold',
-    ]);
-  }
+  const expectRejection = async (sentence: RegExp, to: { readonly url: string } = target) => {
+    const message = await messageOf(copy(source, to));
+    expect(message).toMatch(sentence);
+    expect(message).not.toContain('\n');
+  };
+  const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
+  /** Locks the animals, so that a copy waits while it reads them. */
+  const lockAnimals = async () => {
+    const client = new Client({ connectionString: source.url });
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE pets');
+    return client;
+  };
 
-  it('copies every row of every table, and the exact position of every sequence', async () => {
-    await fillTables();
-    // No order has this id yet.
-    await moveSequence(app, 'store_orders', LARGE_ID);
-    const reported: CopiedTable[] = [];
-    let copied: readonly CopiedTable[] = [];
-    await app.restart(async () => {
-      copied = await copy(app.database, target, (table) => reported.push(table));
-      const expected = await contentOf(app.database);
-      expect(await contentOf(target)).toEqual(expected);
-      const tables = Object.keys(expected).filter((name) => !name.endsWith('_seq'));
-      expect(copied.map(({ table }) => table).toSorted()).toEqual(tables);
-      for (const { table, rows } of copied) expect(expected[table]).toHaveLength(rows);
-    });
-    expect(reported).toEqual(copied);
-    expect(copied.length).toBeGreaterThan(6);
-  });
-
-  it('continues with the same keys and counters, and the next animal gets the next id', async () => {
-    const before = await app.post('/v1/pets', { name: 'Rex', categoryId: 3 });
-    await app.restart(async () => void (await copy(app.database, target)));
-    const config = { ...readConfig({ LOG_LEVEL: 'silent' }), databaseUrl: target.url };
-    const moved = await createApp(config, createLogger(config), createStore(), app.clock);
-    await moved.listen(0, '127.0.0.1');
-    const body = { name: 'Mimi', categoryId: 3 };
-    const after = await send(await moved.getUrl(), 'POST', '/v1/pets', { key: app.key, body });
-    await moved.close();
-    const idOf = ({ text }: { text: string }) => BigInt(/"id":(\d+)/.exec(text)![1]!);
-    expect(idOf(after)).toBe(idOf(before) + 1n);
-    expect(Number(after.headers['x-ratelimit-remaining'])).toBe(
-      Number(before.headers['x-ratelimit-remaining']) - 1,
-    );
-  });
-
-  it('has the state of one moment: rows written during the copy are not in it', async () => {
-    const before = await contentOf(app.database);
-    const writer = new Client({ connectionString: app.database.url });
-    await writer.connect();
-    await writer.query('BEGIN; LOCK TABLE pets');
-    const copying = copy(app.database, target);
-    await until(async () => (await app.database.query(WAITING_COPIES)).length === 1);
-    await writer.query(`INSERT INTO pets (name, category_id, status) VALUES ('late', 1, 'sold'); COMMIT`);
-    await writer.end();
-    await copying;
-    expect((await contentOf(target))['pets']).toEqual(before['pets']);
-  });
-
-  it('ignores the timeouts of roles and databases', async () => {
-    await fillPets(app, 100_000);
-    for (const database of [app.database, target]) {
-      const name = new URL(database.url).pathname.slice(1);
-      await database.query(`ALTER DATABASE ${name} SET statement_timeout = '100ms'`);
-      await database.query(`ALTER DATABASE ${name} SET idle_in_transaction_session_timeout = '250ms'`);
+  it('copies every row and sequence as of one moment, those of removed extensions too, beyond all timeouts', async () => {
+    const before = await contentOf(source);
+    const writer = await lockAnimals();
+    for (const database of [source, target]) {
+      for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
+        await database.query(`ALTER DATABASE ${nameOf(database)} SET ${timeout} = '150ms'`);
+      }
     }
-    // Both transactions are idle for a time, as one is while the other database counts the rows of a large table.
-    const pause = new Int32Array(new SharedArrayBuffer(4));
-    const copied = await copy(app.database, target, ({ table }) => {
-      if (table === 'pets') Atomics.wait(pause, 0, 0, 600);
-    });
-    expect(copied.find(({ table }) => table === 'pets')?.rows).toBeGreaterThanOrEqual(100_000);
+    const reported: unknown[] = [];
+    const copying = copy(source, target, (table) => reported.push(table));
+    await until(async () => (await source.query(WAITING_COPIES)).length === 1);
+    // Without the sequence, whose position belongs to no transaction.
+    await writer.query(
+      `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE VALUES (7, 'late', 1, 'sold'); COMMIT`,
+    );
+    await writer.end();
+    const copied = await copying;
+    await source.query(`ALTER DATABASE ${nameOf(source)} RESET ALL`);
+    expect(await contentOf(target)).toEqual(before);
+    expect(reported).toEqual(copied);
+    const tables = Object.keys(before).filter((name) => !name.endsWith('_seq'));
+    expect(copied.map(({ table }) => table).toSorted()).toEqual(tables);
+    for (const { table, rows } of copied) expect(before[table]).toHaveLength(rows);
+    for (const name of ['stays', 'kennels']) await forgetExtension(schemaConfig(target.url), name);
+    expect(await migrate(schemaConfig(target.url))).toEqual({ applied: [], removed: [] });
+    await expectRejection(/not empty/);
   });
-});
 
-const WAITING_COPIES = `
-  SELECT FROM pg_stat_activity
-  WHERE datname = current_database() AND query LIKE 'COPY%' AND wait_event_type = 'Lock'`;
+  it('rejects a target with any object, and does not change it', async () => {
+    for (const [object, definition] of [
+      ['TABLE t', '()'],
+      ['VIEW v', 'AS SELECT 1'],
+      ['SEQUENCE s', ''],
+      ['TYPE accounts', `AS ENUM ('a')`],
+      ['TYPE pets', 'AS (a integer)'],
+      ['DOMAIN d', 'AS text'],
+      ['SCHEMA pgqueue', 'CREATE TABLE t ()'],
+    ]) {
+      await target.query(`CREATE ${object} ${definition}`);
+      const before = await relationsOf(target);
+      await expectRejection(/^The database in --to is not empty \(1 /);
+      expect(await relationsOf(target)).toEqual(before);
+      await target.query(`DROP ${object} CASCADE`);
+    }
+  });
 
-describe('the tables of a copied database', () => {
-  it('are sorted by their references, not by name, and have no generated columns', async () => {
-    const database = await createDatabase('template0');
-    await database.query(`
+  it('rejects a server below 15 in a sentence that names --to; accepts 15, and objects of an extension', async () => {
+    // Not every server has an extension with a table, so the catalog is changed.
+    await target.administer(`
+      CREATE TABLE of_an_extension ();
+      INSERT INTO pg_depend (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype)
+      SELECT 'pg_class'::regclass, 'of_an_extension'::regclass, 0, 'pg_extension'::regclass, oid, 0, 'e'
+      FROM pg_extension WHERE extname = 'plpgsql'`);
+    const proxy = await startCuttingProxy(target.url);
+    const [row] = await target.query<{ server_version_num: string }>('SHOW server_version_num');
+    const copyAsOf = (version: string) => {
+      proxy.replaced = [row!.server_version_num, version];
+      return messageOf(copy(source, { url: proxy.through(target.url) }));
+    };
+    expect(await copyAsOf('140012')).toBe(
+      'The server in --to is PostgreSQL 14, and Animal Store needs 15 or later: upgrade it, or name another.',
+    );
+    expect(await copyAsOf('150000')).toBe('copied');
+    await proxy.close();
+  });
+
+  it('rejects another encoding, a missing database, and a role or database that cannot be written', async () => {
+    const admin = await connectAdmin();
+    const name = nameOf(target);
+    const latin = `ENCODING LATIN1 LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`;
+    await admin.query(`CREATE DATABASE ${name}_latin ${latin}`);
+    await admin.query(`CREATE ROLE ${name} LOGIN`);
+    const other = { url: target.url.replace(name, `${name}_latin`) };
+    await expectRejection(/^The database in --to has the encoding LATIN1: /, other);
+    await admin.query(`DROP DATABASE ${name}_latin WITH (FORCE)`);
+    await expectRejection(/^The database named in --to does not exist/, other);
+    const guest = { url: Object.assign(new URL(target.url), { username: name }).href };
+    await expectRejection(/^The user in --to may not create/, guest);
+    await admin.query(`DROP ROLE ${name}`);
+    await admin.end();
+    await target.query(`ALTER DATABASE ${name} SET search_path = nowhere`);
+    await expectRejection(/has no schema to create tables in/);
+    await target.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await expectRejection(/^The database in --to is read-only/);
+    expect(await relationsOf(target)).toEqual([]);
+  });
+
+  it.each(['source', 'target'])(
+    'leaves an empty target if the connection to the %s breaks during a table',
+    async (side) => {
+      // The source waits for this lock after the target has started to wait for rows.
+      const blocker = await lockAnimals();
+      const message = messageOf(copy(source, target));
+      for (const database of [source, target]) {
+        await until(async () => (await database.query(`SELECT FROM ${COPYING}`)).length > 0);
+      }
+      await (side === 'source' ? source : target).query(`SELECT pg_terminate_backend(pid) FROM ${COPYING}`);
+      await blocker.query('COMMIT');
+      await blocker.end();
+      expect(await message).toMatch(
+        side === 'source'
+          ? /^The embedded database stopped during the copy/
+          : /^The database cannot be reached/,
+      );
+      expect(await relationsOf(target)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['an empty database', 'DROP TABLE migrations', /^There is nothing to copy/],
+    [
+      'a database of an earlier version',
+      `DELETE FROM migrations WHERE name = '${migrations.at(-1)?.name}'`,
+      /run "db migrate" first/,
+    ],
+    [
+      'a database of a newer version',
+      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later')`,
+      /by a newer version/,
+    ],
+  ])('rejects %s as its source', async (_what, statement, sentence) => {
+    const unfit = await createDatabase();
+    await unfit.query(statement);
+    expect(await messageOf(copy(unfit, target))).toMatch(sentence);
+    expect(await relationsOf(target)).toEqual([]);
+    await unfit.drop();
+  });
+
+  it('sorts tables by their references, not by name, and copies no generated columns', async () => {
+    await target.query(`
       CREATE TABLE "Z last" (id bigint PRIMARY KEY, parent bigint REFERENCES "Z last",
                              twice bigint GENERATED ALWAYS AS (id * 2) STORED);
       CREATE TABLE m (id bigint PRIMARY KEY REFERENCES "Z last");
@@ -124,14 +204,13 @@ describe('the tables of a copied database', () => {
       ALTER TABLE a DROP COLUMN gone;
       CREATE TABLE parted (id bigint PRIMARY KEY) PARTITION BY HASH (id);
       CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0)`);
-    const source = await CopySource.open(database.url);
-    expect(await source.tables()).toEqual([
+    const tables = await CopySource.open(target.url);
+    expect(await tables.tables()).toEqual([
       { table: '"Z last"', columns: 'id, parent' },
       { table: 'parted', columns: 'id' },
       { table: 'm', columns: 'id' },
       { table: 'a', columns: 'one, other' },
     ]);
-    await source.close();
-    await database.drop();
+    await tables.close();
   });
 });

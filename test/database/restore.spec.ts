@@ -44,7 +44,7 @@ describe('a restore that is rejected', () => {
 
   const NOT_WHOLE = /^The file .*changed is not a whole backup \(.*\): nothing was restored\. /;
 
-  it.each([0, 0.01, 0.1, 0.5, 0.9, 0.99, 1])('has one wrong byte at %s of its length', async (share) => {
+  it.each([0, 0.5, 0.99, 1])('has one wrong byte at %s of its length', async (share) => {
     const path = changed((bytes) => {
       const at = Math.floor(share * (bytes.length - 1));
       bytes[at] = bytes[at]! ^ 0x10;
@@ -53,7 +53,7 @@ describe('a restore that is rejected', () => {
     await expectRejection(path, NOT_WHOLE);
   });
 
-  it.each([0, 0.01, 0.5, 0.99, 1])('is truncated after %s of its length', async (share) => {
+  it.each([0, 0.5, 1])('is truncated after %s of its length', async (share) => {
     await expectRejection(
       changed((bytes) => bytes.subarray(0, Math.floor(share * (bytes.length - 1)))),
       NOT_WHOLE,
