@@ -20,7 +20,7 @@ const shared = {
 // the bytes of `edge/raw` and the limits themselves.
 const SLOW = [
   '/test/(browser|cli|embedded|failure|logging|metrics|process)/',
-  '/test/database/(backup|copy|copy-extensions|copy-failures|extension-migrations|restore|schema|sessions)[.]',
+  '/test/database/(backup|copy|extension-migrations|restore|schema|sessions)[.]',
   '/test/edge/(greedy-clients|limits|property|protocol-errors|request-log)[.]',
   '/test/idempotency/purge[.]',
   '/test/modules/start-checks[.]',

@@ -1,21 +1,23 @@
 import { type PetFilter, petPages } from '../../src/pets/pet-pages';
 import { DIRECTIONS } from '../../src/platform/http/page';
 import { type OrderFilter, orderPages } from '../../src/store-orders/order-pages';
-import { startApp, type TestApp } from '../support/app';
+import { createDatabase, type TestDatabase } from '../support/database';
 
-type Case = readonly [what: string, pages: ReturnType<typeof petPages>, index: string];
+type Pages = ReturnType<typeof petPages>;
+type Case = readonly [what: string, pages: Pages, index: string];
 
-const pets = (filter: PetFilter): ReturnType<typeof petPages> => petPages(filter);
-const orders = (filter: Partial<OrderFilter>): ReturnType<typeof orderPages> =>
+const pets = (filter: PetFilter): Pages => petPages(filter);
+const orders = (filter: Partial<OrderFilter>): Pages =>
   orderPages({ accountId: undefined, status: undefined, ...filter });
 
 const CASES: readonly Case[] = [
   ['animals', pets({}), 'pets_pkey'],
-  ['animals of a status', pets({ status: 'sold' }), 'pets_status_id'],
+  ['animals of a frequent status', pets({ status: 'available' }), 'pets_status_id'],
+  ['animals of a rare status', pets({ status: 'sold' }), 'pets_status_id'],
   ['animals of a category', pets({ categoryId: 1n }), 'pets_category_id_id'],
   [
     'animals of a category and status',
-    pets({ categoryId: 1n, status: 'sold' }),
+    pets({ categoryId: 1n, status: 'pending' }),
     'pets_category_id_status_id',
   ],
   ['orders', orders({}), 'store_orders_pkey'],
@@ -28,53 +30,106 @@ const CASES: readonly Case[] = [
   ],
 ];
 
-/** Half of 20,000 rows belong to the first of 2,000 groups, so the planner expects a group to be small. */
+/** The other conditions filter the few rows of the ids. */
+const BY_IDS: readonly PetFilter[] = [
+  { id: [7n, 19_990n] },
+  { id: [7n, 19_990n], status: 'sold' },
+  { id: [7n, 19_990n], categoryId: 1n },
+  { id: [7n], categoryId: 1n, status: 'sold' },
+];
+
+const ROWS = 20_000;
+
+/** Half of the rows belong to the first of 2,000 groups, so the planner expects a group to be small. */
 const GROUP = 'CASE WHEN n % 2 = 0 THEN 1 ELSE 1 + n % 2000 END';
 
+/** Animals of the rare status have high ids: a scan of the primary key would be long. */
+const FILL = `
+  INSERT INTO accounts (name, plan) SELECT 'shop ' || n, 'free' FROM generate_series(1, 2000) AS n;
+  INSERT INTO pets (name, category_id, status)
+  SELECT 'Rex', ${GROUP}, CASE WHEN n > ${ROWS - 500} THEN 'sold' WHEN n % 3 = 0 THEN 'pending' ELSE 'available' END
+  FROM generate_series(1, ${ROWS}) AS n;
+  INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+  SELECT ${GROUP}, n, CASE WHEN n % 3 = 0 THEN 'approved' ELSE 'delivered' END, now()
+  FROM generate_series(1, ${ROWS}) AS n`;
+
+const GENERIC = `SELECT generic_plans::int AS generic FROM pg_prepared_statements WHERE name = 'page'`;
+
 describe('a page', () => {
-  let app: TestApp;
+  let database: TestDatabase;
   beforeAll(async () => {
-    app = await startApp();
-    await app.database.query('SET plan_cache_mode = force_generic_plan');
+    database = await createDatabase();
   });
-  afterAll(() => app.close());
+  afterAll(() => database.drop());
 
   // In this order: PostgreSQL keeps the plan of the empty table until it analyzes the table.
   it.each(CASES)('of %s scans only its index if the tables are empty', async (_what, pages, index) => {
-    await expectIndexAlone(pages, index);
+    await expectIndexAlone(pages, index, 'force_generic_plan', [0]);
   });
 
   describe('with one large category among 2,000, and one large account', () => {
     beforeAll(async () => {
-      await app.database.query(
-        `INSERT INTO accounts (name, plan) SELECT 'shop ' || n, 'free' FROM generate_series(1, 2000) AS n`,
-      );
-      await app.database.query(
-        `INSERT INTO pets (name, category_id, status)
-         SELECT 'Rex', ${GROUP}, CASE WHEN n % 3 = 0 THEN 'sold' ELSE 'available' END FROM generate_series(1, 20000) AS n`,
-      );
-      await app.database.query(
-        `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
-         SELECT ${GROUP}, n, CASE WHEN n % 3 = 0 THEN 'approved' ELSE 'delivered' END, now()
-         FROM generate_series(1, 20000) AS n`,
-      );
-      await app.database.query('VACUUM ANALYZE pets, store_orders');
+      await database.query(FILL);
+      await database.query('VACUUM ANALYZE pets, store_orders');
     });
 
-    it.each(CASES)('of %s scans only its index', async (_what, pages, index) => {
-      await expectIndexAlone(pages, index);
+    // PostgreSQL may plan a prepared statement for its values or for any values.
+    it.each(CASES)('of %s scans only its index, at any depth', async (_what, pages, index) => {
+      await expectIndexAlone(pages, index, 'force_generic_plan', [0]);
+      await expectIndexAlone(pages, index, 'force_custom_plan', [0, ROWS / 2, ROWS - 100]);
+    });
+
+    it.each(BY_IDS)('of animals of ids finds them by their ids: %j', async (filter) => {
+      for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+        for (const plan of await plansOf(pets(filter), mode, [0, ROWS / 2])) {
+          expect(plan).toMatch(/"Index Cond":"[^"]*id = ANY/);
+          expect(plan).not.toMatch(/Sort|Seq Scan|Bitmap/);
+        }
+      }
+    });
+
+    it.each(CASES)('of %s is planned once, not for each request', async (_what, [statements, values]) => {
+      await database.query('SET plan_cache_mode = auto');
+      for (const direction of DIRECTIONS) {
+        await database.query(`PREPARE page AS ${statements[direction].text}`);
+        const execute = `EXECUTE page (${listOf([ROWS / 2, 6, ...values])})`;
+        // PostgreSQL plans the first five executions for their values, and then compares the costs.
+        for (let at = 0; at < 10; at += 1) await database.query(execute);
+        const plans = await database.query(GENERIC);
+        await database.query('DEALLOCATE page');
+        expect([direction, plans]).toEqual([direction, [{ generic: 5 }]]);
+      }
     });
   });
 
-  async function expectIndexAlone([statements, values]: Case[1], index: string): Promise<void> {
-    for (const direction of DIRECTIONS) {
-      await app.database.query(`PREPARE page AS ${statements[direction].text}`);
-      const list = [0, 101, ...values].map((value) => `'${String(value)}'`).join(', ');
-      const [plan] = await app.database.query(`EXPLAIN (FORMAT JSON) EXECUTE page (${list})`);
-      await app.database.query('DEALLOCATE page');
-      const text = JSON.stringify(plan);
-      expect(text.match(/"Index Name":"\w+"/g)).toEqual([`"Index Name":"${index}"`]);
-      expect(text).not.toMatch(/Sort|Seq Scan|Bitmap|"Filter"/);
+  async function expectIndexAlone(pages: Pages, index: string, mode: string, depths: number[]) {
+    for (const plan of await plansOf(pages, mode, depths)) {
+      expect(plan.match(/"Index Name":"\w+"/g)).toEqual([`"Index Name":"${index}"`]);
+      expect(plan).not.toMatch(/Sort|Seq Scan|Bitmap|"Filter"/);
     }
   }
+
+  /** Returns the plan of each direction, from each of these ids. */
+  async function plansOf([statements, values]: Pages, mode: string, depths: number[]): Promise<string[]> {
+    const plans: string[] = [];
+    await database.query(`SET plan_cache_mode = ${mode}`);
+    for (const direction of DIRECTIONS) {
+      await database.query(`PREPARE page AS ${statements[direction].text}`);
+      for (const first of depths) {
+        const list = listOf([first, 101, ...values]);
+        plans.push(JSON.stringify(await database.query(`EXPLAIN (FORMAT JSON) EXECUTE page (${list})`)));
+      }
+      await database.query('DEALLOCATE page');
+    }
+    return plans;
+  }
 });
+
+function listOf(values: readonly unknown[]): string {
+  return values.map(literal).join(', ');
+}
+
+function literal(value: unknown): string {
+  if (value === null) return 'NULL';
+  return Array.isArray(value) ? `'{${value.join(',')}}'` : `'${value as string | bigint}'`;
+}

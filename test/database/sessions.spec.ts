@@ -1,9 +1,18 @@
+import { Pool } from 'pg';
+import { DataSource } from 'typeorm';
 import { BoundedClient } from '../../src/platform/database/bounded-client';
 import { Sql } from '../../src/platform/database/sql';
 import { toApiError } from '../../src/platform/edge/to-api-error';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
+import { query } from '../failure/support/own-server';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
-import { createImpatientDatabase, hasPreparedStatements } from '../support/database';
+import {
+  createDatabase,
+  createImpatientDatabase,
+  hasPreparedStatements,
+  type TestDatabase,
+} from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { until } from '../support/until';
@@ -17,6 +26,24 @@ describe('a session of the database', () => {
     app = await startApp({ databasePoolSize: 1 }, { database });
   });
   afterAll(() => app.close());
+
+  it('has exactly the columns of the entities, with the same types', async () => {
+    const source = app.nest.get(DataSource);
+    expect(source.entityMetadatas.length).toBeGreaterThan(2);
+    for (const { tableName, columns } of source.entityMetadatas) {
+      const expected = columns.map(({ databaseName, type, isNullable, isArray }) => ({
+        name: databaseName,
+        type: isArray ? 'ARRAY' : type === 'timestamptz' ? 'timestamp with time zone' : type,
+        nullable: isNullable,
+      }));
+      const actual = await app.database.query(
+        `SELECT column_name AS name, data_type AS type, is_nullable = 'YES' AS nullable
+         FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1`,
+        [tableName],
+      );
+      expect({ tableName, columns: new Set(actual) }).toEqual({ tableName, columns: new Set(expected) });
+    }
+  });
 
   it('that ends between two statements of a transaction gives 503, not 500', async () => {
     const sql = app.nest.get(Sql, { strict: false });
@@ -68,3 +95,94 @@ describe('a session of the database', () => {
     expect((await app.get(kept.headers['location']!)).json.name).toBe('kept');
   });
 });
+
+describe('a connection of the pool after a query timeout', () => {
+  let database: TestDatabase;
+  let pool: Pool;
+  beforeAll(async () => {
+    database = await createDatabase();
+    pool = poolOn(database.directUrl);
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  /** On a connection of its own, because a transaction keeps its first snapshot of the view. */
+  const running = () =>
+    query(
+      database.directUrl,
+      `SELECT pid FROM pg_stat_activity
+       WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`,
+    );
+
+  it.each([
+    ['works', 'SELECT pg_sleep(60)'],
+    ['waits for a lock', 'LOCK TABLE pets'],
+  ])(
+    'is closed, and its statement ends in the server, which %s and has no timeout of its own',
+    async (_how, text) => {
+      await database.query('BEGIN');
+      await database.query('LOCK TABLE pets');
+      const client = await pool.connect();
+      await client.query('BEGIN');
+      await expect(client.query(text)).rejects.toThrow('Query read timeout');
+      // The end of the connection rolls the transaction back; ROLLBACK does not wait for a second timeout.
+      await expect(client.query('ROLLBACK')).rejects.toThrow('not queryable');
+      client.release();
+      await until(async () => (await running()).length === 0);
+      await database.query('COMMIT');
+      expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    },
+  );
+
+  it('is closed if the server does not respond at all', async () => {
+    const proxy = await startCuttingProxy(database.directUrl);
+    const through = poolOn(proxy.through(database.directUrl));
+    await through.query('SELECT 1');
+    proxy.isSilent = true;
+    await expect(through.query('SELECT 1')).rejects.toThrow('Query read timeout');
+    proxy.isSilent = false;
+    expect((await through.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await through.end();
+    await proxy.close();
+  });
+
+  it('ends if the server can no longer be reached to cancel the statement, too', async () => {
+    const proxy = await startCuttingProxy(database.directUrl);
+    const through = poolOn(proxy.through(database.directUrl));
+    const client = await through.connect();
+    proxy.isSilent = true;
+    proxy.refuse();
+    await expect(client.query('SELECT 1')).rejects.toThrow('Query read timeout');
+    client.release();
+    await expect(through.connect()).rejects.toThrow('ECONNREFUSED');
+    // `close` resets, and Node cannot reset what the other side has ended.
+    proxy.end();
+    await through.end();
+    await proxy.close();
+  });
+
+  it('prepares a rejected statement under another name: PgBouncer rejects the first name', async () => {
+    const client = new BoundedClient({ connectionString: database.directUrl });
+    await client.connect();
+    const prepared = { name: 'prepared', text: 'SELECT count(*)::integer AS count FROM missing' };
+    for (let tries = 0; tries < 2; tries += 1) {
+      await expect(client.query(prepared)).rejects.toMatchObject({ code: '42P01' });
+    }
+    await client.query('CREATE TEMP TABLE missing ()');
+    for (let tries = 0; tries < 2; tries += 1) {
+      expect((await client.query(prepared)).rows).toEqual([{ count: 0 }]);
+    }
+    expect((await client.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([
+      { name: 'prepared 2' },
+    ]);
+    await client.end();
+  });
+});
+
+/** Returns a pool of one connection like the service's, with a shorter timeout. */
+function poolOn(connectionString: string): Pool {
+  const options = { Client: BoundedClient, connectionString, query_timeout: 200, max: 1 };
+  return new Pool(options);
+}
