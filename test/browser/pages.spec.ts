@@ -1,121 +1,238 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { platformCodes } from '../../src/platform/errors/platform.errors';
 import { startApp, type TestApp } from '../support/app';
-import { describeWhen } from '../support/it-when';
-import { findChromium } from './support/chromium';
-import { SwaggerUi } from './support/swagger-ui';
-import { openBrowser, visit, WINDOWS } from './support/visit';
+import { aNewPet } from '../support/factories';
+import { until } from '../support/until';
+import { findings } from './support/accessibility';
+import { inChromium } from './support/chromium';
+import { openBrowser, overflowOf, visit, type Visit, WINDOWS } from './support/visit';
 
-// A guard against hanging: Chromium shares the machine with all other specs.
-jest.setTimeout(180_000);
+const SMALL = { plan: 'enterprise', perMinute: 2, perDay: 1_000 } as const;
 
-const chromium = findChromium();
-const inChromium = describeWhen(
-  chromium !== undefined,
-  'needs Chromium: apt-get install chromium, or CHROMIUM_PATH',
-);
+/** Types a key and presses Enter. @returns the sentence of the status or of the problem */
+async function show(page: Page, key: string): Promise<string> {
+  await page.getByLabel('API key').fill(key);
+  await page.keyboard.press('Enter');
+  const sentence = page.locator('[role=status]:not(:empty), [role=alert]:not(:empty)');
+  await sentence.waitFor();
+  return sentence.innerText();
+}
 
-describe('the HTML pages', () => {
+/** What only a browser can show. test/openapi and test/problems check the same pages over HTTP. */
+inChromium('the pages', (chromium) => {
   let app: TestApp;
+  let browser: Browser;
+  let visited: Visit;
+  let page: Page;
+  let reader: string;
   beforeAll(async () => {
-    app = await startApp();
+    app = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 });
+    browser = await openBrowser(chromium);
+    visited = await visit(browser, app.url, 'wide');
+    page = visited.page;
+    const label = 'a long label '.repeat(7).trim();
+    const request = { account: 'acme', label, choice: SMALL, scopes: ['pets:read'] as const };
+    reader = (await app.createKey(request)).key;
   });
-  afterAll(() => app.close());
-
-  it.each(['/', '/docs'])('%s loads nothing from another host', async (path) => {
-    const { text } = await app.get(path, { key: undefined });
-    expect(text.match(/<(?:script|link|img|iframe)[^>]+(?:src|href)="(?:https?:)?\/\/[^"]*"/g)).toBeNull();
+  afterEach(() => expect(visited.problems.splice(0)).toEqual([]));
+  afterAll(async () => {
+    await browser.close();
+    await app.close();
   });
 
-  inChromium('the front page and Swagger UI in a browser', () => {
-    let browser: Browser;
-    beforeAll(async () => {
-      browser = await openBrowser(chromium!);
+  it('the front page shows what a key may do and how much is left, with the keyboard only', async () => {
+    await app.get('/v1/pets', { key: reader });
+    await page.goto(visited.origin);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.id')).toBe('key');
+    expect(await show(page, ` ${reader} `)).toBe(
+      'The key is valid. It belongs to the account acme, plan enterprise.',
+    );
+    expect(await page.locator('#minute-text').innerText()).toMatch(
+      /^1 of 2 requests are left this minute, until /,
+    );
+    expect(await page.locator('#day-text').innerText()).toMatch(
+      /^999 of 1,000 requests are left today \(UTC\), /,
+    );
+    expect(await page.evaluate('minute.value / minute.max')).toBe(0.5);
+    expect(await page.locator('#allowed li').allInnerTexts()).toEqual([
+      'Get the key of the request: GET /v1/key',
+      'List animals: GET /v1/pets',
+      'Get an animal (deprecated): GET /v1/pets/{petId}',
+    ]);
+    expect(await page.locator('#denied li').allInnerTexts()).toContain(
+      'Get an order: GET /v1/store/orders/{orderId}, needs orders:read or orders:manage',
+    );
+    expect(await page.locator('#facts').innerText()).toMatch(
+      /Label\s+a long label\s[^]*Scopes\s+pets:read\s/,
+    );
+  });
+
+  it('the front page keeps the key only in its memory: not in the URL, in storage, or in the field after a reload or a way back', async () => {
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.resourceType() === 'fetch') sent.push(request.url());
     });
-    afterAll(() => browser.close());
+    await show(page, reader);
+    expect(page.url()).toBe(`${visited.origin}/`);
+    expect(sent.sort()).toEqual([`${visited.origin}/openapi.json`, `${visited.origin}/v1/key`]);
+    const stored = await page.context().storageState({ indexedDB: true });
+    expect(stored).toEqual({ cookies: [], origins: [] });
+    expect(await page.evaluate('JSON.stringify([sessionStorage, history.state, window.name])')).not.toContain(
+      'ask_',
+    );
+    expect(await page.locator('#key').getAttribute('autocomplete')).toBe('off');
+    expect(await page.locator('[name]:not(meta)').count()).toBe(0);
+    // A browser that keeps the page for the way back sends this event; the browser of this spec keeps none.
+    await page.evaluate("dispatchEvent(new Event('pagehide'))");
+    expect(await page.locator('#key').inputValue()).toBe('');
+    await show(page, reader);
+    await page.reload();
+    expect(await page.locator('#key').inputValue()).toBe('');
+    await show(page, reader);
+    await page.goto(`${visited.origin}/problems/route_not_found`);
+    await page.goBack();
+    expect(await page.locator('#key').inputValue()).toBe('');
+  });
 
-    it('executes listPets, createPet and getPet with a real key, shows the rate limit headers, and gets 401 after logout', async () => {
-      const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'wide');
-      await page.goto(origin);
-      await screenshot('front-page', true);
-      await page.locator('a[href$="/docs"]').first().click();
-      await page.locator('.opblock').first().waitFor();
-      await screenshot('docs', true);
-      const ui = new SwaggerUi(page);
-
-      await ui.authorize(app.key);
-      const created = await ui.tryOut('pets', 'createPet', {}, '{"name":"Žofie","categoryId":3}');
-      await screenshot('docs-createPet');
-      const listed = await ui.tryOut('pets', 'listPets', { limit: '2' });
-      const second = await ui.tryOut('pets', 'createPet', {}, '{"name":"Rex","categoryId":3}');
-      const { id } = JSON.parse(created.body) as { id: number };
-      const fetched = await ui.tryOut('pets', 'getPet', { petId: String(id) });
-      await screenshot('docs-getPet');
-      expect([listed.status, created.status, fetched.status]).toEqual(['200', '201', '200']);
-      expect(fetched.body).toContain('Žofie');
-      // "Try it out" fills in no Idempotency-Key, so the second creation is not a replay of the first.
-      expect(second).toMatchObject({ status: '201', body: expect.stringContaining('Rex') });
-      for (const { headers } of [listed, created, fetched]) {
-        expect(headers).toMatch(/x-ratelimit-limit: ?1000/);
-        expect(headers).toMatch(/x-ratelimit-remaining: ?\d+/);
-        expect(headers).toMatch(/x-ratelimit-reset: ?\d+/);
-      }
-      expect(fetched.headers).toMatch(/sunset: ?Thu, ?05 Dec 2030/);
-
-      await page.reload();
-      expect((await ui.tryOut('pets', 'listPets', {})).status).toBe('200');
-      expect(problems).toEqual([]);
-
-      await ui.logOut();
-      expect((await ui.tryOut('pets', 'listPets', {})).status).toBe('401');
-      // Chromium logs every response with a status of 400 or higher as an error.
-      expect(problems).toEqual([
-        expect.stringMatching(`^401: ${origin}/v1/pets`),
-        'console: Failed to load resource: the server responded with a status of 401 (Unauthorized)',
-      ]);
-      await close();
+  it('the front page shows the lines that connect an agent, with the address of the page', async () => {
+    const { mcpServers } = JSON.parse(await page.locator('[aria-labelledby=agents] pre').innerText());
+    expect(mcpServers['animal-store']).toEqual({
+      type: 'http',
+      url: `${visited.origin}/mcp`,
+      headers: { Authorization: 'Bearer API_KEY' },
     });
+  });
 
-    it('Swagger UI shows the operations at every URL of its page', async () => {
-      const { page, origin, problems, close } = await visit(browser, app.url, 'wide');
-      for (const path of ['/docs/', '/docs/index.html', '/docs?x=1']) {
-        await page.goto(`${origin}${path}`);
-        await page.locator('.opblock').first().waitFor();
-      }
-      await page.waitForLoadState('networkidle');
-      expect(problems).toEqual([]);
-      await close();
-    });
+  it('the front page is accessible by all rules of axe-core and does not scroll horizontally, with a key and with a problem', async () => {
+    const looks = [
+      ['wide', 'light', reader],
+      ['telephone', 'dark', reader],
+      ['telephone', 'dark', 'wrong'],
+      ['telephone', 'light', 'wrong'],
+    ] as const;
+    for (const [window, colorScheme, key] of looks) {
+      await page.setViewportSize(WINDOWS[window]);
+      await page.emulateMedia({ colorScheme });
+      await show(page, key);
+      const found = [await findings(page), await overflowOf(page)];
+      expect([window, colorScheme, ...found]).toEqual([window, colorScheme, [], 0]);
+      await visited.screenshot(`front-page-${colorScheme}`, true);
+    }
+    visited.problems.splice(0);
+  });
 
-    it('Swagger UI shows the scopes that an operation needs', async () => {
-      const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'wide');
-      await page.goto(`${origin}/docs#/store%20orders/updateOrder`);
-      const row = page.locator('.opblock.is-open tr', { hasText: 'x-required-scopes' });
-      await row.scrollIntoViewIfNeeded();
-      await screenshot('docs-scopes');
-      expect(await row.innerText()).toContain('["orders:write","orders:manage"]');
-      expect(problems).toEqual([]);
-      await close();
-    });
+  it('the front page explains each problem in one sentence, gives the field the focus, and shows nothing else', async () => {
+    await show(page, reader);
+    const rows = [
+      ['', 'Paste an API key, without spaces.'],
+      ['ask_test_žofie', 'Paste an API key, without spaces.'],
+      ['two words', 'Paste an API key, without spaces.'],
+      ['wrong', 'The API key is not valid.'],
+    ] as const;
+    for (const [key, sentence] of rows) {
+      expect(await show(page, key)).toBe(sentence);
+      expect(await page.locator('#result').isVisible()).toBe(false);
+      expect(await page.evaluate('document.activeElement.id')).toBe('key');
+      expect(await page.locator('#key').getAttribute('aria-invalid')).toBe('true');
+    }
+    await page.route('**/v1/key', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
+    expect(await show(page, reader)).toBe('The service responded with status 502.');
+    await page.route('**/v1/key', (route) => route.fulfill({ status: 200, json: {} }));
+    expect(await show(page, reader)).toBe('The response has an unexpected form.');
+    await page.route('**/v1/key', (route) => route.abort());
+    expect(await show(page, reader)).toBe(`The service cannot be reached at ${visited.origin}/v1/key.`);
+    await page.unroute('**/v1/key');
+    expect(await show(page, reader)).toMatch(/^The key is valid/);
+    expect(await page.locator('#key').getAttribute('aria-invalid')).toBe('false');
+    visited.problems.splice(0);
+  });
 
-    it('no page scrolls horizontally in a narrow window', async () => {
-      const { page, origin, problems, screenshot, close } = await visit(browser, app.url, 'narrow');
-      for (const [path, name] of [
-        ['/docs', 'docs'],
-        ['/', 'front-page'],
-        ['/docs#/pets/createPet', 'docs-createPet'],
-      ] as const) {
-        await page.goto(`${origin}${path}`);
-        if (path.startsWith('/docs')) await page.locator('.opblock').first().waitFor();
-        if (path.includes('#')) await page.locator('.opblock.is-open').waitFor();
-        // A deep link opens its operation.
-        expect(await page.locator('.opblock.is-open').count()).toBe(path.includes('#') ? 1 : 0);
-        await screenshot(name, true);
-        const width = await page.evaluate('document.documentElement.scrollWidth');
-        expect({ path, width }).toEqual({ path, width: WINDOWS.narrow.width });
-      }
-      await page.waitForLoadState('networkidle');
-      expect(problems).toEqual([]);
-      await close();
-    });
+  it('the front page shows that a limit is used up, and a ban', async () => {
+    const { key } = await app.createKey({ choice: SMALL });
+    for (let sent = 0; sent < 3; sent += 1) await app.get('/v1/pets', { key });
+    await show(page, key);
+    expect(await page.locator('#minute-text').innerText()).toMatch(/^0 of 2 requests are left this minute/);
+    expect(await page.locator('#ban').isVisible()).toBe(false);
+    app.clock.advance({ seconds: 2 });
+    await app.get('/v1/pets', { key });
+    await show(page, key);
+    await page.locator('#ban').waitFor();
+    expect(await page.locator('#ban').innerText()).toMatch(
+      /^The key is banned until .*, because it did not wait/,
+    );
+  });
+
+  it.each(['', 'http://animal-store.test'])(
+    'works if the base URL is the origin %j',
+    async (publicBaseUrl) => {
+      const bare = await startApp({ publicBaseUrl }, { beside: app });
+      const origin = visited.origin.replace(/\d+$/, new URL(bare.url).port);
+      const base = publicBaseUrl || origin;
+      // The proxy of such a deployment adds /v1.
+      await page.route(`${base}/key`, async (route) => {
+        const response = await route.fetch({ url: `${bare.url}/v1/key` });
+        await route.fulfill({ response, headers: { 'access-control-allow-origin': '*' } });
+      });
+      await page.goto(`${origin}/?from=mail#top`);
+      expect(await show(page, reader)).toMatch(/^The key is valid/);
+      expect(await page.locator('#allowed li').first().innerText()).toBe(
+        'Get the key of the request: GET /key',
+      );
+      expect(await page.locator('pre').first().innerText()).toContain(` ${base}/key`);
+      await bare.close();
+      // Playwright caches nothing while a page has routes.
+      await page.unrouteAll();
+      // They are requests to another host.
+      visited.problems.splice(0);
+    },
+  );
+
+  it('the page of a code is accessible, and as wide as the window, for the longest code', async () => {
+    const codes = platformCodes.map(({ code }) => code);
+    const longest = codes.reduce((one, other) => (other.length > one.length ? other : one));
+    await page.goto(`${visited.origin}/problems/${longest}`);
+    for (const [window, colorScheme] of [
+      ['wide', 'light'],
+      ['telephone', 'dark'],
+    ] as const) {
+      await page.setViewportSize(WINDOWS[window]);
+      await page.emulateMedia({ colorScheme });
+      const found = [await findings(page), await overflowOf(page)];
+      expect([window, ...found]).toEqual([window, [], 0]);
+      await visited.screenshot(`problem-page-${colorScheme}`, true);
+    }
+  });
+
+  it('the cache asks again with If-None-Match, and gives the script the whole 200 and each new state', async () => {
+    await page.goto(`${visited.origin}/problems/route_not_found`);
+    const path = String((await app.post('/v1/pets', aNewPet())).headers['location']);
+    const fetched = () =>
+      page.evaluate(
+        async ([url, key]) => {
+          const response = await fetch(url!, { headers: { authorization: `Bearer ${key}` } });
+          return { status: response.status, text: await response.text() };
+        },
+        [path, app.key],
+      );
+    const from = app.log.length;
+    const first = await fetched();
+    expect(first).toMatchObject({ status: 200, text: expect.stringContaining('"id"') });
+    expect(await fetched()).toEqual(first);
+    await app.send('PATCH', path, { body: { name: 'Bello' } });
+    const text = first.text.replace(/"name":"[^"]*"/, '"name":"Bello"');
+    expect(await fetched()).toEqual({ status: 200, text });
+    const requests = () =>
+      app.log
+        .slice(from)
+        .map((line) => JSON.parse(line))
+        .filter(({ msg }) => msg === 'request');
+    await until(() => requests().length === 4);
+    expect(requests().map(({ method, status }) => `${method} ${status}`)).toEqual([
+      'GET 200',
+      'GET 304',
+      'PATCH 200',
+      'GET 200',
+    ]);
   });
 });

@@ -1,10 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { JSON_SCHEMA, load } from 'js-yaml';
-import { isSafeNumber, parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import * as LosslessJSON from 'lossless-json';
 import { Int64, Int64List, PageQuery } from '../../src';
 import { curlLines } from '../../src/app/curl-lines';
 import { startApp, type TestApp } from '../support/app';
+import { fillPets } from '../support/factories';
 import { itemsExtension } from '../testing/support/items.extension';
+
+const { isSafeNumber, parse, parseNumberAndBigInt, stringify } = LosslessJSON;
+const PLUG_IN = readFileSync(
+  join(__dirname, '..', '..', 'src', 'platform', 'openapi', 'swagger-ui-exact-integers.js'),
+  'utf8',
+);
 
 /** Each pair is one number in JavaScript. */
 const PAIRS = [
@@ -81,6 +90,43 @@ describe('integers of the document that a number cannot hold', () => {
         expect(Number(standIn) / Number(digits)).toBeCloseTo(1, 12);
       }
       expect([MAX, MIN].every((bound) => Object.values(standIns).includes(bound))).toBe(true);
+    });
+  });
+
+  describe('in the body of a response in Swagger UI', () => {
+    const { exactIntegers }: any = runInNewContext(`${PLUG_IN};({ exactIntegers })`, { LosslessJSON });
+
+    /** The text that the plug-in shows for a body; undefined if Swagger UI shows its own. */
+    function shown(content: unknown, contentType: string): string | undefined {
+      const React = {
+        createContext: () => ({ Provider: 'provider' }),
+        createElement: (_type: unknown, { value }: { readonly value?: string }) => value,
+        useMemo: <T>(text: () => T): T => text(),
+      };
+      const { wrapComponents } = exactIntegers({})({ fn: {}, React });
+      return wrapComponents.responseBody('original')({ content, contentType });
+    }
+
+    it.each([
+      ['a fraction and an exponent', 'application/problem+json', '[1.50, 1E400]', '[\n  1.50,\n  1E400\n]'],
+      ['text that is not JSON', 'application/json', 'Bad <gateway>', undefined],
+      ['JSON with two members of one name', 'application/json', '{"id":1,"id":2}', undefined],
+      ['text of another type', 'text/plain', `{"id":${ODD}}`, undefined],
+      ['a file', 'application/json', {}, undefined],
+    ])('%s', (_what, contentType, content, expected) => {
+      expect(shown(content, contentType)).toBe(expected);
+    });
+
+    it.each(ALL)('%s', (integer) => {
+      const text = `{\n  "id": ${integer}\n}`;
+      expect(shown(text.replaceAll(/\s/g, ''), 'application/json; charset=utf-8')).toBe(text);
+    });
+
+    it('a page of 100 animals', async () => {
+      await fillPets(app, 100);
+      const { text, json: animals } = await app.get('/v1/pets?limit=100');
+      expect(animals).toHaveLength(100);
+      expect(shown(text, 'application/json')).toBe(JSON.stringify(animals, undefined, 2));
     });
   });
 });

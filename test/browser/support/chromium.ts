@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { describeWhen } from '../../support/it-when';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
@@ -40,4 +41,11 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Describes specs that need Chromium. Without it they are skipped, and one line of output gives the reason. */
+export function inChromium(name: string, specs: (chromium: string) => void): void {
+  const chromium = findChromium();
+  const reason = 'needs Chromium: apt-get install chromium, or CHROMIUM_PATH';
+  describeWhen(chromium !== undefined, reason)(`${name} in Chromium`, () => specs(chromium!));
 }

@@ -12,6 +12,7 @@ export interface Shown {
 /** The request as the browser sent it. */
 export interface Sent {
   readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 }
 
@@ -46,9 +47,13 @@ export class SwaggerUi {
     return block;
   }
 
+  /** Opens only this operation: each open one costs Swagger UI time with every key stroke. */
   async unfold(tag: string, operationId: string): Promise<Locator> {
     const block = this.block(tag, operationId);
     if (!(await block.locator('.opblock-body').isVisible())) {
+      for (const open of await this.page.locator('.opblock.is-open .opblock-summary-control').all()) {
+        await open.click();
+      }
       await block.locator('.opblock-summary-control').click();
     }
     return block;
@@ -72,13 +77,11 @@ export class SwaggerUi {
       else for (const [at, text] of texts.entries()) await row.locator('input').nth(at).fill(text);
     }
     if (body !== undefined) await block.locator('textarea.body-param__text').fill(body);
-    // Removes the response to an earlier request, which could be read as the new one.
-    const clear = block.locator('button.btn-clear');
-    if (await clear.isVisible()) await clear.click();
     const request = this.page.waitForRequest(/[/]v1[/]/);
     await block.locator('button.execute').click();
     const sent = await request;
-    return { ...(await shownIn(block)), sent: { url: sent.url(), body: sent.postData() } };
+    const shown = await shownIn(block);
+    return { ...shown, sent: { url: sent.url(), headers: sent.headers(), body: sent.postData() } };
   }
 }
 

@@ -22,7 +22,6 @@ export interface Visit {
   readonly problems: string[];
   /** Writes a PNG of the window, or of the whole page, to test-results/ if SCREENSHOTS=true. */
   readonly screenshot: (name: string, fullPage?: boolean) => Promise<void>;
-  readonly close: () => Promise<void>;
 }
 
 export function openBrowser(executablePath: string): Promise<Browser> {
@@ -30,13 +29,8 @@ export function openBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: [...CHROMIUM_FLAGS, resolve] });
 }
 
-export async function visit(
-  browser: Browser,
-  url: string,
-  window: keyof typeof WINDOWS,
-  colorScheme: 'light' | 'dark' = 'light',
-): Promise<Visit> {
-  const context = await browser.newContext({ viewport: WINDOWS[window], colorScheme });
+export async function visit(browser: Browser, url: string, window: keyof typeof WINDOWS): Promise<Visit> {
+  const context = await browser.newContext({ viewport: WINDOWS[window] });
   const page = await context.newPage();
   const origin = `http://${HOST}:${new URL(url).port}`;
   const problems: string[] = [];
@@ -59,11 +53,13 @@ export async function visit(
     screenshot: async (name, fullPage = false) => {
       if (process.env['SCREENSHOTS'] !== 'true') return;
       mkdirSync(SCREENSHOTS, { recursive: true });
-      await page.screenshot({
-        path: join(SCREENSHOTS, `${name}-${window}${colorScheme === 'dark' ? '-dark' : ''}.png`),
-        fullPage,
-      });
+      const { width } = page.viewportSize()!;
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}.png`), fullPage });
     },
-    close: () => context.close(),
   };
+}
+
+/** Returns by how many pixels the page is wider than its window. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
