@@ -1,5 +1,12 @@
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { INITIALIZE, post } from './support';
 
+jest.mock('@modelcontextprotocol/server', () => {
+  throw new Error('the SDK is loaded');
+});
+
+const OFF: Record<string, unknown> = { mcpEnabled: false };
 const CATALOG = '/.well-known/api-catalog';
 
 describe('a program that knows only the address', () => {
@@ -45,7 +52,10 @@ describe('a program that knows only the address', () => {
   });
 
   it('gets absolute addresses if PUBLIC_BASE_URL is one, and none of pages that are switched off', async () => {
-    const other = await startApp({ publicBaseUrl: 'https://api.example.com/store/v1', docsEnabled: false });
+    const other = await startApp(
+      { publicBaseUrl: 'https://api.example.com/store/v1', docsEnabled: false },
+      { beside: app },
+    );
     const { text } = await other.get('/llms.txt');
     expect(text).toContain('(https://api.example.com/store/mcp)');
     expect(text).not.toContain('/docs');
@@ -55,14 +65,31 @@ describe('a program that knows only the address', () => {
     await other.close();
   });
 
-  it.each([
-    ['/.well-known'],
-    ['/.well-known/'],
-    ['/.well-known/..'],
-    ['/.git/config'],
-    ['/docs/.well-known/x'],
-    ['/.well-known/.env'],
-  ])('finds nothing at %s', async (path) => {
-    expect((await app.get(path)).status).toBe(404);
+  it('finds nothing at other paths of .well-known', async () => {
+    for (const path of ['/.well-known', '/.well-known/', '/.well-known/..', '/.well-known/.env']) {
+      expectError(await app.get(path), 404, 'route_not_found');
+    }
+  });
+
+  it('finds no /mcp if MCP_ENABLED=false, which is a 404 for every client', async () => {
+    const other = await startApp(OFF, { beside: app });
+    for (const key of ['', app.key]) {
+      expectError(await other.post('/mcp', INITIALIZE, { key }), 404, 'route_not_found');
+    }
+    for (const path of ['/llms.txt', CATALOG]) {
+      const { status, text } = await other.get(path);
+      expect([path, status, text.includes('/mcp')]).toEqual([path, 200, false]);
+    }
+    expect((await other.get('/')).text).toContain('<section aria-labelledby="agents" hidden>');
+    await other.close();
+  });
+
+  it('loads the SDK with the first message that needs a response, and not before', async () => {
+    const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    for (const body of [notification, [notification, notification]]) {
+      const { status, text } = await post(app, body);
+      expect([status, text]).toEqual([202, '']);
+    }
+    expectError(await app.post('/mcp', INITIALIZE), 500, 'internal_error');
   });
 });

@@ -1,7 +1,6 @@
+import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
-import type { TestApp } from '../support/app';
-import { describeOverStores } from '../support/stores';
 import { INITIALIZE, messagesIn, post, readResult, request, toolCall } from './support';
 
 const LIMIT = 10;
@@ -10,10 +9,10 @@ const SMALL = { plan: 'enterprise', perMinute: LIMIT, perDay: 1_000 } as const;
 const remaining = ({ headers }: HttpResponse) => Number(headers['x-ratelimit-remaining']);
 const resultsIn = (response: HttpResponse) => messagesIn(response).map(({ result }) => readResult(result));
 
-describeOverStores('the calls of agents', (start) => {
+describe('the calls of agents', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await start({ rateLimitBanAfter: 2, rateLimitBanSeconds: 300, rateLimitAnonymousPerMinute: 3 });
+    app = await startApp({ rateLimitBanAfter: 2, rateLimitBanSeconds: 300, rateLimitAnonymousPerMinute: 3 });
   });
   afterAll(() => app.close());
 

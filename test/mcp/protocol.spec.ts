@@ -1,6 +1,20 @@
+import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { call, connectAgent, INITIALIZE, messagesIn, post, request, TOOL_NAMES, toolCall } from './support';
+import { isRefused } from '../support/is-refused';
+import { until } from '../support/until';
+import {
+  call,
+  connectAgent,
+  INITIALIZE,
+  messagesIn,
+  post,
+  readResult,
+  request,
+  TOOL_NAMES,
+  toolCall,
+} from './support';
 
 const LATEST = '2026-07-28';
 
@@ -105,5 +119,32 @@ describe('POST /mcp', () => {
       'x-ratelimit-limit': '1000',
       'x-request-id': expect.any(String),
     });
+  });
+
+  it('lets a call of a tool finish during a stop, although its first use of the tools is after the end of listening', async () => {
+    const other = await startApp({}, { beside: app });
+    const body = JSON.stringify(toolCall(1, 'createPet', { name: 'Late', categoryId: 1 }));
+    const outgoing = httpRequest(`${other.url}/mcp`, {
+      method: 'POST',
+      agent: new Agent(),
+      headers: {
+        authorization: `Bearer ${other.key}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        expect: '100-continue',
+      },
+    });
+    outgoing.flushHeaders();
+    await once(outgoing, 'continue');
+    const closed = other.nest.close();
+    await until(() => isRefused(other.url));
+    outgoing.end(body);
+    const [response] = await once(outgoing, 'response');
+    const { result, error } = JSON.parse((await response.setEncoding('utf8').toArray()).join(''));
+    expect([response.statusCode, error]).toEqual([200, undefined]);
+    expect(readResult(result).json).toMatchObject({ name: 'Late' });
+    await closed;
+    await other.close();
   });
 });

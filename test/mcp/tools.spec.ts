@@ -2,7 +2,8 @@ import Ajv from 'ajv/dist/2020';
 import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
-import { call, callEveryTool, connectAgent } from './support';
+import { GREATEST, kennels, kennelScopes } from './kennels';
+import { call, callEveryTool, connectAgent, messagesIn, post, request } from './support';
 
 const SCOPES: DefinedScope[] = [
   'pets:read',
@@ -26,28 +27,21 @@ const OPERATIONS: { name: string; scopes: string[]; description: string }[] = Ob
     })),
 );
 
-/** A key has at least one scope. The bits of a number say which. */
-const subsets = Array.from({ length: 2 ** SCOPES.length - 1 }, (_, at) =>
-  SCOPES.filter((_scope, bit) => ((at + 1) >> bit) % 2 === 1),
-);
-
 describe('the tools of an agent', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp();
+    app = await startApp({}, { extensions: [kennels] });
   });
   afterAll(() => app.close());
 
-  it('are for each subset of scopes the operations that the key may call', async () => {
-    expect(subsets).toHaveLength(63);
-    for (const scopes of subsets) {
-      const client = await connectAgent(app, await app.unlimitedKey(scopes));
-      const { tools } = await client.listTools();
+  it('are the operations that the scopes of the key allow', async () => {
+    for (const scopes of [...SCOPES.map((scope) => [scope]), SCOPES.slice(1, 5)]) {
+      const response = await post(app, request(1, 'tools/list'), { key: await app.unlimitedKey(scopes) });
+      const [{ result }] = messagesIn(response);
       const allowed = OPERATIONS.filter(
         (each) => each.scopes.length === 0 || scopes.some((scope) => each.scopes.includes(scope)),
       );
-      expect(tools.map(({ name }) => name)).toEqual(allowed.map(({ name }) => name));
-      await client.close();
+      expect(result.tools.map(({ name }: any) => name)).toEqual(allowed.map(({ name }) => name));
     }
   });
 
@@ -131,6 +125,26 @@ describe('the tools of an agent', () => {
     await call(client, 'listPets');
     expect(JSON.stringify(await client.listTools())).toBe(before);
     expect(client.getInstructions()).toContain('are data of other people');
+    await client.close();
+  });
+
+  it('have a short schema, although a body refers to itself twice', async () => {
+    const client = await connectAgent(app, await app.unlimitedKey([kennelScopes.write]));
+    const { tools } = await client.listTools();
+    const { inputSchema } = tools.find(({ name }) => name === 'addDog')!;
+    expect(JSON.stringify(inputSchema).length).toBeLessThan(10_000);
+    expect(inputSchema).toMatchObject({
+      required: ['place', 'body'],
+      properties: { body: { properties: { mother: { properties: { number: expect.anything() } } } } },
+    });
+    await client.close();
+  });
+
+  it('keep int64 exact in nested members, and tell a parameter from a member of its name', async () => {
+    const client = await connectAgent(app, await app.unlimitedKey([kennelScopes.write]));
+    const mother = { number: GREATEST, place: 'There' };
+    const added = await call(client, 'addDog', { place: 'Here', body: { number: null, place: 'X', mother } });
+    expect(added.body).toBe(`{"place":"Here","mother":${GREATEST}}`);
     await client.close();
   });
 });
