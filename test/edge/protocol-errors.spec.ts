@@ -12,6 +12,8 @@ import { expectCommonHeaders, expectErrorBody } from './support/raw-rows';
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 const TWENTY_MB = 20_000_000;
 
+const remainingOf = ({ headers }: RawResponse) => Number(headers['x-ratelimit-remaining']);
+
 afterEach(() => {
   jest.useRealTimers();
 });
@@ -19,12 +21,18 @@ afterEach(() => {
 describe('a request that the HTTP parser or the framing check rejects', () => {
   let app: TestApp;
   let finishStream: () => void;
+  /** The ids of the requests whose head has arrived. */
+  const requestIds = new Set<string>();
   beforeAll(async () => {
     app = await startApp(
       { metricsPort: 0, headersTimeoutMs: 200, requestTimeoutMs: 250 },
       {
         beforeListen: (nest) => {
           const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
+          fastify.addHook('onRequest', ({ id }, _reply, done) => {
+            requestIds.add(id);
+            done();
+          });
           fastify.get('/stream', { config: { public: true } }, (_request, reply) => {
             reply.hijack();
             reply.raw.writeHead(200, { 'Content-Length': '10' });
@@ -60,39 +68,50 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
   ];
 
   it.each(rejections)(
-    '%s: one log line with the X-Request-Id of the response, and one count in the metrics',
+    '%s: one log line with the X-Request-Id of the response, one count in the metrics, none in the rate limit',
     async (_title, bytes, status, code) => {
       const series = `animal_store_refusals_total{code="${code}"}`;
       const before = valueOf(await scrape(app), series) ?? 0;
+      const other = await sent(LIVEZ);
+      const left = remainingOf((await other.response())!);
       const raw = await sent(bytes);
       const response = (await raw.response())!;
-      raw.destroy();
       expect(response.status).toBe(status);
       expectCommonHeaders(response);
       expectErrorBody(response, code);
       expect(response.headers['connection']).toBe('close');
+      expect(remainingOf(response)).toBe(left);
+      other.write('GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n');
+      expect(remainingOf((await other.response())!)).toBe(left - 1);
       const id = response.headers['x-request-id']!;
       await until(() => app.log.some((line) => line.includes(id)));
       const lines = app.log.filter((line) => line.includes(id));
       expect(lines).toHaveLength(1);
       expect(JSON.parse(lines[0]!)).toMatchObject({ level: 30, reqId: id, status, ip: '127.0.0.1' });
       expect(valueOf(await scrape(app), series)).toBe(before + 1);
+      for (const each of [other, raw]) each.destroy();
     },
   );
 
-  it.each(rejections)(
-    '%s: not counted by the rate limit; the response shows the window of the address',
-    async (_title, bytes) => {
-      const remaining = ({ headers }: RawResponse) => Number(headers['x-ratelimit-remaining']);
-      const before = await sent(LIVEZ);
-      const left = remaining((await before.response())!);
-      const raw = await sent(bytes);
-      expect(remaining((await raw.response())!)).toBe(left);
-      before.write('GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n');
-      expect(remaining((await before.response())!)).toBe(left - 1);
-      for (const each of [before, raw]) each.destroy();
-    },
-  );
+  it.each([
+    ['broken', 400, 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ['slow', 408, 'Content-Length: 10\r\n\r\n{'],
+  ])('a %s body: %i with the request id and the windows of the account', async (kind, status, rest) => {
+    // On a busy machine the head, too, can be late; that request has no id yet.
+    for (let attempt = 1, isSeen = false; !isSeen; attempt += 1) {
+      const id = `${kind}-${attempt}`;
+      const raw = await sent(
+        `POST /v1/pets HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\nAuthorization: Bearer ${app.key}\r\n${rest}`,
+      );
+      const response = (await raw.response())!;
+      raw.destroy();
+      isSeen = requestIds.has(id);
+      if (!isSeen) continue;
+      expect(response.status).toBe(status);
+      expect(response.headers).toMatchObject({ 'x-request-id': id, connection: 'close' });
+      expect(response.headers['ratelimit-policy']).toContain('"day"');
+    }
+  });
 
   it('400 follows after the rest of a partly written response', async () => {
     const raw = await sent(LIVEZ.replace('/livez', '/stream'));
@@ -158,8 +177,6 @@ describe('a rejection during an upload', () => {
 
   it.each([
     ['413', 'payload_too_large', `Content-Type: application/json\r\nContent-Length: ${TWENTY_MB}\r\n`],
-    ['415', 'unsupported_media_type', `Content-Type: text/xml\r\nContent-Length: ${TWENTY_MB}\r\n`],
-    ['431', 'headers_too_large', `X: ${'x'.repeat(20_000)}\r\n`],
     ['400', 'malformed_request', `X : y\r\nContent-Length: ${TWENTY_MB}\r\n`],
     ['417', 'expectation_failed', `Expect: x\r\nContent-Length: ${TWENTY_MB}\r\n`],
   ])('%s %s reaches a client that reads nothing until all 20 MB are sent', async (status, code, headers) => {
@@ -181,7 +198,7 @@ describe('a rejection during an upload', () => {
     const beginnings = [
       `${good}broken\r\n\r\n`,
       `${good}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\nabc`,
-      `${'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(9)}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
+      `${'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3)}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
       `${good}${head(`${json}Transfer-Encoding: chunked\r\n`)}zz\r\n`,
       `${head(`${json}Content-Length: 900000\r\n`)}${'x'.repeat(200_000)}`,
       `${head(`${json}Content-Length: 900\r\n`)}{`,
@@ -189,7 +206,8 @@ describe('a rejection during an upload', () => {
       `${good}GET /v1`,
     ];
     const ways = ['end', 'destroy', 'resetAndDestroy'] as const;
-    for (let at = 0; at < 210; at += 1) {
+    // Each beginning with each way, with and without a pause.
+    for (let at = 0; at < 48; at += 1) {
       const raw = await RawConnection.open(app.url);
       raw.write(beginnings[at % beginnings.length]!);
       if (Math.floor(at / beginnings.length) % 2 === 0) await sleep(1);
