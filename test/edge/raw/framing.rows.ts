@@ -3,6 +3,7 @@ import { AUTH, chunk, chunked, get, HOST, JSON_TYPE, PET, post, type Row } from 
 const BROKEN = '400 malformed_request';
 const INNER = `POST /v1/pets HTTP/1.1\r\n${HOST}\r\n`;
 
+const NO_BODY = '400 validation_failed';
 const NO_PET = '404 pet_not_found';
 
 /** deletePet, which ignores its body. */
@@ -121,6 +122,13 @@ export const framing: readonly Row[] = [
   ['trailers', chunked(`${chunk(PET)}0\r\nX-Checksum: 1\r\n\r\n`), '201', 'open'],
   ['a trailer Authorization', chunked(`${chunk(PET)}0\r\nAuthorization: Bearer x\r\n\r\n`), '201', 'open'],
   ['no chunk but the last', chunked('0\r\n\r\n'), '400 validation_failed', 'open'],
+  [
+    'no chunk but the last, in XML',
+    chunked('0\r\n\r\n', 'Content-Type: text/xml\r\n'),
+    '400 validation_failed',
+    'open',
+  ],
+  ['Content-Length 00', `POST /v1/pets HTTP/1.1\r\n${AUTH}Content-Length: 00\r\n\r\n`, NO_BODY, 'open'],
   [
     'a chunked body in XML',
     chunked(`${chunk('<pet/>')}0\r\n\r\n`, 'Content-Type: text/xml\r\n'),

@@ -35,6 +35,8 @@ const type = (value: string, response: string): Row => typed(`Content-Type:${val
 
 export const texts: readonly Row[] = [
   body('an animal', PET, '201'),
+  body('the largest body', PET.padEnd(65_536), '201'),
+  ['one byte more', post(PET.padEnd(65_537)), '413 payload_too_large', 'closed'],
   body('white space around', ` \t\r\n${PET}\n`, '201'),
   body('a byte-order mark', `\uFEFF${PET}`, BAD_JSON),
   body('nothing but a byte-order mark', '\uFEFF', BAD_JSON),
@@ -199,4 +201,7 @@ export const contentTypes: readonly Row[] = [
   typed(`${JSON_TYPE}Content-Encoding: gzip\r\nContent-Encoding: identity\r\n`, BAD_TYPE),
   typed(`${JSON_TYPE}Content-Encoding: gzip\r\n`, INVALID, ''),
   typed('Content-Type: text/xml\r\n', INVALID, ''),
+  typed('Content-Type: foo\r\n', INVALID, ''),
+  typed('Content-Type: ;;\r\n', INVALID, ''),
+  typed('', INVALID, ''),
 ];
