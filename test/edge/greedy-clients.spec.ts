@@ -177,6 +177,7 @@ describe('a client that requests more than it reads', () => {
     const other = await startApp(
       { requestTimeoutMs: 600_000 },
       {
+        beside: app,
         beforeListen: (nest) => {
           addStream(nest);
           stop = prepareGracefulStop(nest, {
@@ -203,6 +204,7 @@ describe('a client that requests more than it reads', () => {
     let stop: () => Promise<void> = () => Promise.resolve();
     const settings = { requestTimeoutMs: 600_000, headersTimeoutMs: 600_000 };
     const other = await startApp(settings, {
+      beside: app,
       beforeListen: (nest) => {
         stop = prepareGracefulStop(nest);
       },
