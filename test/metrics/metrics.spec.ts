@@ -229,7 +229,7 @@ describe('metrics', () => {
   });
 
   it('two applications in one process count separately', async () => {
-    const other = await startApp({ metricsPort: 0 });
+    const other = await startApp({ metricsPort: 0 }, { beside: app });
     const series = `${DURATIONS}{route="/livez",method="GET",status="200"}`;
     const before = valueOf(await scrape(app), series);
     await other.get('/livez');

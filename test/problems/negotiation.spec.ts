@@ -128,7 +128,7 @@ describe('Accept of a request that is rejected', () => {
   );
 
   it('the type is absolute if PUBLIC_BASE_URL is', async () => {
-    const absolute = await startApp({ publicBaseUrl: 'https://api.example.com/store/v1' });
+    const absolute = await startApp({ publicBaseUrl: 'https://api.example.com/store/v1' }, { beside: app });
     const { json } = await absolute.get('/v1/nothing', { headers: { accept: PROBLEM } });
     expect(json.type).toBe('https://api.example.com/store/problems/route_not_found');
     await absolute.close();
