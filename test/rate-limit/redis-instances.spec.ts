@@ -1,24 +1,24 @@
+import net from 'node:net';
 import { AccountsService, ApiKeysService } from '../../src/accounts';
-import { SystemClock } from '../../src/platform/runtime/clock';
+import { keysOf } from '../../src/rate-limit/redis.script';
 import type { TestApp } from '../support/app';
-import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
-import { type HttpResponse, send, sendRaw } from '../support/http';
+import { type HttpResponse, sendRaw } from '../support/http';
 import { type Instances, startInstances } from '../support/instances';
+import { scrape, valueOf } from '../support/metrics';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
-import { startHere } from '../support/start';
 import { until } from '../support/until';
+import { ThrottledModule } from './support/throttled.module';
 
-const INSTANCES = 3;
-const OFFERED = 240;
-const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
-const PRO = { ...FREE, plan: 'pro' } as const;
+const BOTH = [0, 1] as const;
+const LIMIT = 20;
+const SMALL = { plan: 'enterprise', perMinute: LIMIT, perDay: 1_000 } as const;
 /** The specs do not test the speed of a busy machine. */
 const PATIENT = { redisTimeoutMs: 10_000 };
-const HOUR_MS = 3_600_000;
-const CORS_ORIGINS = ['https://shop.example'];
+const ORIGIN = 'https://shop.example';
 
 const remaining = ({ headers }: HttpResponse) => Number(headers['x-ratelimit-remaining']);
+const isAdmitted = ({ status }: HttpResponse) => status === 200 || status === 201;
 
 describeWithRedis('instances that share a Redis', () => {
   let redis: RedisServer;
@@ -26,8 +26,9 @@ describeWithRedis('instances that share a Redis', () => {
   let app: TestApp;
   beforeAll(async () => {
     redis = await startRedis();
-    const settings = { ...PATIENT, corsOrigins: CORS_ORIGINS, rateLimitBanAfter: 2 };
-    instances = await startInstances(INSTANCES, redis, settings);
+    const bans = { rateLimitBanAfter: 2, rateLimitBanSeconds: 300 };
+    const settings = { ...PATIENT, ...bans, corsOrigins: [ORIGIN], metricsPort: 0 };
+    instances = await startInstances(2, redis, settings, [ThrottledModule]);
     app = instances.apps[0]!;
   });
   afterAll(async () => {
@@ -35,137 +36,211 @@ describeWithRedis('instances that share a Redis', () => {
     await redis.stop();
   });
 
-  async function untilListed(keyId: string): Promise<void> {
-    const keys = app.nest.get(ApiKeysService, { strict: false });
-    await until(async () => (await keys.list()).some(({ id, bannedUntil }) => id === keyId && bannedUntil));
+  const aKey = async (perMinute = LIMIT) => (await app.createKey({ choice: { ...SMALL, perMinute } })).key;
+  const list = (at: number, key: string) => instances.apps[at]!.get('/v1/pets?limit=1', { key });
+  const book = (at: number, key: string) => instances.apps[at]!.post('/v1/slots', '{}', { key });
+  const concurrently = (count: number, ask: (at: number) => Promise<HttpResponse>) =>
+    Promise.all(Array.from({ length: count }, (_, at) => ask(at % 2)));
+  async function getKey(at: number, key: string) {
+    const { status, headers, json } = await instances.apps[at]!.get('/v1/key', { key });
+    expect(status).toBe(200);
+    const { minute } = json.limits;
+    expect(headers['x-ratelimit-remaining']).toBe(String(minute.remaining));
+    return { remaining: minute.remaining, resetAt: Date.parse(minute.resetAt), strikes: json.strikes };
   }
+  const onBoth = async (key: string) => [await getKey(0, key), await getKey(1, key)];
+  const keys = () => app.nest.get(ApiKeysService, { strict: false });
+  const untilListed = (keyId: string) =>
+    until(async () => (await keys().list()).some(({ id, bannedUntil }) => id === keyId && bannedUntil));
+  // Nest has one logger in a process: both instances write to the log of the latest one.
+  const lines = (text: string) => instances.apps[1]!.log.filter((line) => line.includes(text));
 
-  it.each([1, 2, INSTANCES])(
-    `%i of them admit exactly the limit of ${OFFERED} concurrent requests, each with another Remaining`,
-    async (count) => {
-      const { key } = await app.createKey({ choice: FREE });
-      const responses = await Promise.all(
-        Array.from({ length: OFFERED }, (_, at) =>
-          instances.apps[at % count]!.get('/v1/pets?limit=1', { key }),
-        ),
-      );
-      const admitted = responses.filter(({ status }) => status === 200);
-      expect(admitted.map(remaining).sort((a, b) => b - a)).toEqual(
-        Array.from({ length: 60 }, (_, at) => 59 - at),
-      );
-      expect(responses.filter(({ status }) => status === 429)).toHaveLength(OFFERED - 60);
-    },
-  );
+  it('admit exactly the limit of concurrent requests, each with another Remaining, and that of @Throttle', async () => {
+    const key = await aKey();
+    const responses = await concurrently(3 * LIMIT, (at) => list(at, key));
+    const left = responses.filter(isAdmitted).map(remaining);
+    expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: LIMIT }, (_, at) => LIMIT - 1 - at));
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(2 * LIMIT);
+    const other = await aKey(1_000);
+    expect((await concurrently(20, (at) => book(at, other))).filter(isAdmitted)).toHaveLength(5);
+  });
 
-  it('call Redis once for each request of the API, and not for other requests or malformed HTTP', async () => {
-    const { key } = await app.createKey({ choice: FREE });
-    const before = await redis.calls('evalsha');
-    for (let at = 0; at < 70; at += 1) await instances.get('/v1/pets?limit=1', { key });
-    for (const path of ['/v1/pets/1', '/v1/nothing', '/v1/%ff']) await instances.get(path, { key });
-    for (let at = 0; at < 5; at += 1) await instances.get('/v1/pets', { key: undefined });
-    expect(await redis.calls('evalsha')).toBe(before + 78);
-    for (const path of ['/livez', '/nothing', '/docs']) await instances.get(path, { key });
-    const preflight = { origin: CORS_ORIGINS[0]!, 'access-control-request-method': 'POST' };
-    await app.send('OPTIONS', '/v1/pets', { key: undefined, headers: preflight });
-    await sendRaw(app.url, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nbroken header\r\n\r\n');
-    await sendRaw(app.url, `GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
-    expect(await redis.calls('evalsha')).toBe(before + 78);
+  it('call Redis once for each window of a request of the API, and not for other requests', async () => {
+    const key = await aKey();
+    const callsOf = async (send: () => Promise<unknown>) => {
+      const before = await redis.calls('evalsha');
+      await send();
+      return (await redis.calls('evalsha')) - before;
+    };
+    for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nothing', '/v1/%ff', '/v1/key', '/v1/slots'])
+      expect([path, await callsOf(() => instances.get(path, { key }))]).toEqual([path, 1]);
+    expect(await callsOf(() => instances.get('/v1/pets', { key: undefined }))).toBe(1);
+    expect(await callsOf(() => instances.get('/v1/slots/own', { key }))).toBe(2);
+    expect(await callsOf(() => instances.get('/v1/slots/search', { key }))).toBe(3);
+    const preflight = { origin: ORIGIN, 'access-control-request-method': 'POST' };
+    const others = async () => {
+      for (const path of ['/livez', '/nothing', '/docs']) await instances.get(path, { key });
+      await app.send('OPTIONS', '/v1/pets', { key: undefined, headers: preflight });
+      await sendRaw(app.url, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nbroken header\r\n\r\n');
+      await sendRaw(app.url, `GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
+    };
+    expect(await callsOf(others)).toBe(0);
+  });
+
+  it('show both windows on every response', async () => {
+    const key = await aKey();
+    const shown = async (path: string, sent: string | undefined = key) =>
+      (await instances.get(path, { key: sent })).headers['ratelimit'];
+    expect(await shown('/v1/pets')).toBe('"minute";r=19;t=60, "day";r=999;t=43200');
+    expect(await shown('/v1/nothing')).toBe('"minute";r=18;t=60, "day";r=998;t=43200');
+    expect(await shown('/v1/slots/own')).toMatch(/^"minute";r=17;t=60, "day";r=997;t=43200, "default";r=1;/);
+    expect(await shown('/v1/pets', 'nonsense')).toMatch(/^"minute";r=99\d;t=60$/);
+    expect(await shown('/livez')).toMatch(/^"minute";r=\d+;t=60$/);
   });
 
   it('share a ban and its end, and unban lifts it on all of them within 5 s', async () => {
-    const choice = { plan: 'enterprise', perMinute: 1, perDay: 1_000 } as const;
-    const { key, id } = await app.createKey({ choice });
+    const { key, id } = await app.createKey({ choice: { ...SMALL, perMinute: 1 } });
     const ask = () => instances.get('/v1/pets?limit=1', { key });
     await ask();
     await ask();
     app.clock.advance({ seconds: 2 });
     expectError(await ask(), 429, 'rate_limit_exceeded');
+    for (const { strikes } of await onBoth(key)) expect(strikes).toMatchObject({ count: 1 });
     app.clock.advance({ seconds: 1 });
-    for (let at = 0; at < INSTANCES; at += 1) {
+    for (const _ of BOTH) {
       const banned = await ask();
       expectError(banned, 429, 'api_key_banned');
       expect(banned.headers['retry-after']).toBe('300');
     }
-    const keys = app.nest.get(ApiKeysService, { strict: false });
-    // The ban is listed and survives a loss of Redis.
+    const bannedUntil = new Date(app.clock.now() + 300_000).toISOString();
+    for (const { strikes } of await onBoth(key))
+      expect(strikes).toEqual({ count: 0, banAfter: 2, bannedUntil });
+    // The ban is listed and survives a loss of Redis, and restarts.
     await untilListed(id);
     await redis.command('FLUSHALL');
-    for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'api_key_banned');
-    await keys.unban(id);
+    for (const _ of BOTH) expectError(await ask(), 429, 'api_key_banned');
+    await instances.apps[1]!.restart(async () => void (await redis.command('FLUSHALL')));
+    for (const at of [1, 0]) expectError(await list(at, key), 429, 'api_key_banned');
+    await keys().unban(id);
     app.clock.advance({ seconds: 5 });
-    for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'rate_limit_exceeded');
+    for (const _ of BOTH) expectError(await ask(), 429, 'rate_limit_exceeded');
     app.clock.advance({ seconds: 60 });
     expect((await ask()).status).toBe(200);
   });
 
-  it('keep a ban if Redis and every instance are restarted', async () => {
-    const { key, id } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
-    const ask = () => instances.get('/v1/pets?limit=1', { key });
-    for (let at = 0; at < 2; at += 1) await ask();
-    for (let strike = 0; strike < 2; strike += 1) {
-      app.clock.advance({ seconds: 2 });
-      await ask();
-    }
-    expectError(await ask(), 429, 'api_key_banned');
-    await untilListed(id);
-    for (const each of instances.apps) {
-      await each.restart(async () => void (await redis.command('FLUSHALL')));
-    }
-    for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'api_key_banned');
-  });
-
-  it('apply a larger plan in the middle of a window and keep the counted requests', async () => {
-    const { key } = await app.createKey({ account: 'growing', choice: FREE });
-    const ask = () => instances.get('/v1/pets?limit=1', { key });
-    for (let at = 59; at >= 0; at -= 1) expect(remaining(await ask())).toBe(at);
-    for (let at = 0; at < INSTANCES; at += 1) expectError(await ask(), 429, 'rate_limit_exceeded');
-    const accounts = app.nest.get(AccountsService, { strict: false });
-    await accounts.setPlan('growing', PRO);
-    app.clock.advance({ seconds: 5 });
-    for (let at = 239; at > 200; at -= 1) {
-      const response = await ask();
-      expect([response.status, response.headers['x-ratelimit-limit'], remaining(response)]).toEqual([
-        200,
-        '300',
-        at,
-      ]);
-    }
-    await accounts.setPlan('growing', FREE);
-    app.clock.advance({ seconds: 5 });
-    for (let at = 0; at < INSTANCES; at += 1) {
-      const refused = await ask();
-      expectError(refused, 429, 'rate_limit_exceeded');
-      expect(remaining(refused)).toBe(0);
-    }
-  });
-
-  it('write no counters to PostgreSQL and log no warning about each other', async () => {
-    for (let at = 0; at < INSTANCES; at += 1) await instances.get('/v1/pets', { key: app.key });
-    const warnings = instances.apps.flatMap(({ log }) =>
-      log.filter((line) => line.includes('without Redis')),
-    );
-    await instances.apps[1]!.restart();
+  it('write no counters to PostgreSQL, not even at a stop, and log no warning about each other', async () => {
+    // An instance has been stopped above.
     const rows = await app.database.query(
       'SELECT 1 FROM rate_limit_counters UNION ALL SELECT 1 FROM rate_limit_instances',
     );
-    expect([rows, warnings]).toEqual([[], []]);
+    expect([rows, lines('without Redis')]).toEqual([[], []]);
   });
 
-  it('count by the time of Redis, even if the clock of an instance is wrong', async () => {
-    const database = await createDatabase();
-    const fast = jest.spyOn(SystemClock.prototype, 'now').mockImplementation(() => Date.now() + HOUR_MS);
-    const service = await startHere({
-      DATABASE_URL: database.url,
-      REDIS_URL: `redis://127.0.0.1:${redis.port}`,
-      REDIS_TIMEOUT_MS: '5000',
-      LOG_LEVEL: 'silent',
-    });
-    const { headers } = await send(service.url, 'GET', '/v1/pets');
-    const windowEndsInMs = Number(headers['x-ratelimit-reset']) * 1_000 - Date.now();
-    await service.stop();
-    fast.mockRestore();
-    await database.drop();
-    expect(windowEndsInMs).toBeGreaterThan(0);
-    expect(windowEndsInMs).toBeLessThan(2 * 60_000);
+  it('apply another plan in the middle of a window, and keep the counted requests', async () => {
+    const choice = (perMinute: number) => ({ ...SMALL, perMinute });
+    const { key } = await app.createKey({ account: 'growing', choice: choice(3) });
+    const ask = () => instances.get('/v1/pets?limit=1', { key });
+    const setLimit = async (perMinute: number) => {
+      await app.nest.get(AccountsService, { strict: false }).setPlan('growing', choice(perMinute));
+      app.clock.advance({ seconds: 5 });
+    };
+    for (const left of [2, 1, 0]) expect(remaining(await ask())).toBe(left);
+    for (const _ of BOTH) expectError(await ask(), 429, 'rate_limit_exceeded');
+    await setLimit(9);
+    for (const left of [5, 4, 3]) expect(remaining(await ask())).toBe(left);
+    await setLimit(3);
+    for (const _ of BOTH) {
+      const rejected = await ask();
+      expectError(rejected, 429, 'rate_limit_exceeded');
+      expect(remaining(rejected)).toBe(0);
+    }
   });
+
+  it('show in GET /v1/key what all of them have counted, even if Redis lost it', async () => {
+    const key = await aKey();
+    const resetAt = app.clock.now() + 60_000;
+    const expectLeft = async (left: number) => {
+      const expected = { remaining: left, resetAt };
+      expect(await onBoth(key)).toMatchObject([expected, expected]);
+    };
+    for (const at of [0, 0, 1]) await list(at, key);
+    await expectLeft(LIMIT - 3);
+    await redis.command('FLUSHALL');
+    await expectLeft(LIMIT - 3);
+    await list(1, key);
+    await expectLeft(LIMIT - 4);
+  });
+
+  it('continue with their known counters if a key in Redis has another type, or Redis lost the script', async () => {
+    const { key, id } = await app.createKey({ choice: SMALL });
+    const left = async () => remaining(await list(0, key));
+    expect(await left()).toBe(LIMIT - 1);
+    const [row] = await app.database.query<{ account: string }>(
+      'SELECT account_id AS account FROM api_keys WHERE id = $1',
+      [id],
+    );
+    for (const [at, name] of keysOf(`account:${row!.account}`, id).entries()) {
+      await redis.command('DEL', name);
+      await redis.command('LPUSH', name, 'x');
+      expect(await left()).toBe(LIMIT - 2 - at);
+    }
+    await redis.command('SCRIPT', 'FLUSH');
+    expect(await left()).toBe(LIMIT - 5);
+    expect(lines('Redis is')).toEqual([]);
+  });
+
+  it.each([
+    { name: 'killed', begin: () => redis.kill(), end: () => redis.start() },
+    {
+      name: 'full',
+      begin: () => redis.command('CONFIG', 'SET', 'maxmemory', 1),
+      end: () => redis.command('CONFIG', 'SET', 'maxmemory', 0),
+    },
+  ])(
+    'fail no request while Redis is $name, never admit more than the limit each, and share again when it returns',
+    async ({ begin, end }) => {
+      const shared = (isShared: boolean) =>
+        until(async () => {
+          for (const at of BOTH) await list(at, app.key);
+          return instances.shared().every((each) => each === isShared);
+        });
+      const metric = () =>
+        Promise.all(
+          instances.apps.map(async (each) => valueOf(await scrape(each), 'animal_store_rate_limit_shared')),
+        );
+      const [lost, found] = [lines('is unavailable').length, lines('is available again').length];
+      const [key, other] = [await aKey(), await aKey(1_000)];
+      const responses: HttpResponse[] = await concurrently(LIMIT / 2, (at) => list(at, key));
+      expect((await concurrently(3, (at) => book(at, other))).every(isAdmitted)).toBe(true);
+      const known = (await book(0, other)).headers['ratelimit'];
+      expect(await metric()).toEqual([1, 1]);
+      await begin();
+      await shared(false);
+      const attempts = jest.spyOn(net, 'createConnection');
+      for (const at of BOTH) for (let sent = 0; sent < LIMIT; sent += 1) responses.push(await list(at, key));
+      expect((await onBoth(key)).map((each) => each.remaining)).toEqual([0, 0]);
+      expect([isAdmitted(await book(0, other)), isAdmitted(await book(0, other))]).toEqual([true, false]);
+      expect(known).toContain('"default";r=1;');
+      // Attempts to use a Redis that is still unavailable.
+      await until(() => attempts.mock.calls.length >= 2 * BOTH.length);
+      attempts.mockRestore();
+      expect([await metric(), instances.shared()]).toEqual([
+        [0, 0],
+        [false, false],
+      ]);
+      await end();
+      await shared(true);
+      expect(await metric()).toEqual([1, 1]);
+      responses.push(...(await concurrently(4, (at) => list(at, key))));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      const admitted = responses.filter(isAdmitted).length;
+      expect(admitted).toBeGreaterThanOrEqual(LIMIT);
+      expect(admitted).toBeLessThanOrEqual(BOTH.length * LIMIT);
+      const fresh = await aKey();
+      expect((await concurrently(2 * LIMIT, (at) => list(at, fresh))).filter(isAdmitted)).toHaveLength(LIMIT);
+      expect([lines('is unavailable').length - lost, lines('is available again').length - found]).toEqual([
+        2, 2,
+      ]);
+    },
+  );
 });
