@@ -1,44 +1,82 @@
 import { randomBytes } from 'node:crypto';
+import { ApiKeysService } from '../../src/accounts';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/platform/logging/logger';
 import { RateLimitStore } from '../../src/rate-limit';
 import { CounterPersistence } from '../../src/rate-limit/counter-persistence';
+import { CountersRepository } from '../../src/rate-limit/counters.repository';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
 import { holdTimers, pass, passUntil } from '../support/timers';
 import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
+import { ThrottledModule } from './support/throttled.module';
 
 const DAY_SECONDS = 86_400;
 const YEAR_SECONDS = 366 * DAY_SECONDS;
 
 /** More than one statement saves. */
-const OWNERS = 10_001;
+const OWNERS = 5_001;
 
 const shown = ({ headers }: HttpResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 const day = ({ headers }: HttpResponse) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
+const ANOTHER = 'INSERT INTO rate_limit_instances VALUES (gen_random_uuid(), clock_timestamp())';
+const ANNOUNCEMENTS = 'SELECT id, seen_at::text FROM rate_limit_instances';
+
 describe('counters without Redis', () => {
   let app: TestApp;
-  beforeEach(async () => {
+  let key: string;
+  /** The owner of the account's counters. */
+  let owner: string;
+  beforeAll(async () => {
     holdTimers();
-    app = await startApp({
+    const settings = {
       rateLimitAnonymousPerMinute: 100,
       rateLimitBanAfter: 1,
       rateLimitBanSeconds: 2 * DAY_SECONDS,
-    });
+      trustProxy: ['127.0.0.1'],
+    };
+    app = await startApp(settings, { modules: [ThrottledModule] });
   });
-  afterEach(async () => {
-    await app.database.query('COMMIT');
+  beforeEach(async () => {
+    const created = await app.createKey();
+    key = created.key;
+    const [row] = await app.database.query<{ owner: string }>(
+      `SELECT 'account:' || account_id AS owner FROM api_keys WHERE id = $1`,
+      [created.id],
+    );
+    owner = row!.owner;
+  });
+  afterEach(() => app.database.query('COMMIT'));
+  afterAll(async () => {
     await app.close();
     jest.useRealTimers();
   });
+
+  const get = () => app.get('/v1/pets', { key });
+  const from = (address: string) =>
+    app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': address } });
+  const saved = async () => {
+    const rows = await app.database.query<{ used: number }>(
+      'SELECT minute_used AS used FROM rate_limit_counters WHERE owner = $1',
+      [owner],
+    );
+    return rows.map(({ used }) => used);
+  };
   const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
   const waiting = () => lockWaits(app.database);
+  const lastUse = async () =>
+    (await app.nest.get(ApiKeysService, { strict: false }).list())
+      .find(({ lastFour }) => key.endsWith(lastFour))
+      ?.lastUsedAt?.getTime();
+  const thisMinute = () => Math.floor(app.clock.now() / 60_000) * 60_000;
+  const logged = (text: string) => app.log.filter((line) => line.includes(text)).length;
   const announcements = async () => JSON.stringify(await app.database.query(ANNOUNCEMENTS));
   /** A round announces the instance, then counts the others: after the second announcement one round is complete. */
   async function passRound(): Promise<void> {
@@ -48,105 +86,64 @@ describe('counters without Redis', () => {
     }
   }
 
-  it('survive a clean stop, for minute, day and address', async () => {
-    for (let at = 0; at < 7; at += 1) await app.get('/v1/pets');
-    for (let at = 0; at < 3; at += 1) await app.get('/v1/pets', { key: undefined });
-    const before = await app.get('/v1/pets');
-    await app.restart();
-    const after = await app.get('/v1/pets');
-    expect(shown(after)).toEqual([1_000, shown(before)[1]! - 1, shown(before)[2]]);
-    expect(day(after)).toBe(day(before) - 1);
-    expect(shown(await app.get('/v1/pets', { key: undefined }))[1]).toBe(96);
-  });
-
-  it('a clean stop loses nothing of a later day', async () => {
-    await app.get('/v1/pets');
-    await app.restart();
-    app.clock.advance({ seconds: DAY_SECONDS });
-    const before = await app.get('/v1/pets');
-    await app.restart();
-    expect(day(await app.get('/v1/pets'))).toBe(day(before) - 1);
-  });
-
-  it('a clean stop saves the counters of thousands of owners', async () => {
+  it('survive a clean stop, for minute, day, address and route, of thousands of owners and of any address', async () => {
+    for (let at = 0; at < 7; at += 1) await get();
+    for (let at = 0; at < 3; at += 1) await from('192.0.2.1');
+    await from(randomBytes(4_500).toString('base64'));
+    for (let at = 0; at < 5; at += 1) await app.post('/v1/slots', '{}', { key });
     const store = app.nest.get(RateLimitStore, { strict: false });
     for (let at = 0; at < OWNERS; at += 1) await store.take({ owner: `ip:${at}`, limits: { perMinute: 1 } });
+    const before = await get();
     await app.restart();
-    expect(await app.database.query('SELECT count(*)::integer FROM rate_limit_counters')).toEqual([
-      { count: OWNERS },
-    ]);
+    const after = await get();
+    expect(shown(after)).toEqual([1_000, shown(before)[1]! - 1, shown(before)[2]]);
+    expect(day(after)).toBe(day(before) - 1);
+    expect(shown(await from('192.0.2.1'))[1]).toBe(96);
+    expectError(await app.post('/v1/slots', '{}', { key }), 429, 'rate_limit_exceeded');
+    const owners = await app.database.query<{ owner: string }>('SELECT owner FROM rate_limit_counters');
+    expect(owners.filter((row) => /^ip:\d+$/.test(row.owner))).toHaveLength(OWNERS);
+    expect(owners).toContainEqual({ owner: `${owner}:route:SlotsController.book:default` });
   });
 
-  it('a ban that runs for longer than a day survives a restart on its second day', async () => {
-    const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
-    const ask = async () => (await app.get('/v1/pets', { key })).json.code;
+  it('survive a clean stop on a later day, and so do the last use of a key and a ban that runs for longer than a day', async () => {
+    const choice = { plan: 'enterprise', perMinute: 1, perDay: 9 } as const;
+    const { key: greedy } = await app.createKey({ choice });
+    const ask = async () => (await app.get('/v1/pets', { key: greedy })).json.code;
     for (let at = 0; at < 2; at += 1) await ask();
     app.clock.advance({ seconds: 2 });
     expect(await ask()).toBe('api_key_banned');
     app.clock.advance({ seconds: DAY_SECONDS + 1 });
+    const before = await get();
     await app.restart();
+    expect(await lastUse()).toBe(thisMinute());
+    expect(day(await get())).toBe(day(before) - 1);
     expect(await ask()).toBe('api_key_banned');
   });
 
-  it('are written within a second of the request, so that a crash loses no more', async () => {
-    await app.get('/v1/pets');
+  it('are written within a second of the request, so that a crash loses no more, and so is the last use of a key', async () => {
+    app.clock.advance({ seconds: 77 });
+    await get();
     pass({ seconds: 1 });
-    await until(async () => {
-      const rows = await app.database.query<{ used: number }>(
-        'SELECT minute_used AS used FROM rate_limit_counters',
-      );
-      return rows.some(({ used }) => used === 1);
-    });
-    expect(await app.database.query('SELECT owner FROM rate_limit_counters')).toEqual([
-      { owner: expect.stringMatching(/^account:\d+$/) },
-    ]);
+    await until(async () => (await saved()).length === 1);
+    expect(await saved()).toEqual([1]);
+    await until(async () => (await lastUse()) === thisMinute());
   });
 
   it('continue to count while the database is unavailable, and are saved when it returns', async () => {
-    await app.get('/v1/pets');
     await app.database.query('ALTER TABLE rate_limit_counters RENAME TO away');
-    for (let at = 0; at < 4; at += 1) expect((await app.get('/v1/pets')).status).toBe(200);
-    pass({ seconds: 1 });
-    await until(() => app.log.some((line) => line.includes('cannot be saved')));
+    for (let at = 0; at < 4; at += 1) expect((await get()).status).toBe(200);
+    for (let save = 0; save < 2; save += 1) {
+      pass({ seconds: 1 });
+      await until(() => logged('cannot be saved') === 1);
+    }
     await app.database.query('ALTER TABLE away RENAME TO rate_limit_counters');
-    await passUntil(() => app.log.some((line) => line.includes('are saved again')));
-    await app.restart();
-    expect(shown(await app.get('/v1/pets'))[1]).toBe(1_000 - 6);
-    expect(app.log.filter((line) => line.includes('cannot be saved'))).toHaveLength(1);
-  });
-
-  it('are not loaded after their windows have ended, and are deleted an hour later; a fast clock deletes no other rows', async () => {
-    await app.get('/v1/pets');
-    app.clock.advance({ seconds: 100 * YEAR_SECONDS });
-    await app.restart(async () => {
-      await app.database.query(
-        `INSERT INTO rate_limit_counters
-         SELECT owner, 1, ends_at, 1, ends_at
-         FROM (VALUES ('old', timestamptz '2020-01-01Z'), ('other', clock_timestamp())) AS row (owner, ends_at)`,
-      );
-    });
-    expect(shown(await app.get('/v1/pets'))[1]).toBe(999);
-    const owners = async () => {
-      const rows = await app.database.query<{ owner: string }>('SELECT owner FROM rate_limit_counters');
-      return rows.map(({ owner }) => owner);
-    };
-    await passUntil(async () => !(await owners()).includes('old'));
-    expect(await owners()).toContain('other');
-  });
-
-  it('are saved even if another address is missing or too long for the table', async () => {
-    const proxied = await startApp({ trustProxy: ['127.0.0.1'], rateLimitAnonymousPerMinute: 100 });
-    const from = (address: string) =>
-      proxied.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': address } });
-    for (let at = 0; at < 5; at += 1) await proxied.get('/v1/pets');
-    await from(randomBytes(4_500).toString('base64'));
-    await proxied.restart();
-    expect(shown(await proxied.get('/v1/pets'))[1]).toBe(1_000 - 6);
-    await proxied.close();
+    await passUntil(() => logged('are saved again') === 1);
+    expect(await saved()).toEqual([4]);
+    expect(logged('cannot be saved')).toBe(1);
   });
 
   it('delay a stop by at most 3 s if the database hangs', async () => {
-    await app.get('/v1/pets');
+    await get();
     await lock();
     holdTimers({ timeouts: true });
     const stopped = app.nest.close();
@@ -157,12 +154,13 @@ describe('counters without Redis', () => {
     pass({ seconds: 10 });
     await stopped;
     await app.database.query('COMMIT');
+    holdTimers();
     await app.restart();
-    expect((await app.get('/v1/pets')).status).toBe(200);
+    expect((await get()).status).toBe(200);
   });
 
   it('delay a stop until the save that is under way ends, and are saved again if it fails', async () => {
-    await app.get('/v1/pets');
+    await get();
     await lock();
     pass({ seconds: 1 });
     await until(async () => (await waiting()).length === 1);
@@ -173,18 +171,17 @@ describe('counters without Redis', () => {
     await app.database.query('SELECT pg_terminate_backend($1)', [save!.pid]);
     await app.database.query('COMMIT');
     await stopped;
-    expect(await app.database.query('SELECT minute_used AS used FROM rate_limit_counters')).toEqual([
-      { used: 1 },
-    ]);
+    expect(await saved()).toEqual([1]);
+    await app.restart();
   });
 
   it('cause a warning if a second instance uses the same database, but not after a restart', async () => {
-    await app.restart();
-    // Nest has one logger in a process: both instances write to the log of the later one.
+    await app.database.query('DELETE FROM rate_limit_instances');
     const log: string[] = [];
     const warnings = () => log.filter((line) => line.includes('without Redis'));
     const config = { ...readConfig({}), databaseUrl: app.database.url };
     const logger = createLogger(config, { write: (line) => log.push(line) });
+    // Nest has one logger in a process: both instances write to the log of the later one.
     const second = await createApp(config, logger, createStore());
     await passUntil(() => warnings().length === 2);
     await second.close();
@@ -192,47 +189,34 @@ describe('counters without Redis', () => {
     await app.restart(async () => {
       await app.database.query(ANOTHER);
     });
-    const before = app.log.length;
+    const before = logged('without Redis');
     await passRound();
-    expect(app.log.slice(before).filter((line) => line.includes('without Redis'))).toEqual([]);
+    expect(logged('without Redis')).toBe(before);
     expect(await app.database.query(ANNOUNCEMENTS)).toHaveLength(2);
-  });
-
-  it('a second instance that comes after another one has gone is warned of again', async () => {
-    const warnings = () => app.log.filter((line) => line.includes('without Redis'));
+    // An instance that comes after another one has gone is warned of again.
     for (const count of [1, 2]) {
       await app.database.query(ANOTHER);
-      await passUntil(() => warnings().length === count);
+      await passUntil(() => logged('without Redis') === before + count);
       await app.database.query('DELETE FROM rate_limit_instances');
       await passRound();
     }
-    expect(warnings()).toHaveLength(2);
+    expect(logged('without Redis')).toBe(before + 2);
   });
 
-  it('a key that was used says when, to the minute, and costs its requests no query', async () => {
-    const { id, key } = await app.createKey();
-    app.clock.advance({ seconds: 77 });
-    await app.get('/v1/pets', { key });
-    await app.get('/v1/pets', { key });
-    pass({ seconds: 1 });
-    await until(async () => {
-      const [row] = await app.database.query<{ at: Date | null }>(
-        'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
-        [id],
+  it('are not loaded after their windows have ended, and are deleted an hour later; a fast clock deletes no other rows', async () => {
+    const owners = async () =>
+      (await app.database.query<{ owner: string }>('SELECT owner FROM rate_limit_counters')).map(
+        (row) => row.owner,
       );
-      return row?.at?.getTime() === Math.floor(app.clock.now() / 60_000) * 60_000;
-    });
-    app.clock.advance({ seconds: 60 });
-    await app.get('/v1/pets', { key });
-    await app.restart();
-    const [row] = await app.database.query<{ at: Date }>(
-      'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
-      [id],
+    await app.database.query(
+      `INSERT INTO rate_limit_counters
+       SELECT owner, 1, ends_at, 1, ends_at
+       FROM (VALUES ('old', timestamptz '2020-01-01Z'), ('other', clock_timestamp())) AS row (owner, ends_at)`,
     );
-    expect(row!.at.getTime()).toBe(Math.floor(app.clock.now() / 60_000) * 60_000);
+    app.clock.advance({ seconds: 100 * YEAR_SECONDS });
+    const repository = app.nest.get(CountersRepository, { strict: false });
+    expect((await repository.load(app.clock.now())).size).toBe(0);
+    await passUntil(async () => !(await owners()).includes('old'));
+    expect(await owners()).toContain('other');
   });
 });
-
-const ANOTHER = 'INSERT INTO rate_limit_instances VALUES (gen_random_uuid(), clock_timestamp())';
-
-const ANNOUNCEMENTS = 'SELECT id, seen_at::text FROM rate_limit_instances';
