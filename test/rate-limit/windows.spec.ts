@@ -1,35 +1,34 @@
-import { Agent } from 'node:http';
 import type { PlanChoice } from '../../src/accounts';
-import type { TestApp } from '../support/app';
-import { describeOverStores } from '../support/stores';
+import { NO_COUNTERS } from '../../src/rate-limit/counters';
+import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
+import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import type { HttpResponse } from '../support/http';
+import { type HttpResponse, sendRaw } from '../support/http';
 
 const DAY = 86_400;
+const BUDGET = 20;
 const custom = { perMinute: null, perDay: null };
+const ACCOUNT_OF = 'SELECT account_id AS account FROM api_keys WHERE id = $1';
+const FREE: PlanChoice = { plan: 'free', ...custom };
 const PLANS: [PlanChoice, number, number][] = [
-  [{ plan: 'free', ...custom }, 60, 1_000],
+  [FREE, 60, 1_000],
   [{ plan: 'pro', ...custom }, 300, 10_000],
   [{ plan: 'business', ...custom }, 1_000, 100_000],
   [{ plan: 'enterprise', perMinute: 7, perDay: 20 }, 7, 20],
 ];
-
-/** Enough connections for concurrent requests. A thousand connections would take a second. */
-const agent = new Agent({ keepAlive: true, maxSockets: 32 });
 
 /** Limit, Remaining and Reset. */
 function shown({ headers }: HttpResponse): number[] {
   return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 }
 
-describeOverStores('limits by plan', (start, isFirst) => {
-  const plans = isFirst ? PLANS : PLANS.filter(([, perMinute]) => perMinute <= 60);
+describe('limits by plan', () => {
   let app: TestApp;
   let midnight: number;
   beforeAll(async () => {
-    app = await start();
+    app = await startApp({ rateLimitAnonymousPerMinute: BUDGET, trustProxy: ['127.0.0.1', '10.0.0.0/8'] });
   });
-  /** Starts an application at noon. */
+  /** Continues at noon. */
   beforeEach(() => {
     const now = app.clock.now() / 1_000;
     const nextNoon = Math.ceil(now / DAY - 0.5) * DAY + DAY / 2;
@@ -39,56 +38,28 @@ describeOverStores('limits by plan', (start, isFirst) => {
   afterAll(() => app.close());
 
   const keyOn = async (choice: PlanChoice) => (await app.createKey({ choice })).key;
-  const seconds = () => Math.ceil(app.clock.now() / 1_000);
 
-  /** Leaves three requests of the day to each account, by a change in the database. */
-  async function useUpAllButThree(keyIds: readonly string[]): Promise<void> {
-    await app.database.query(
-      `INSERT INTO rate_limit_counters
-       SELECT 'account:' || account_id, 0, $3, used, $4
-       FROM unnest($1::uuid[], $2::int[]) AS spent (key_id, used) JOIN api_keys ON id = key_id
-       ON CONFLICT (owner) DO UPDATE SET day_used = excluded.day_used, minute_ends_at = excluded.minute_ends_at`,
-      [
-        keyIds,
-        plans.map(([, , perDay]) => perDay - 3),
-        new Date(app.clock.now()),
-        new Date(midnight * 1_000),
-      ],
-    );
-  }
+  it('admits exactly its limit in a minute, and each response decreases Remaining by one', async () => {
+    const key = await keyOn(FREE);
+    const begin = midnight - DAY / 2;
+    for (let remaining = 59; remaining >= 0; remaining -= 1) {
+      const response = await app.get('/v1/pets', { key });
+      expect([response.status, ...shown(response)]).toEqual([200, 60, remaining, begin + 60]);
+    }
+    const rejected = await app.get('/v1/pets', { key });
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    expect(shown(rejected)).toEqual([60, 0, begin + 60]);
+    expect(Number(rejected.headers['retry-after'])).toBe(60);
+  });
 
-  it.each(plans.filter(([, perMinute]) => perMinute <= 60))(
-    '%j admits exactly its limit in a minute, and each response decreases Remaining by one',
-    async (choice, perMinute) => {
-      const key = await keyOn(choice);
-      const begin = seconds();
-      for (let remaining = perMinute - 1; remaining >= 0; remaining -= 1) {
-        const response = await app.get('/v1/pets', { key });
-        expect([response.status, ...shown(response)]).toEqual([200, perMinute, remaining, begin + 60]);
-      }
-      const refused = await app.get('/v1/pets', { key });
-      expectError(refused, 429, 'rate_limit_exceeded');
-      expect(shown(refused)).toEqual([perMinute, 0, begin + 60]);
-      expect(Number(refused.headers['retry-after'])).toBe(60);
-    },
-  );
-
-  it.each(plans)(
-    '%j admits exactly its limit of concurrent requests over two routes',
-    async (choice, perMinute) => {
-      const key = await keyOn(choice);
-      const responses = await Promise.all(
-        Array.from({ length: perMinute + 50 }, (_, at) =>
-          app.get(at % 2 === 0 ? '/v1/pets?limit=1' : '/v1/nothing', { key, agent }),
-        ),
-      );
-      const admitted = responses.filter(({ status }) => status !== 429);
-      expect(admitted).toHaveLength(perMinute);
-      expect(admitted.map((response) => shown(response)[1]).sort((a, b) => a! - b!)).toEqual(
-        Array.from({ length: perMinute }, (_, at) => at),
-      );
-    },
-  );
+  it('admits exactly its limit of concurrent requests over two routes', async () => {
+    const key = await keyOn({ ...FREE, plan: 'enterprise', perMinute: 30, perDay: 999 });
+    const paths = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? '/v1/pets?limit=1' : '/v1/nothing'));
+    const responses = await Promise.all(paths.map((path) => app.get(path, { key })));
+    const admitted = responses.filter(({ status }) => status !== 429);
+    const left = admitted.map((response) => shown(response)[1]!);
+    expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, at) => at));
+  });
 
   it('the minute begins with its first counted request, and a new one follows', async () => {
     const key = await keyOn({ plan: 'enterprise', perMinute: 2, perDay: 100 });
@@ -98,8 +69,8 @@ describeOverStores('limits by plan', (start, isFirst) => {
     app.clock.advance({ seconds: 30 });
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 0, Math.ceil(begin + 60)]);
     app.clock.advance({ seconds: 29.999 });
-    const refused = await app.get('/v1/pets', { key });
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    const rejected = await app.get('/v1/pets', { key });
+    expect([rejected.status, rejected.headers['retry-after']]).toEqual([429, '1']);
     app.clock.advance({ seconds: 0.001 });
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, Math.ceil(begin + 120)]);
   });
@@ -109,32 +80,34 @@ describeOverStores('limits by plan', (start, isFirst) => {
     for (const wait of [0.25, 7.8, 0.001, 59.999]) {
       app.clock.advance({ seconds: wait });
       await app.get('/v1/pets', { key });
-      const refused = await app.get('/v1/pets', { key });
-      const retryAfter = Number(refused.headers['retry-after']);
-      expect(Math.floor(app.clock.now() / 1_000) + retryAfter).toBeGreaterThanOrEqual(shown(refused)[2]!);
+      const rejected = await app.get('/v1/pets', { key });
+      const retryAfter = Number(rejected.headers['retry-after']);
+      expect(Math.floor(app.clock.now() / 1_000) + retryAfter).toBeGreaterThanOrEqual(shown(rejected)[2]!);
       app.clock.advance({ seconds: retryAfter });
       expect((await app.get('/v1/pets', { key })).status).toBe(200);
       app.clock.advance({ seconds: 60 });
     }
   });
 
-  it('each plan admits exactly its limit in a UTC day', async () => {
-    const keys: { id: string; key: string }[] = [];
-    for (const [choice] of plans) keys.push(await app.createKey({ choice }));
-    for (const { key } of keys) await app.get('/v1/pets', { key });
-    await app.restart(() => useUpAllButThree(keys.map(({ id }) => id)));
-    for (const [at, [, perMinute, perDay]] of plans.entries()) {
-      const ask = () => app.get('/v1/pets', { key: keys[at]?.key });
-      expect(shown(await ask())[1]).toBe(Math.min(perMinute - 1, 2));
-      expect((await ask()).status).toBe(200);
-      expect(shown(await ask())).toEqual([perDay, 0, midnight]);
-      const refused = await ask();
-      expectError(refused, 429, 'daily_quota_exceeded');
-      expect(shown(refused)).toEqual([perDay, 0, midnight]);
-      expect(Number(refused.headers['retry-after'])).toBe(DAY / 2);
-    }
+  it.each(PLANS)('%j admits exactly its limit in a UTC day', async (choice, perMinute, perDay) => {
+    const { id, key } = await app.createKey({ choice });
+    const [row] = await app.database.query<{ account: string }>(ACCOUNT_OF, [id]);
+    const day = { used: perDay - 3, own: 0, endsAt: midnight * 1_000 };
+    const counters = new Map([[`account:${row!.account}`, { ...NO_COUNTERS, day }]]);
+    app.nest.get(MemoryRateLimitStore, { strict: false }).load(counters, []);
+    const ask = () => app.get('/v1/pets', { key });
+    const first = await ask();
+    expect(shown(first)[1]).toBe(2);
+    expect(first.headers['ratelimit']).toBe(`"minute";r=${perMinute - 1};t=60, "day";r=2;t=43200`);
+    expect(first.headers['ratelimit-policy']).toBe(`"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`);
+    expect((await ask()).status).toBe(200);
+    expect(shown(await ask())).toEqual([perDay, 0, midnight]);
+    const rejected = await ask();
+    expectError(rejected, 429, 'daily_quota_exceeded');
+    expect(shown(rejected)).toEqual([perDay, 0, midnight]);
+    expect(Number(rejected.headers['retry-after'])).toBe(DAY / 2);
     app.clock.advance({ seconds: DAY / 2 });
-    for (const { key } of keys) expect((await app.get('/v1/pets', { key })).status).toBe(200);
+    expect((await ask()).status).toBe(200);
   });
 
   it('a request that one window rejects is counted in neither', async () => {
@@ -146,9 +119,9 @@ describeOverStores('limits by plan', (start, isFirst) => {
     app.clock.advance({ seconds: 60 });
     expect(day(await app.get('/v1/pets', { key }))).toBe('0');
     for (let at = 0; at < 5; at += 1) {
-      const refused = await app.get('/v1/pets', { key });
-      expectError(refused, 429, 'daily_quota_exceeded');
-      expect(refused.headers['ratelimit']).toMatch(/^"minute";r=1;t=\d+, "day";r=0;t=\d+$/);
+      const rejected = await app.get('/v1/pets', { key });
+      expectError(rejected, 429, 'daily_quota_exceeded');
+      expect(rejected.headers['ratelimit']).toMatch(/^"minute";r=1;t=\d+, "day";r=0;t=\d+$/);
     }
   });
 
@@ -157,19 +130,13 @@ describeOverStores('limits by plan', (start, isFirst) => {
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 1, midnight]);
     expect(shown(await app.get('/v1/pets', { key }))).toEqual([2, 0, midnight]);
     expectError(await app.get('/v1/pets', { key }), 429, 'daily_quota_exceeded');
-    // In the last minute of the day the minute resets later than the day.
+    // In the last minute of the day.
     const late = await keyOn({ plan: 'enterprise', perMinute: 1, perDay: 1 });
     app.clock.advance({ seconds: 12 * 3_600 - 30 });
     await app.get('/v1/pets', { key: late });
-    const refused = await app.get('/v1/pets', { key: late });
-    expectError(refused, 429, 'rate_limit_exceeded');
-    expect(shown(refused)).toEqual([1, 0, midnight + 30]);
-  });
-
-  it('RateLimit-Policy and RateLimit show both windows', async () => {
-    const { headers } = await app.get('/v1/pets', { key: await keyOn({ plan: 'free', ...custom }) });
-    expect(headers['ratelimit-policy']).toBe('"minute";q=60;w=60, "day";q=1000;w=86400');
-    expect(headers['ratelimit']).toBe('"minute";r=59;t=60, "day";r=999;t=43200');
+    const rejected = await app.get('/v1/pets', { key: late });
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    expect(shown(rejected)).toEqual([1, 0, midnight + 30]);
   });
 
   it('two keys of one account share its windows, two accounts do not', async () => {
@@ -194,5 +161,90 @@ describeOverStores('limits by plan', (start, isFirst) => {
     expect(await remaining(app.post('/v1/pets', '{', { key }))).toBe(993);
     for (const path of ['/livez', '/nothing', '/docs', '/openapi.json']) await app.get(path, { key });
     expect(await remaining(app.get('/v1/pets', { key }))).toBe(992);
+  });
+
+  describe('of requests without a valid key', () => {
+    const from = (address: string, options: object = {}) =>
+      app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': address }, ...options });
+
+    // A new window for the address of the test itself.
+    beforeEach(() => app.clock.advance({ seconds: 60 }));
+
+    it('get 401 up to the limit of their address, then 429, and 401 again in the next minute', async () => {
+      const end = app.clock.now() / 1_000 + 60;
+      for (let at = 1; at <= BUDGET; at += 1) {
+        const response = await from('192.0.2.1', at % 2 === 0 ? { key: 'nonsense' } : {});
+        expectError(response, 401, at % 2 === 0 ? 'invalid_api_key' : 'missing_api_key');
+        expect(shown(response)).toEqual([BUDGET, BUDGET - at, end]);
+        expect(response.headers['ratelimit-policy']).toBe(`"minute";q=${BUDGET};w=60`);
+      }
+      const rejected = await from('192.0.2.1');
+      expectError(rejected, 429, 'rate_limit_exceeded');
+      expect(shown(rejected)).toEqual([BUDGET, 0, end]);
+      expect(rejected.headers['retry-after']).toBe('60');
+      app.clock.advance({ seconds: 60 });
+      expectError(await from('192.0.2.1'), 401, 'missing_api_key');
+    });
+
+    it('do not count for a valid key from the same address, and its requests do not count for the address', async () => {
+      await Promise.all(Array.from({ length: BUDGET + 5 }, () => from('192.0.2.2')));
+      const response = await from('192.0.2.2', { key: app.key });
+      expect(response.status).toBe(200);
+      expect(shown(response).slice(0, 2)).toEqual([1_000, 999]);
+      expectError(await from('192.0.2.2'), 429, 'rate_limit_exceeded');
+      await Promise.all(Array.from({ length: BUDGET + 5 }, () => from('192.0.2.3', { key: app.key })));
+      expect(shown(await from('192.0.2.3'))[1]).toBe(BUDGET - 1);
+    });
+
+    it('count by IPv6 /64 and by IPv4 address in any notation, behind trusted proxies', async () => {
+      const remaining = async (address: string) => shown(await from(address))[1];
+      expect(await remaining('2001:db8:0:1::1')).toBe(BUDGET - 1);
+      expect(await remaining('2001:db8:0:1:ffff::2')).toBe(BUDGET - 2);
+      expect(await remaining('2001:db8:0:2::1')).toBe(BUDGET - 1);
+      expect(await remaining('192.0.2.9')).toBe(BUDGET - 1);
+      expect(await remaining('::ffff:192.0.2.9')).toBe(BUDGET - 2);
+      expect(await remaining('192.0.2.9:4711')).toBe(BUDGET - 3);
+      expect(await remaining('[2001:db8:0:1::3]:443')).toBe(BUDGET - 3);
+      expect(await remaining('[2001:db8:0:1::4]')).toBe(BUDGET - 4);
+      expect(await remaining('192.0.2.10')).toBe(BUDGET - 1);
+      // Of a chain the last address that is not a trusted proxy counts, so clients cannot choose their address.
+      expect(await remaining('198.51.100.1, 192.0.2.6')).toBe(BUDGET - 1);
+      expect(await remaining('198.51.100.2, 192.0.2.6, 10.1.2.3')).toBe(BUDGET - 2);
+      expect(await remaining('198.51.100.3, 192.0.2.6')).toBe(BUDGET - 3);
+      // An invalid address counts as the address of the socket.
+      expect(await remaining('unknown')).toBe(BUDGET - 1);
+      expect(await remaining('x'.repeat(5_000))).toBe(BUDGET - 2);
+      expect(shown(await app.get('/v1/pets', { key: undefined }))[1]).toBe(BUDGET - 3);
+    });
+
+    it('include requests with an expired or a revoked key', async () => {
+      const expired = await app.createKey({ expiresAt: new Date(app.clock.now()) });
+      const revoked = await app.createKey();
+      await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [revoked.id]);
+      for (const [at, { key }] of [expired, revoked].entries()) {
+        const response = await from('192.0.2.4', { key });
+        expectError(response, 401, at === 0 ? 'expired_api_key' : 'revoked_api_key');
+        expect(shown(response)[1]).toBe(BUDGET - 1 - at);
+      }
+    });
+
+    it('share their window with the headers of requests that are not charged', async () => {
+      await from('192.0.2.5');
+      await from('192.0.2.5');
+      for (const path of ['/livez', '/docs', '/nothing', `/v1/pets?x=${'x'.repeat(9_000)}`]) {
+        const response = await app.get(path, { key: undefined, headers: { 'x-forwarded-for': '192.0.2.5' } });
+        expect(shown(response).slice(0, 2)).toEqual([BUDGET, BUDGET - 2]);
+      }
+      const broken = await sendRaw(app.url, 'broken\r\n\r\n');
+      expect(broken).toMatch(
+        new RegExp(
+          `X-RateLimit-Limit: ${BUDGET}\r\nX-RateLimit-Remaining: ${BUDGET}\r\nX-RateLimit-Reset: \\d+\r\n`,
+        ),
+      );
+      // A text that is not an address has the window of the socket.
+      await from('unknown');
+      const response = await app.get('/livez', { key: undefined, headers: { 'x-forwarded-for': 'unknown' } });
+      expect(shown(response).slice(0, 2)).toEqual([BUDGET, BUDGET - 1]);
+    });
   });
 });
