@@ -1,7 +1,8 @@
-import type { TestApp } from '../support/app';
+import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse, RequestOptions } from '../support/http';
-import { describeOverStores } from '../support/stores';
+import { scrape, valueOf } from '../support/metrics';
+import { until } from '../support/until';
 import { reading, ThrottledModule } from './support/throttled.module';
 
 const HOUR_SECONDS = 3_600;
@@ -11,11 +12,11 @@ const shown = ({ headers }: HttpResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 const statuses = (responses: readonly HttpResponse[]) => responses.map(({ status }) => status);
 
-describeOverStores('@Throttle on a route', (start) => {
+describe('@Throttle on a route', () => {
   let app: TestApp;
   let key: string;
   beforeAll(async () => {
-    app = await start({ rateLimitBanAfter: 1 }, { modules: [ThrottledModule] });
+    app = await startApp({ rateLimitBanAfter: 1, metricsPort: 0 }, { modules: [ThrottledModule] });
   });
   afterAll(() => app.close());
   beforeEach(async () => {
@@ -181,5 +182,47 @@ describeOverStores('@Throttle on a route', (start) => {
     ];
     expect(statuses([first, second, third])).toEqual([200, 200, 429]);
     expect(first.headers['ratelimit-policy']).toBe('"minute";q=1000;w=60, "default";q=2;w=60');
+  });
+
+  it('has one decision for each request in the metrics', async () => {
+    const counts = async () => {
+      const metrics = await scrape(app);
+      return [
+        ...['admitted', 'limited'].map((verdict) =>
+          valueOf(metrics, `animal_store_rate_limit_decisions_total{plan="business",verdict="${verdict}"}`),
+        ),
+        valueOf(metrics, 'animal_store_refusals_total{code="rate_limit_exceeded"}'),
+      ].map((count = 0) => count);
+    };
+    const before = await counts();
+    await times(7, book);
+    await get('slots');
+    expect((await counts()).map((count, at) => count - before[at]!)).toEqual([6, 2, 2]);
+  });
+
+  it('has a log line for the first 429 of a key, and one with the route and the number of the others', async () => {
+    const own = await app.createKey();
+    key = own.key;
+    const lines = () =>
+      app.log
+        .map((line) => JSON.parse(line))
+        .filter((line) => line.status === 429 && line.key === own.id)
+        .map(({ msg, verdict, route, rejected }) => ({ msg, verdict, route, rejected }));
+    await times(9, book);
+    await times(4, () => get('slots/own'));
+    const [slots, ownSlots] = ['/v1/slots', '/v1/slots/own'];
+    const first = { msg: 'request', verdict: undefined, rejected: undefined };
+    const lineOfEach = [
+      { ...first, route: slots },
+      { ...first, route: ownSlots },
+    ];
+    expect(lines()).toEqual(lineOfEach);
+    app.clock.advance({ seconds: 60 });
+    await until(() => lines().length === 4);
+    const sum = { msg: 'requests rejected by the rate limit', verdict: 'limited' };
+    expect(lines().slice(2)).toEqual([
+      { ...sum, route: slots, rejected: 3 },
+      { ...sum, route: ownSlots, rejected: 1 },
+    ]);
   });
 });
