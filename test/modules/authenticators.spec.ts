@@ -10,9 +10,12 @@ import {
   OWN_AUTHENTICATOR,
   type Principal,
 } from '../../src';
-import type { TestApp } from '../support/app';
+import { authenticatorContract, startTestStore, type TestStore } from '../../src/testing';
+import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { describeOverStores } from '../support/stores';
+import { itKeeps } from '../support/it-keeps';
+import { sharedServer } from '../testing/support/shared-server';
+import { tokens, tokenOf } from './support/tokens.extension';
 
 const UNKNOWN = { code: 'unknown_visitor', status: 401, message: 'Unknown.' };
 
@@ -51,10 +54,43 @@ class OddModule {}
 
 const odd: Extension = { name: 'odd', modules: [OddModule] };
 
-describeOverStores("the identity of an authenticator of a team's own", (start) => {
+describe("an authenticator of a team's own", () => {
+  let store: TestStore;
+  let accounts = 0;
+  const bearer = (sub: string, scope = 'pets:read pets:write orders:read orders:write') =>
+    `Bearer ${tokenOf({ sub, scope })}`;
+  beforeAll(async () => {
+    store = await startTestStore({ extensions: [tokens], server: sharedServer });
+  });
+  afterAll(() => store.close());
+
+  // The contract has accounts, limits, orders, scopes and forged credentials.
+  itKeeps(
+    authenticatorContract(() => ({
+      store,
+      first: bearer('first'),
+      second: bearer('second'),
+      readOnly: bearer('reader', 'pets:read'),
+      newAccount: () => bearer(`visitor ${(accounts += 1)}`),
+      invalid: `${bearer('first')}x`,
+    })),
+  );
+
+  it("can create accounts and hand over to the store's own keys", async () => {
+    const keyOf = async (authorization: string) =>
+      (await store.fetch('/v1/key', { headers: { authorization } })).json;
+    expect(await keyOf(bearer('new'))).toMatchObject({ account: 'new', plan: 'free', id: 'token of new' });
+    expect(await keyOf(`Bearer ${await store.key()}`)).toMatchObject({
+      id: expect.stringMatching(/^[\da-f-]{36}$/),
+    });
+    expect(await keyOf('Bearer ask_test_unknown')).toMatchObject({ code: 'invalid_api_key' });
+  });
+});
+
+describe("the identity of an authenticator of a team's own", () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await start({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 }, { extensions: [odd] });
+    app = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 }, { extensions: [odd] });
   });
   afterAll(() => app.close());
 
@@ -129,20 +165,24 @@ describeOverStores("the identity of an authenticator of a team's own", (start) =
     expect(left[0]! - left[1]!).toBe(1);
   });
 
-  it('can name keys by any text: each ban and its counters are shared and survive a restart', async () => {
+  it('can name keys by any text: the ban of each survives a restart', async () => {
     const names = ['with \u0000', 'with \ud800', 'with \udfff', longText(), ''];
+    const use = (keyId: string) => {
+      const limits = { perMinute: 1, perDay: 99 };
+      identify = (principal) => ({ principal: { ...principal, keyId, limits } });
+    };
     for (const keyId of names) {
-      identify = (principal) => ({ principal: { ...principal, keyId } });
-      await Promise.all(Array.from({ length: 61 }, get));
+      use(keyId);
+      await Promise.all([get(), get()]);
       app.clock.advance({ seconds: 2 });
       expectError(await get(), 429, 'api_key_banned');
     }
     await app.restart();
     for (const keyId of names) {
-      identify = (principal) => ({ principal: { ...principal, keyId } });
+      use(keyId);
       expectError(await get(), 429, 'api_key_banned');
     }
-    expect(app.log.join('')).not.toMatch(/cannot be saved|Redis is unavailable/);
+    expect(app.log.join('')).not.toContain('cannot be saved');
   });
 });
 
