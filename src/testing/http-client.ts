@@ -31,14 +31,18 @@ const MAX_RESPONSE_MS = 30_000;
 
 /** Sends requests over real sockets, with the path as it is written. Follows no redirect. */
 export class HttpClient {
-  private readonly agent = new Agent({ keepAlive: true });
+  constructor(private readonly agent: Agent = new Agent({ keepAlive: true })) {}
 
-  /** @param origin `http://127.0.0.1:3000` */
-  constructor(private readonly origin: string) {}
-
-  /** @throws Error if no complete response of at most 4 MiB arrives within 30 s */
-  send(path: string, { method = 'GET', key, body, headers = {} }: TestRequest = {}): Promise<TestResponse> {
-    const { protocol, hostname, port } = new URL(this.origin);
+  /**
+   * @param origin `http://127.0.0.1:3000`
+   * @throws Error if no complete response of at most 4 MiB arrives within 30 s
+   */
+  send(
+    origin: string,
+    path: string,
+    { method = 'GET', key, body, headers = {} }: TestRequest = {},
+  ): Promise<TestResponse> {
+    const { protocol, hostname, port } = new URL(origin);
     const bytes = body === undefined ? undefined : bytesOf(body);
     const isChunked = 'transfer-encoding' in headers;
     const sent = {

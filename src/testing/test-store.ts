@@ -89,7 +89,7 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
   closing.push(() => app.close());
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
-  const client = new HttpClient(url);
+  const client = new HttpClient();
   closing.push(() => Promise.resolve(client.close()));
   const keys = new TestKeys(app, store.scopes);
   let conformance: Conformance | undefined;
@@ -102,10 +102,10 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
     log,
     key: (request) => keys.create(request),
     fetch: async (path, request = {}) => {
-      conformance ??= new Conformance(new ApiDocument((await client.send('/openapi.json')).text), {
+      conformance ??= new Conformance(new ApiDocument((await client.send(url, '/openapi.json')).text), {
         isStrict: true,
       });
-      const response = await client.send(path, request);
+      const response = await client.send(url, path, request);
       const accept = request.headers?.['accept']?.toString();
       conformance.require(request.method ?? 'GET', path, response, accept);
       return response;

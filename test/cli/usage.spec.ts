@@ -1,5 +1,5 @@
 import { grace } from '../../src/cli/arguments';
-import { ProgressBar } from '../../src/cli/seed/progress-bar';
+import { ProgressBar } from '../../src/cli/progress-bar';
 import { runCli } from '../support/cli';
 
 const SCOPES = [

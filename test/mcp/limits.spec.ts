@@ -77,7 +77,11 @@ describe('the calls of agents', () => {
     for (let id = 0; id < LIMIT; id += 1) await post(app, list(id), { key });
     const long = '['.repeat(5_000);
     expectError(await post(app, long, { key }), 429, 'rate_limit_exceeded');
-    const chunked = await app.send('POST', '/mcp', { key, chunked: long });
+    const chunked = await app.send('POST', '/mcp', {
+      key,
+      body: long,
+      headers: { 'transfer-encoding': 'chunked' },
+    });
     expectError(chunked, 429, 'rate_limit_exceeded');
   });
 

@@ -1,7 +1,6 @@
 import { startApp, type TestApp } from '../support/app';
-import { rejectUndocumented, rejectUndocumentedRaw } from '../support/conformance';
 import { aNewPet } from '../support/factories';
-import type { HttpResponse } from '../support/http';
+import { type HttpResponse, rejectUndocumented, rejectUndocumentedRaw } from '../support/http';
 
 describe('a response that openapi.json does not document fails the spec that requested it', () => {
   let app: TestApp;

@@ -1,85 +1,33 @@
-import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import type { Agent } from 'node:http';
 import { connect } from 'node:net';
-import { rejectUndocumented, rejectUndocumentedRaw } from './conformance';
+import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
+import { Conformance } from '../../src/testing/conformance';
+import { HttpClient, type TestRequest, type TestResponse } from '../../src/testing/http-client';
 
-const sharedAgent = new Agent({ keepAlive: true });
+export type HttpResponse = TestResponse;
 
-export interface RequestOptions {
-  /** Bearer key; undefined sends none. */
-  readonly key?: string | undefined;
-  readonly headers?: Record<string, string | string[]>;
-  /** A string or Buffer is sent unchanged, an object as JSON. */
-  readonly body?: string | Buffer | object | undefined;
-  /** A body without Content-Length and Content-Type. */
-  readonly chunked?: string | Buffer;
+export interface RequestOptions extends Omit<TestRequest, 'method'> {
   readonly agent?: Agent;
   /** False if the response does not come from the complete service on its own port. */
   readonly isDocumented?: boolean;
 }
 
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  /** The body as JSON.parse reads it. */
-  readonly json: any;
-}
+const conformance = new Conformance(new ApiDocument(readCommittedDocument()), { isStrict: true });
+const sharedClient = new HttpClient();
+export const rejectUndocumented = conformance.require.bind(conformance);
 
-/**
- * Sends one request over a real socket, with the path exactly as given. Throws if openapi.json does not document the
- * response.
- */
-export function send(
+/** Sends one request. Throws if openapi.json does not document the response. */
+export async function send(
   baseUrl: string,
   method: string,
   path: string,
-  options: RequestOptions = {},
+  { agent, isDocumented = true, ...request }: RequestOptions = {},
 ): Promise<HttpResponse> {
-  const { hostname, port } = new URL(baseUrl);
-  const headers: Record<string, string | string[]> = {};
-  const body = bytesOf(options.body);
-  if (options.key !== undefined) headers['authorization'] = `Bearer ${options.key}`;
-  if (body !== undefined) {
-    headers['content-type'] = 'application/json';
-    headers['content-length'] = String(body.length);
-  }
-  return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(
-      {
-        agent: options.agent ?? sharedAgent,
-        hostname,
-        port,
-        method,
-        path,
-        headers: { ...headers, ...options.headers },
-      },
-      (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-        incoming.on('error', reject);
-        incoming.on('end', () => {
-          const text = Buffer.concat(chunks).toString();
-          const response = {
-            status: incoming.statusCode ?? 0,
-            headers: incoming.headers,
-            text,
-            get json() {
-              return JSON.parse(text) as unknown;
-            },
-          };
-          try {
-            const accept = options.headers?.['accept']?.toString();
-            if (options.isDocumented !== false) rejectUndocumented(method, path, response, accept);
-            resolve(response);
-          } catch (error) {
-            reject(error);
-          }
-        });
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end(body ?? options.chunked);
-  });
+  const client = agent ? new HttpClient(agent) : sharedClient;
+  const response = await client.send(baseUrl, path, { ...request, method });
+  const accept = request.headers?.['accept']?.toString();
+  if (isDocumented) conformance.require(method, path, response, accept);
+  return response;
 }
 
 /**
@@ -105,7 +53,19 @@ export function sendRaw(baseUrl: string, bytes: string | Buffer): Promise<string
   });
 }
 
-function bytesOf(body: RequestOptions['body']): Buffer | undefined {
-  if (body === undefined || Buffer.isBuffer(body)) return body;
-  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+/** Compares the first response on a socket with openapi.json. */
+export function rejectUndocumentedRaw(sent: string, received: string): void {
+  const [, method, target] = /^([A-Z]+) (\S+) HTTP\/1\.1\r\n/.exec(sent) ?? [];
+  const [, status, head, rest = ''] =
+    /^HTTP\/1\.1 ([2-5]\d\d) [^\r]*\r\n(.*?)\r\n\r\n(.*)$/s.exec(received) ?? [];
+  if (method === undefined || target === undefined || head === undefined) return;
+  const headers = Object.fromEntries(
+    head
+      .split('\r\n')
+      .map((line) => [line.split(':', 1).join().toLowerCase(), line.replace(/^[^:]*: ?/, '')]),
+  );
+  const [, accept] = /\r\naccept: ([^\r]*)/i.exec(sent.split('\r\n\r\n', 1)[0]!) ?? [];
+  const body = Buffer.from(rest).subarray(0, Number(headers['content-length']));
+  const response = { status: Number(status), headers, text: body.toString() };
+  conformance.require(method, target, response, accept);
 }

@@ -14,7 +14,7 @@ const REQUIRED = 'x-required-scopes';
 /** Keys, scopes, methods and addresses of each operation. */
 export const accessPromises: readonly ApiPromise[] = [
   {
-    title: 'a request without a valid key gets 401, whatever its body',
+    title: 'a request without a valid key gets 401, also with a body that is not JSON',
     check: (api, resources) =>
       each(api, (operation) => checkKeys(api, operation, resources.pathOf(operation))),
   },

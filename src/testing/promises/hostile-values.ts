@@ -17,7 +17,7 @@ const TEXTS: readonly string[] = [
   '2027-02-30',
 ];
 
-/** JSON texts that every member gets, whatever its schema: values of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
+/** JSON texts that every member gets: values of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
 export const HOSTILE_VALUES: readonly string[] = [
   ...[null, true, -1, 1.5, [], {}, [null], ...TEXTS].map(jsonOf),
   '9223372036854775808',

@@ -191,7 +191,7 @@ class Values {
     if (body === undefined) return;
     const { api, operation } = this;
     const [error] = api.document.errors(schema, jsonIn(body));
-    // What the schema allows would only create more resources of a deployment.
+    // A value that the schema allows would only create more resources of a deployment.
     if (!error && !api.isThorough) return;
     const name = place.join('.');
     const what = `${name} = ${shown(text)}`;

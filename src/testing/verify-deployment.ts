@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '../platform/errors/user-error';
+import { Api, codeOf, shortened, shown } from './api';
+import { ApiDocument, isList, readCommittedDocument } from './api-document';
+import { Conformance } from './conformance';
+import { HttpClient, type TestRequest, type TestResponse } from './http-client';
+import { isMembers, jsonIn, jsonOf, valueAt } from './json';
+import { checkPromises } from './promises/promises';
+import { Resources } from './resources';
+
+const MAX_LIMIT = 10_000;
+const BATCH_SIZE = 10;
+
+export interface VerifyRequest {
+  /** Including `/v1`. */
+  readonly baseUrl: string;
+  readonly key: string;
+  /** True: also use up the rate limit of the key. */
+  readonly exhaust: boolean;
+}
+
+export interface Verdict {
+  readonly promise: string;
+  readonly faults: readonly string[];
+}
+
+export interface Verification {
+  readonly baseUrl: string;
+  readonly verdicts: readonly Verdict[];
+  /** The operations that never succeeded, so that only their errors were checked. */
+  readonly skipped: readonly string[];
+  readonly requests: number;
+  /** Paths of the created resources, and of those that were neither removed nor cancelled. */
+  readonly created: readonly string[];
+  readonly left: readonly string[];
+  /** Why the verification ended before the last promise; undefined if it did not. */
+  readonly stopped?: string;
+}
+
+/**
+ * Checks every promise against a deployment, only over HTTP, and removes what it creates. Waits when a limit is used up.
+ *
+ * @param report receives each verdict immediately
+ * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key
+ */
+export async function verifyDeployment(
+  { baseUrl, key, exhaust }: VerifyRequest,
+  report: (verdict: Verdict) => void,
+): Promise<Verification> {
+  const deployment = new Deployment(baseUrl);
+  const api = await apiOf(deployment, key);
+  const resources = new Resources(api);
+  const verdicts: Verdict[] = [];
+  const take = (promise: string, faults: readonly string[]): void => {
+    verdicts.push({ promise, faults });
+    report({ promise, faults });
+  };
+  let stopped: UserError | undefined;
+  let created: readonly string[] = [];
+  try {
+    await checkPromises(api, resources, take);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    stopped = error;
+  }
+  created = resources.created.map(({ path }) => path);
+  try {
+    await resources.removeAll();
+    if (exhaust && !stopped)
+      take('a request over the limit gets 429, not before Retry-After', await useUpLimit(api));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    stopped ??= error;
+  }
+  return {
+    baseUrl,
+    verdicts,
+    skipped: api.operations.filter((each) => !api.succeeded.has(each)).map(({ title }) => title),
+    requests: deployment.requests,
+    created,
+    left: resources.created.map(({ path }) => path),
+    ...(stopped && { stopped: stopped.message }),
+  };
+}
+
+/** A running store at a base URL. */
+class Deployment {
+  private readonly client = new HttpClient();
+  private readonly origin: string;
+  readonly path: string;
+  requests = 0;
+
+  constructor(readonly url: string) {
+    const { origin, pathname } = new URL(url);
+    this.origin = origin;
+    this.path = pathname;
+  }
+
+  /** @throws UserError if the response does not arrive completely */
+  send(path: string, request?: TestRequest): Promise<TestResponse> {
+    return this.sendTo(`${this.path}${path}`, request);
+  }
+
+  /** @param path from the root */
+  async sendTo(path: string, request: TestRequest = {}): Promise<TestResponse> {
+    this.requests += 1;
+    try {
+      return await this.client.send(this.origin, path, request);
+    } catch (error) {
+      const reason = shortened(error instanceof Error ? error.message || String(error) : String(error));
+      const what = `${request.method ?? 'GET'} ${path}`;
+      throw new UserError(
+        `${this.url} gives no complete response to ${what} (${reason}): check --base-url, and that the deployment runs.`,
+      );
+    }
+  }
+
+  async wait(seconds: number): Promise<void> {
+    process.stderr.write(`The limit of the key is used up. Continuing in ${seconds} s.\n`);
+    await sleep(seconds * 1_000);
+  }
+
+  /** `Date`, or our own time if the deployment sends none. */
+  now({ headers }: TestResponse): number {
+    const date = Date.parse(headers.date ?? '');
+    return Math.floor((Number.isNaN(date) ? Date.now() : date) / 1_000);
+  }
+}
+
+/** @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key */
+async function apiOf(deployment: Deployment, key: string): Promise<Api> {
+  const own = await deployment.send('/key', { key });
+  if (own.status === 401 || own.status === 403) {
+    throw new UserError(
+      `The deployment rejects the key (${own.status} ${codeOf(own)}): give one with the scopes of a new key.`,
+    );
+  }
+  const { status, text } = await deployment.sendTo(`${deployment.path.replace(/\/v1$/, '')}/openapi.json`);
+  const document = new ApiDocument(withExtensions(status === 200 ? jsonIn(text) : undefined));
+  const listed = valueAt(jsonIn(own.text), 'scopes');
+  const scopes = Array.isArray(listed)
+    ? listed.map(String)
+    : document.operations.flatMap((each) => each.scopes);
+  return new Api(document, deployment, new Conformance(document, { isStrict: false }), key, scopes, false);
+}
+
+/** Returns the document of this version, with the operations that only the deployment's document has. */
+function withExtensions(deployed: unknown): string {
+  const committed = readCommittedDocument();
+  const own = jsonIn(committed);
+  if (!isMembers(deployed) || !isMembers(own)) return committed;
+  return jsonOf(merged(own, deployed));
+}
+
+/** Adds the members that only the other object has, in objects within it, too. */
+function merged(own: unknown, other: unknown): unknown {
+  if (!isMembers(own) || !isMembers(other)) return own;
+  const members = Object.entries(other).map(([name, value]) => [
+    name,
+    name in own ? merged(own[name], value) : value,
+  ]);
+  return { ...own, ...Object.fromEntries(members) };
+}
+
+/** Sends requests until the response is 429; in concurrent batches, so that the minute does not end first. */
+async function useUpLimit(api: Api): Promise<string[]> {
+  const list = api.operations.find((each) => isList(each) && api.may(each) && !each.path.includes('{'));
+  if (!list) return ['No list can be read with this key.'];
+  const send = () => api.target.send(`${list.path}?limit=1`, { key: api.key });
+  let last = await send();
+  const limit = Number(last.headers['x-ratelimit-limit']);
+  if (limit > MAX_LIMIT) {
+    throw new UserError(
+      `The limit of ${limit} requests is too large for --exhaust. Use a key of a smaller plan.`,
+    );
+  }
+  for (let sent = 1; sent <= 2 * limit + BATCH_SIZE && last.status !== 429; sent += BATCH_SIZE) {
+    const responses = await Promise.all(Array.from({ length: BATCH_SIZE }, send));
+    last = responses.find(({ status }) => status === 429) ?? last;
+  }
+  const { headers, status } = last;
+  const after = Number(headers['retry-after']);
+  const ahead = Number(headers['x-ratelimit-reset']) - api.target.now(last);
+  const uncounted = await api.target.send('/key', { key: api.key });
+  return [
+    status === 429 && /^(rate_limit_exceeded|daily_quota_exceeded)$/.test(String(codeOf(last)))
+      ? []
+      : `${list.title} responds ${status} ${codeOf(last)} over the limit, and must respond 429 rate_limit_exceeded.`,
+    headers['x-ratelimit-remaining'] === '0'
+      ? []
+      : `${list.title} has X-RateLimit-Remaining ${shown(headers['x-ratelimit-remaining'])} with 429.`,
+    // `Date` is rounded down to the second.
+    after >= 1 && after + 1 >= ahead
+      ? []
+      : `${list.title} has Retry-After ${shown(headers['retry-after'])}, and the window ends in ${ahead} s.`,
+    uncounted.status === 200
+      ? []
+      : `GET /v1/key responds ${uncounted.status} over the limit, and must respond 200.`,
+  ].flat();
+}
