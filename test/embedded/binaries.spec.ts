@@ -8,7 +8,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
 import { findBinaries, findPackage } from '../../src/embedded-postgres/binaries';
 import { copyBinaries } from '../../src/embedded-postgres/binary-copy';
@@ -30,7 +31,8 @@ function notFound(): never {
 }
 
 describe("PostgreSQL's programs", () => {
-  const folder = temporaryFolder();
+  // Memory may be mounted so that no program runs from it.
+  const folder = temporaryFolder(tmpdir());
   afterAll(cleanUp);
 
   /** Creates a bin folder whose programs run only this script. */
@@ -110,40 +112,28 @@ describe("PostgreSQL's programs", () => {
     expect(readdirSync(root, { recursive: true })).toEqual(files);
   });
 
-  onLinux('are copied to DATA_DIR if LD_LIBRARY_PATH cannot hold its path', async () => {
+  it('are copied once if LD_LIBRARY_PATH cannot hold the path of DATA_DIR, and again if a file of the copy is missing', async () => {
     const directory = join(folder, 'a:b');
     mkdirSync(directory, { mode: 0o755 });
-    const found = await findBinaries({ binDir: undefined, directory, user: undefined });
-    expect(found).toEqual({
-      bin: expect.stringContaining(`${directory}/animal-store-postgres-`),
-      environment: {},
-    });
-    expect(await versionOf(found.bin, {})).toContain(' 18.');
-  });
-
-  it('are copied once for a user that cannot reach the package, and again if a file of the copy is missing', async () => {
-    const copies = join(folder, 'copies');
-    mkdirSync(copies, { mode: 0o755 });
-    const copy = copyBinaries(findPackage(), copies);
-    expect(await versionOf(join(copy, 'native', 'bin'), {})).toContain(' 18.');
+    const { bin, environment } = await findBinaries({ binDir: undefined, directory, user: undefined });
+    const copy = join(bin, '..', '..');
+    expect(bin).toContain(`${directory}/animal-store-postgres-`);
+    expect([environment, await versionOf(bin, {})]).toEqual([{}, expect.stringContaining(' 18.')]);
     const lost = join(copy, 'native', 'share', 'postgresql', 'postgres.bki');
     const marker = join(copy, 'marker');
     writeFileSync(marker, '');
-    expect(copyBinaries(findPackage(), copies)).toBe(copy);
+    expect(copyBinaries(findPackage(), directory)).toBe(copy);
     expect(existsSync(marker)).toBe(true);
     rmSync(lost);
-    expect(copyBinaries(findPackage(), copies)).toBe(copy);
+    expect(copyBinaries(findPackage(), directory)).toBe(copy);
     expect(existsSync(lost)).toBe(true);
-    expect(readdirSync(copies)).toHaveLength(1);
-  });
+    expect(readdirSync(directory)).toHaveLength(1);
 
-  it('are not run from a copy of another user', () => {
-    const copies = join(folder, 'prepared');
-    mkdirSync(copies, { mode: 0o755 });
-    const copy = copyBinaries(findPackage(), copies);
-    rmSync(copy, { recursive: true });
-    symlinkSync(folder, copy);
-    expect(() => copyBinaries(findPackage(), copies)).toThrow(
+    // A copy of another user is not run.
+    const prepared = join(folder, 'prepared');
+    mkdirSync(prepared, { mode: 0o755 });
+    symlinkSync(folder, join(prepared, basename(copy)));
+    expect(() => copyBinaries(findPackage(), prepared)).toThrow(
       'belongs to another user: remove it, or set DATABASE_URL.',
     );
   });

@@ -1,10 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, rmdirSync, statSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
+import { type EmbeddedServer, joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
+import { findBinaries } from '../../src/embedded-postgres/binaries';
+import { childEnvironment, spawnAs } from '../../src/embedded-postgres/command';
 import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file';
 import { processFacts } from '../../src/embedded-postgres/process-facts';
-import { chooseServerUser } from '../../src/embedded-postgres/server-user';
+import { chooseServerUser, type ServerUser } from '../../src/embedded-postgres/server-user';
 import { prepareSocketDirectory } from '../../src/embedded-postgres/socket-directory';
+import { itWhen } from '../support/it-when';
 import {
   cleanUp,
   isRoot,
@@ -15,123 +19,107 @@ import {
   temporaryFolder,
   until,
 } from './support/harness';
-import { itWhen } from '../support/it-when';
 
+/** The user of a machine without a user postgres; undefined for the user of this machine. */
+let mockUser: ServerUser | undefined;
+jest.mock('../../src/embedded-postgres/server-user', () => {
+  const actual = jest.requireActual<typeof import('../../src/embedded-postgres/server-user')>(
+    '../../src/embedded-postgres/server-user',
+  );
+  return { ...actual, chooseServerUser: () => mockUser ?? actual.chooseServerUser() };
+});
+
+const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534 };
+
+const asRoot = itWhen(isRoot, 'needs root');
+const folder = temporaryFolder();
+// Each of these characters has a meaning in a URL, in a list of folders or in a shell.
+const dataDir = join(folder, `my "data", 100%`);
+const cluster = join(dataDir, 'pg18');
+afterAll(cleanUp);
+
+const rowsOf = (server: EmbeddedServer) => query(server.url(), 'select n from kept');
+/** Starts the server and stops it. */
+const startAndRead = async (): Promise<unknown[]> => {
+  const server = await startEmbedded(options(dataDir));
+  const rows = await rowsOf(server);
+  await server.stop();
+  return rows;
+};
+const endedPid = () => spawnSync(process.execPath, ['-e', '']).pid;
+const isLeft = () =>
+  ['app.lock', '.s.PGSQL.5432', 'pg18/postmaster.pid'].filter((name) => existsSync(join(dataDir, name)));
+
+// Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('the embedded server', () => {
-  const folder = temporaryFolder();
-  // Each of these characters has a meaning in a URL, in a list of folders or in a shell.
-  const dataDir = join(folder, `my "data", 100%`);
-  const cluster = join(dataDir, 'pg18');
-  afterAll(cleanUp);
-
-  it('keeps its rows after a stop and a start', async () => {
-    const first = await startEmbedded(options(dataDir));
-    await query(first.url(), 'create table kept as select 42 as n');
-    await first.stop();
-    const second = await startEmbedded(options(dataDir));
-    const rows = await query(second.url(), 'select n from kept');
-    await second.stop();
-    expect(rows).toEqual([{ n: 42 }]);
-    expect(second.notices).toEqual([]);
-    expect(second.directory).toBe(dataDir);
-  });
-
   it('is PostgreSQL 18 in UTF-8 and UTC, without a TCP port, accessible only to its own user', async () => {
+    expect(await joinEmbedded(options(dataDir))).toBeUndefined();
+    expect(existsSync(dataDir)).toBe(false);
     const server = await startEmbedded(options(dataDir));
+    await query(server.url(), 'create table kept as select 42 as n');
     const show = ['server_version_num', 'server_encoding', 'timezone', 'listen_addresses', 'max_connections'];
+    const names = show.map((name) => `current_setting('${name}') as ${name}`);
     const [settings] = await query(
       server.url(),
-      `select ${show.map((s) => `current_setting('${s}') as ${s}`).join()}`,
+      `select ${names.join()}, current_setting('is_superuser') as super`,
     );
-    const socketMode = statSync(join(dataDir, '.s.PGSQL.5432')).mode & 0o777;
+    const socket = statSync(join(dataDir, '.s.PGSQL.5432'));
+    const { pid } = readPostmasterFile(cluster)!;
+    const refusal = await rejectionOf(query(server.url(), `copy (select 1) to program 'cat'`));
+    await server.stop();
     await server.stop();
     expect(settings).toMatchObject({
       server_encoding: 'UTF8',
       timezone: 'UTC',
       listen_addresses: '',
       max_connections: '60',
+      super: 'off',
     });
     expect(Number(settings.server_version_num)).toBeGreaterThanOrEqual(180_000);
-    expect(socketMode).toBe(0o700);
-    expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+    expect([socket.mode & 0o777, statSync(dataDir).mode & 0o777]).toEqual([0o700, 0o700]);
+    expect(statSync(cluster).uid).toBe(chooseServerUser()?.uid ?? process.getuid?.());
+    expect(refusal).toContain('permission denied');
+    expect([server.directory, server.notices]).toEqual([dataDir, []]);
+    // Nothing is left after stop().
+    expect([processFacts(pid), isLeft()]).toEqual([undefined, []]);
   });
 
-  it('leaves no process, socket or lock after stop(); a second stop() does nothing', async () => {
-    const server = await startEmbedded(options(dataDir));
-    const { pid } = readPostmasterFile(cluster)!;
-    await server.stop();
-    await server.stop();
-    expect(processFacts(pid)).toBeUndefined();
-    expect(
-      ['app.lock', '.s.PGSQL.5432', 'pg18/postmaster.pid'].filter((f) => existsSync(join(dataDir, f))),
-    ).toEqual([]);
-  });
-
-  it('rejects a second start in the same process and in another, and names the owner', async () => {
+  it('keeps its rows; rejects a second start in the same process and in another, and names the owner', async () => {
     const server = await startEmbedded(options(dataDir));
     const here = await rejectionOf(startEmbedded(options(dataDir)));
-    const there = await startChild().ask({ start: options(dataDir) });
-    const rows = await query(server.url(), 'select 1 as alive');
+    const child = startChild();
+    const there = await child.ask({ start: options(dataDir) });
+    const rows = await rowsOf(server);
     await server.stop();
     const sentence = `EmbeddedServerError: The data folder ${dataDir} is in use by process ${process.pid}: stop that process, or set DATA_DIR to another folder.`;
-    expect([here, there.refusal, rows]).toEqual([sentence, sentence, [{ alive: 1 }]]);
-  });
+    expect([here, there.refusal, rows]).toEqual([sentence, sentence, [{ n: 42 }]]);
 
-  it('can be joined by another process only while it runs', async () => {
-    const before = await joinEmbedded(options(dataDir));
-    const owner = startChild();
-    await owner.ask({ start: options(dataDir) });
+    // Other processes can join it while it runs. It stops with its process, which it does not keep alive.
+    await child.ask({ start: options(dataDir) });
     const joined = await joinEmbedded(options(dataDir));
-    const rows = await query(joined!.url('template1'), 'select current_database() as name');
-    await owner.ask({ release: true });
-    const after = await joinEmbedded(options(dataDir));
-    expect([before, after]).toEqual([undefined, undefined]);
-    expect(joined!.directory).toBe(dataDir);
-    expect(rows).toEqual([{ name: 'template1' }]);
-    expect(await joinEmbedded(options(join(folder, 'never-started')))).toBeUndefined();
-    expect(existsSync(join(folder, 'never-started'))).toBe(false);
-  });
-
-  it('stops with its process, also after SIGKILL, and keeps every acknowledged row', async () => {
-    const durableDir = join(folder, 'durable');
-    const owner = startChild();
-    const { url } = await owner.ask({ start: options(durableDir, { durable: true }) });
-    await query(url!, 'create table counted (n int)');
-    for (let n = 0; n < 20; n++) await query(url!, `insert into counted values (${n})`);
-    const { pid } = readPostmasterFile(join(durableDir, 'pg18'))!;
-    await owner.kill();
-    await until(() => processFacts(pid) === undefined);
-    const next = await startEmbedded(options(durableDir, { durable: true }));
-    const rows = await query(
-      next.url(),
-      `select count(*)::int as n, current_setting('fsync') as fsync from counted`,
-    );
-    await next.stop();
-    expect(rows).toEqual([{ n: 20, fsync: 'on' }]);
-  });
-
-  it('does not keep its process alive, and stops with it', async () => {
-    const owner = startChild();
-    await owner.ask({ start: options(dataDir) });
+    const [database] = await query(joined!.url('template1'), 'select current_database() as name');
+    expect([joined!.directory, database]).toEqual([dataDir, { name: 'template1' }]);
     const { pid } = readPostmasterFile(cluster)!;
-    await owner.leave();
+    await child.leave();
     await until(() => processFacts(pid) === undefined);
     expect(await joinEmbedded(options(dataDir))).toBeUndefined();
   });
 
-  it('starts immediately after its process was killed, while the old server may still be stopping', async () => {
+  it('stops if its process is killed, keeps every acknowledged row, and can be started immediately', async () => {
+    const durable = options(dataDir, { durable: true });
     const owner = startChild();
-    await owner.ask({ start: options(dataDir) });
+    const { url } = await owner.ask({ start: durable });
+    for (let n = 0; n < 20; n++) await query(url!, `insert into kept values (${n})`);
+    const { pid } = readPostmasterFile(cluster)!;
     await owner.kill();
-    const next = await startEmbedded(options(dataDir));
-    const rows = await query(next.url(), 'select n from kept');
+    const next = await startEmbedded(durable);
+    const [row] = await query(
+      next.url(),
+      `select count(*)::int, current_setting('fsync') as fsync from kept`,
+    );
+    await query(next.url(), 'delete from kept where n < 42');
     await next.stop();
-    expect(rows).toEqual([{ n: 42 }]);
-  });
-
-  it('releases the lock if a later step fails', async () => {
-    await rejectionOf(startEmbedded(options(dataDir, { binDir: join(folder, 'nowhere') })));
-    expect(existsSync(join(dataDir, 'app.lock'))).toBe(false);
+    expect([row, processFacts(pid)]).toEqual([{ count: 21, fsync: 'on' }, undefined]);
   });
 
   it('stops and starts again after PostgreSQL was killed', async () => {
@@ -140,21 +128,17 @@ describe('the embedded server', () => {
     process.kill(pid, 'SIGKILL');
     await until(() => processFacts(pid) === undefined);
     await server.stop();
-    const next = await startEmbedded(options(dataDir));
-    const rows = await query(next.url(), 'select n from kept');
-    await next.stop();
-    expect(rows).toEqual([{ n: 42 }]);
+    expect(await startAndRead()).toEqual([{ n: 42 }]);
   });
 
-  it("reports PostgreSQL's error if it does not start", async () => {
+  it("releases the lock if a later step fails, and reports PostgreSQL's error", async () => {
+    await rejectionOf(startEmbedded(options(dataDir, { binDir: join(folder, 'nowhere') })));
+    expect(isLeft()).toEqual([]);
     const broken = join(folder, 'broken');
     mkdirSync(join(broken, 'pg18'), { recursive: true, mode: 0o700 });
     expect(await rejectionOf(startEmbedded(options(broken)))).toMatch(
       /^EmbeddedServerError: PostgreSQL did not start \(.+\): read .+postgres\.log, or set DATABASE_URL to another server\.$/,
     );
-  });
-
-  it('rejects data of another major version and leaves it unchanged', async () => {
     const old = join(folder, 'old');
     mkdirSync(join(old, 'pg17'), { recursive: true, mode: 0o700 });
     expect(await rejectionOf(startEmbedded(options(old)))).toMatch(
@@ -162,41 +146,93 @@ describe('the embedded server', () => {
     );
     expect(existsSync(join(old, 'app.lock'))).toBe(false);
   });
+});
 
-  it('works in a folder whose path is too long for a socket: stop() removes the private folder', async () => {
-    // The limit counts bytes.
-    const long = join(folder, 'ä'.repeat(40));
-    const server = await startEmbedded(options(long));
-    const joined = await joinEmbedded(options(long));
-    const rows = await query(joined!.url(), 'select 1 as one');
-    const socketFolder = new URL(server.url()).searchParams.get('host')!;
-    const mode = statSync(socketFolder).mode & 0o777;
-    await server.stop();
-    expect(rows).toEqual([{ one: 1 }]);
-    expect(mode).toBe(0o700);
-    expect(existsSync(socketFolder)).toBe(false);
+describe('the postmaster.pid of an earlier run', () => {
+  const pidFile = join(cluster, 'postmaster.pid');
+  const leavePidFile = (pid: number, startedAt: Date): void =>
+    writeFileSync(
+      pidFile,
+      `${pid}\n${cluster}\n${Math.floor(startedAt.getTime() / 1000)}\n5432\n${dataDir}\n\n  123456  0\nready   \n`,
+    );
+
+  it('is ignored if a process that started later has its pid', async () => {
+    // PostgreSQL ignores pids of other users, so the process runs as the server's user.
+    const other = spawn('/bin/sleep', ['60'], { ...spawnAs(chooseServerUser()), stdio: 'ignore' });
+    leavePidFile(other.pid!, new Date('2020-01-01'));
+    try {
+      expect(await joinEmbedded(options(dataDir))).toBeUndefined();
+      expect(await startAndRead()).toEqual([{ n: 42 }]);
+    } finally {
+      other.kill();
+    }
   });
 
-  it("works if another user has created the socket folder's name, and never joins a folder that others can write", async () => {
-    const long = join(folder, 'y'.repeat(120));
+  it('is rejected and kept if it names an older process that is not this server', async () => {
+    leavePidFile(process.pid, new Date());
+    const refusal = await rejectionOf(startEmbedded(options(dataDir)));
+    expect(refusal).toContain(`names process ${process.pid} (`);
+    expect(refusal).toContain(
+      ", which is not this database's server: stop that process, or set DATA_DIR to another folder.",
+    );
+    expect(readFileSync(pidFile, 'utf8')).toContain(`${process.pid}\n`);
+    expect(existsSync(join(dataDir, 'app.lock'))).toBe(false);
+  });
+
+  it('is ignored if its process has ended; a server whose service has ended is stopped', async () => {
+    leavePidFile(endedPid(), new Date());
+    const user = chooseServerUser();
+    const { bin, environment } = await findBinaries({ binDir: undefined, directory: dataDir, user });
+    // The path is a list: without quotes, its comma would separate two folders.
+    const args = ['-D', cluster, '-k', `"${dataDir.replaceAll('"', '""')}"`, '-c', 'listen_addresses='];
+    const env = { ...childEnvironment, ...environment };
+    const orphan = spawn(join(bin, 'postgres'), args, { ...spawnAs(user), env, stdio: 'ignore' });
+    orphan.unref();
+    await until(
+      () => readPostmasterFile(cluster)?.pid === orphan.pid && readPostmasterFile(cluster)?.ready === true,
+    );
+    expect(await startAndRead()).toEqual([{ n: 42 }]);
+    await until(() => processFacts(orphan.pid!) === undefined);
+  });
+});
+
+describe('the embedded server in another place', () => {
+  it('works if the path is too long for a socket and another user has the name of the private folder', async () => {
+    // The limit counts bytes.
+    const long = join(folder, 'ä'.repeat(40));
+    renameSync(dataDir, long);
     const taken = prepareSocketDirectory(long, chooseServerUser());
     chmodSync(taken, 0o777);
     const server = await startEmbedded(options(long));
-    const socketFolder = new URL((await joinEmbedded(options(long)))!.url()).searchParams.get('host')!;
+    const joined = await joinEmbedded(options(long));
+    const rows = await query(joined!.url(), 'select n from kept');
+    const socketFolder = new URL(server.url()).searchParams.get('host')!;
+    const { mode } = statSync(socketFolder);
     chmodSync(socketFolder, 0o777);
     const refusal = await rejectionOf(joinEmbedded(options(long)));
+    chmodSync(socketFolder, 0o700);
     await server.stop();
-    rmdirSync(taken);
+    execFileSync('rmdir', [taken]);
+    renameSync(long, dataDir);
+    expect([rows, mode & 0o777, existsSync(socketFolder)]).toEqual([[{ n: 42 }], 0o700, false]);
     expect(socketFolder).not.toBe(taken);
     expect(refusal).toMatch(
       /^EmbeddedServerError: The folder .+ belongs to another user: restart the service\.$/,
     );
   });
 
-  itWhen(isRoot, 'needs root')('runs as another user if the service runs as root', async () => {
+  asRoot('warns if other programs run as its user too, and is rejected if that is not allowed', async () => {
+    mockUser = NOBODY;
+    const production = options(join(folder, 'production'), { allowSharedUser: false });
+    expect(await rejectionOf(startEmbedded(production))).toMatch(
+      /^EmbeddedServerError: In production PostgreSQL does not run as the user nobody, .+: create a user postgres, .+\.$/,
+    );
+    expect(existsSync(production.dataDir)).toBe(false);
+    execFileSync('chown', ['-R', `${NOBODY.uid}:${NOBODY.gid}`, dataDir]);
     const server = await startEmbedded(options(dataDir));
-    const owner = statSync(cluster).uid;
     await server.stop();
-    expect(owner).toBeGreaterThan(0);
+    expect(server.notices).toEqual([
+      'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.',
+    ]);
   });
 });

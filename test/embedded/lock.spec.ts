@@ -2,15 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockPurpose, takeAppLock } from '../../src/embedded-postgres/lock';
-import { cleanUp, rejectionOf, startChild, temporaryFolder, until } from './support/harness';
+import { type Child, cleanUp, rejectionOf, startChild, temporaryFolder, until } from './support/harness';
 
-const RACERS = 6;
-const ROUNDS = 40;
+const RACERS = 3;
+const ROUNDS = 15;
 
 describe('app.lock', () => {
   const folder = temporaryFolder();
   const file = join(folder, 'app.lock');
   const deadPid = spawnSync(process.execPath, ['-e', '']).pid;
+  let racers: readonly Child[];
+  beforeAll(() => {
+    racers = Array.from({ length: RACERS }, startChild);
+  });
   afterAll(cleanUp);
 
   const leaveStaleLock = (name: string): void =>
@@ -28,33 +32,25 @@ describe('app.lock', () => {
   it('makes a service wait while a command holds it', async () => {
     const release = await takeAppLock(folder, 'command');
     expect(lockPurpose(folder)).toBe('command');
-    const child = startChild();
-    let isResponded = false;
-    const waiting = child.ask({ lock: folder }).finally(() => (isResponded = true));
+    let hasResponded = false;
+    const waiting = racers[0]!.ask({ lock: folder }).finally(() => (hasResponded = true));
     // While it waits, its own draft exists next to the command's lock.
     const isTrying = () => readdirSync(folder).some((name) => name.startsWith('app.lock.new-'));
-    await until(() => isTrying() || isResponded);
-    expect([isResponded, lockPurpose(folder)]).toEqual([false, 'command']);
+    await until(() => isTrying() || hasResponded);
+    expect([hasResponded, lockPurpose(folder)]).toEqual([false, 'command']);
     release();
     expect(await waiting).toEqual({ won: true });
-    await child.leave();
+    await racers[0]!.ask({ release: true });
+    expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is taken over from a process that has ended', async () => {
-    leaveStaleLock('app.lock');
+  it.each([
+    ['its process has ended', `{"pid":${deadPid},"identity":"gone","token":"t"}`],
+    ['another process has the pid now', `{"pid":${process.pid},"identity":"of an earlier one","token":"t"}`],
+    ['a power cut has lost its content', ''],
+  ])('is taken over if %s', async (_why, content) => {
+    writeFileSync(file, content);
     expect(lockPurpose(folder)).toBeUndefined();
-    (await takeAppLock(folder, 'service'))();
-    expect(existsSync(file)).toBe(false);
-  });
-
-  it('is taken over if another process has the pid now', async () => {
-    writeFileSync(file, `{"pid":${process.pid},"identity":"of an earlier process","token":"t"}`);
-    (await takeAppLock(folder, 'service'))();
-    expect(existsSync(file)).toBe(false);
-  });
-
-  it('is taken over if a power cut has lost its content', async () => {
-    writeFileSync(file, '');
     (await takeAppLock(folder, 'service'))();
     expect(existsSync(file)).toBe(false);
   });
@@ -79,7 +75,6 @@ describe('app.lock', () => {
   });
 
   it(`is taken over by exactly one of ${RACERS} concurrent processes`, async () => {
-    const racers = Array.from({ length: RACERS }, startChild);
     await Promise.all(racers.map((racer) => racer.ask({ release: true })));
     const winners: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {

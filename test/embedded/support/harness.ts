@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import type { EmbeddedOptions } from '../../../src/embedded-postgres';
+import { parentOfServers } from '../../support/server-folder';
 
 export { until } from '../../support/until';
 
@@ -27,9 +27,9 @@ export function options(dataDir: string, more: Partial<EmbeddedOptions> = {}): E
   return { dataDir, dataDirIsExplicit: true, binDir: undefined, durable: false, ...more };
 }
 
-/** Creates a folder that the server's user can pass through. `cleanUp` removes it. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
+/** Creates a folder that the server's user can pass through, by default in memory. `cleanUp` removes it. */
+export function temporaryFolder(parent = parentOfServers()): string {
+  const folder = mkdtempSync(join(parent, 'embedded-'));
   chmodSync(folder, 0o755);
   folders.push(folder);
   return folder;
