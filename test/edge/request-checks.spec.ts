@@ -144,6 +144,11 @@ describe('the request checks', () => {
     expect((await app.get('/v1/pets', { key: readOnly })).status).toBe(200);
   });
 
+  it('/livez and /readyz return 200 {"status":"ok"} without a key', async () => {
+    for (const path of ['/livez', '/readyz'])
+      expect(await app.get(path, without)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+  });
+
   it('rejects a HEAD request like a GET request, without a body', async () => {
     expect(await send(app.url, 'HEAD', '/v1/pets')).toMatchObject({ status: 401, text: '' });
     expect(await app.send('HEAD', '/v1/nothing')).toMatchObject({ status: 404, text: '' });

@@ -11,17 +11,10 @@ export const pipelines: readonly Row[] = [
   ['fifty requests', get('/v1/pets?limit=1').repeat(50), Array<string>(50).fill('200'), 'open'],
   ['a write and a read', bytes(post(PET), get()), ['201', '200'], 'open'],
   ['a good request, then garbage', `${get()}broken\r\n\r\n`, ['200', BROKEN], 'closed'],
-  ['a write, then garbage', bytes(post(PET), 'broken\r\n\r\n'), ['201', BROKEN], 'closed'],
   [
     'a rejected request, then garbage',
     `GET /v1/pets HTTP/1.1\r\n${HOST}\r\nbroken\r\n\r\n`,
     ['401 missing_api_key', BROKEN],
-    'closed',
-  ],
-  [
-    'three good requests, then garbage',
-    `${get().repeat(3)}broken\r\n\r\n`,
-    ['200', '200', '200', BROKEN],
     'closed',
   ],
   ['garbage, then a write', bytes('broken\r\n\r\n', post(PET)), BROKEN, 'closed'],
@@ -38,12 +31,6 @@ export const pipelines: readonly Row[] = [
     'closed',
   ],
   [
-    'a good request, then too large a head',
-    `${get()}${get('/v1/pets', `X: ${'x'.repeat(17_000)}\r\n`)}`,
-    ['200', '431 headers_too_large'],
-    'closed',
-  ],
-  [
     'a good request, then too many headers',
     `${get()}${get('/v1/pets', 'a:\r\n'.repeat(300))}`,
     ['200', '431 headers_too_large'],
@@ -51,7 +38,6 @@ export const pipelines: readonly Row[] = [
   ],
   ['two Hosts, then a write', bytes(twoHosts, post(PET)), BROKEN, 'closed'],
   ['a good request, two Hosts, a write', bytes(get(), twoHosts, post(PET)), ['200', BROKEN], 'closed'],
-  ['a write, two Hosts, garbage', bytes(post(PET), twoHosts, 'broken\r\n\r\n'), ['201', BROKEN], 'closed'],
   ['no Host, then a write', bytes('GET /livez HTTP/1.1\r\n\r\n', post(PET)), BROKEN, 'closed'],
   [
     'an unknown Expect, then a write',
@@ -60,19 +46,7 @@ export const pipelines: readonly Row[] = [
     'closed',
   ],
   ['HTTP/2.0, then a write', bytes(get().replace('1.1', '2.0'), post(PET)), BROKEN, 'closed'],
-  [
-    'chunked in HTTP/1.0, then a write',
-    bytes(chunked('0\r\n\r\n').replace('1.1', '1.0'), post(PET)),
-    BROKEN,
-    'closed',
-  ],
   ['a broken chunk, then a write', bytes(chunked('zz\r\n'), post(PET)), BROKEN, 'closed'],
-  [
-    'a good request, a broken chunk, a write',
-    bytes(get(), chunked('zz\r\n'), post(PET)),
-    ['200', BROKEN],
-    'closed',
-  ],
   ['a write, then a broken chunk', bytes(post(PET), chunked('zz\r\n')), ['201', BROKEN], 'closed'],
   [
     'a good request, CONNECT, a write',
@@ -87,17 +61,10 @@ export const pipelines: readonly Row[] = [
     '200',
     'closed',
   ],
-  ['HTTP/1.0, then a write', bytes(get().replace('1.1', '1.0'), post(PET)), '200', 'closed'],
   [
     'too large a body, then a write',
     bytes(post('x'.repeat(100_000)), post(PET)),
     '413 payload_too_large',
-    'closed',
-  ],
-  [
-    'a large body in XML, then a write',
-    bytes(post('x'.repeat(100_000), 'Content-Type: text/xml\r\n'), post(PET)),
-    '415 unsupported_media_type',
     'closed',
   ],
   [
@@ -107,16 +74,9 @@ export const pipelines: readonly Row[] = [
     'closed',
   ],
   ['an empty line between requests', `${get()}\r\n${get()}`, ['200', '200'], 'open'],
-  ['an empty line, then garbage', `${get()}\r\nbroken\r\n\r\n`, ['200', BROKEN], 'closed'],
   [
     'a good request, then TLS',
     bytes(get(), Buffer.from('16030100c8010000c40303', 'hex')),
-    ['200', BROKEN],
-    'closed',
-  ],
-  [
-    'a good request, then the preface of HTTP/2',
-    `${get()}PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`,
     ['200', BROKEN],
     'closed',
   ],
