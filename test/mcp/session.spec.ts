@@ -155,16 +155,15 @@ describe('an agent', () => {
     await client.close();
   });
 
-  it.each([['a/../../v1/key'], ['%2e%2e'], ['.'], ['1?x=1'], ['1#'], [{ a: 1 }], [['1', '2']], ['\u{d800}']])(
-    'reaches no other operation by %j as a parameter of the path',
-    async (petId) => {
-      const client = await connectAgent(app, key);
+  it('reaches no other operation by a parameter of the path', async () => {
+    const client = await connectAgent(app, key);
+    for (const petId of ['a/../../v1/key', '%2e%2e', '.', '1?x=1', '1#', { a: 1 }, ['1', '2'], '\u{d800}']) {
       const { isError, json } = await call(client, 'getPet', { petId });
-      expect([isError, json.status >= 400 && json.status < 405]).toEqual([true, true]);
+      expect([petId, isError, json.status >= 400 && json.status < 405]).toEqual([petId, true, true]);
       expect(['pet_not_found', 'validation_failed']).toContain(json.code);
-      await client.close();
-    },
-  );
+    }
+    await client.close();
+  });
 
   async function newSession(): Promise<string> {
     return String((await post(app, INITIALIZE, { key })).headers['mcp-session-id']);

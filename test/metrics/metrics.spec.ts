@@ -39,50 +39,34 @@ describe('metrics', () => {
     expect((await send(metricsUrl(app), 'GET', '/metrics?name=x')).status).toBe(200);
   });
 
-  it('request durations count by route pattern, method and status', async () => {
+  it('request durations count by route pattern, method and status, a 304 and a 412 included', async () => {
+    const pet = await app.post('/v1/pets', aNewPet());
+    const path = String(pet.headers['location']);
+    const series = (route: string, method: string, status: number) =>
+      `${DURATIONS}{route="${route}",method="${method}",status="${status}"}`;
     const grown = await growth(
       async () => {
         await app.get('/v1/pets');
         await app.get('/v1/pets?limit=1');
         await app.get(`/v1/pets/${ID}`);
+        await app.get(path, { headers: { 'if-none-match': String(pet.headers['etag']) } });
         await app.post('/v1/pets', aNewPet());
-        await app.get('/livez');
-      },
-      `${DURATIONS}{route="/v1/pets",method="GET",status="200"}`,
-      `${DURATIONS}{route="/v1/pets/:petId",method="GET",status="404"}`,
-      `${DURATIONS}{route="/v1/pets",method="POST",status="201"}`,
-      `${DURATIONS}{route="/livez",method="GET",status="200"}`,
-    );
-    expect(grown).toEqual([2, 1, 1, 1]);
-  });
-
-  it('request durations of changes count by route pattern, method and status, a 304 and a 412 included', async () => {
-    const { id } = (await app.post('/v1/pets', aNewPet())).json;
-    const order = await app.post('/v1/store/orders', { petId: id });
-    const path = `/v1/pets/${id}`;
-    const tag = String(order.headers['etag']);
-    const series = (route: string, method: string, status: number) =>
-      `${DURATIONS}{route="${route}",method="${method}",status="${status}"}`;
-    const grown = await growth(
-      async () => {
         await app.send('PATCH', path, { body: { name: 'Mimi' } });
         await app.send('PATCH', path, { body: { name: 'Mimi' }, headers: { 'if-match': '"other"' } });
         await app.send('DELETE', path);
-        const location = String(order.headers['location']);
-        await app.get(location, { headers: { 'if-none-match': tag } });
-        await app.send('PATCH', location, { body: { status: 'cancelled' }, headers: { 'if-match': tag } });
-        await app.send('DELETE', path);
+        await app.get('/livez');
       },
+      series('/v1/pets', 'GET', 200),
+      series('/v1/pets/:petId', 'GET', 404),
+      series('/v1/pets/:petId', 'GET', 304),
+      series('/v1/pets', 'POST', 201),
       series('/v1/pets/:petId', 'PATCH', 200),
       series('/v1/pets/:petId', 'PATCH', 412),
-      series('/v1/pets/:petId', 'DELETE', 409),
       series('/v1/pets/:petId', 'DELETE', 204),
-      series('/v1/store/orders/:orderId', 'GET', 304),
-      series('/v1/store/orders/:orderId', 'PATCH', 200),
+      series('/livez', 'GET', 200),
       'animal_store_refusals_total{code="precondition_failed"}',
-      'animal_store_refusals_total{code="pet_has_open_order"}',
     );
-    expect(grown).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(grown).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1]);
   });
 
   it('a path without a route counts as route none, and an unusual method as method other', async () => {

@@ -18,30 +18,18 @@ const limit = (document: any) => list(document).parameters.find(({ name }: any) 
 describe('finds a breaking change', () => {
   it.each<[string, (document: any) => unknown]>([
     ['get /pets/{petId}: removed', (d) => delete d.paths['/pets/{petId}']],
-    ['post /pets: removed', (d) => delete d.paths['/pets'].post],
     ['get /pets: has another operationId', (d) => (list(d).operationId = 'findPets')],
     ['get /pets: asks for another authorization', (d) => (list(d).security = [{ oauth: [] }])],
     ['security scheme bearer: removed', (d) => delete d.components.securitySchemes.bearer],
     ['get /pets 200: removed', (d) => delete list(d).responses['200']],
     ['get /pets query limit: removed', (d) => (list(d).parameters = list(d).parameters.slice(1))],
     ['get /pets query limit: has a narrower maximum', (d) => (limit(d).schema.maximum = 50)],
-    ['get /pets query limit: has a narrower minimum', (d) => (limit(d).schema.minimum = 10)],
-    ['get /pets query limit: has another default', (d) => (limit(d).schema.default = 10)],
     ['get /pets query limit: is required', (d) => (limit(d).required = true)],
-    [
-      'get /pets query owner: is required',
-      (d) => list(d).parameters.push({ name: 'owner', in: 'query', required: true, schema: {} }),
-    ],
     ['get /pets 200 header Link: removed', (d) => delete list(d).responses['200'].headers.Link],
     [
       'get /pets 200 header X-Request-Id: may be missing',
       (d) => (d.components.headers['X-Request-Id'].required = false),
     ],
-    [
-      'get /pets 401 header X-RateLimit-Reset: has another type',
-      (d) => (d.components.headers['X-RateLimit-Reset'].schema.type = 'string'),
-    ],
-    ['get /pets 401: removed', (d) => delete list(d).responses['401']],
     [
       'get /pets 401 example expired_api_key: removed',
       (d) => delete d.components.responses.Unauthorized.content['application/json'].examples.expired_api_key,
@@ -50,13 +38,8 @@ describe('finds a breaking change', () => {
       'get /pets 200 media type application/json: removed',
       (d) => (list(d).responses['200'].content = { 'application/xml': {} }),
     ],
-    [
-      'get /pets 200: has another type',
-      (d) => (list(d).responses['200'].content['application/json'].schema = { type: 'object' }),
-    ],
     ['get /pets 200[] member categoryId: removed', (d) => delete schemas(d).Pet.properties.categoryId],
     ['get /pets 200[].id: may be missing', (d) => schemas(d).Pet.required.shift()],
-    ['get /pets 200[].id: has another type', (d) => (schemas(d).Pet.properties.id.type = 'string')],
     ['get /pets 200[].name: has a wider maxLength', (d) => (schemas(d).Pet.properties.name.maxLength = 500)],
     ['get /pets 200[].status: has the new value lost', (d) => schemas(d).PetStatus.enum.push('lost')],
     ['post /pets body.status: lacks the value sold', (d) => schemas(d).PetStatus.enum.pop()],
@@ -64,20 +47,7 @@ describe('finds a breaking change', () => {
       'post /pets body.name: has a narrower maxLength',
       (d) => (schemas(d).NewPet.properties.name.maxLength = 80),
     ],
-    [
-      'post /pets body.name: has another pattern',
-      (d) => (schemas(d).NewPet.properties.name.pattern = '^[a-z]+$'),
-    ],
-    [
-      'post /pets body.name: has become an enumeration',
-      (d) => (schemas(d).NewPet.properties.name.enum = ['Rex']),
-    ],
-    ['post /pets body member status: removed', (d) => delete schemas(d).NewPet.properties.status],
     ['post /pets body.status: is required', (d) => schemas(d).NewPet.required.push('status')],
-    [
-      'patch /store/orders/{orderId} 409: removed',
-      (d) => delete d.paths['/store/orders/{orderId}'].patch.responses['409'],
-    ],
   ])('%s', (expected, change) => {
     expect(after(change)).toContainEqual(expected);
   });
@@ -93,14 +63,11 @@ describe('accepts an addition', () => {
   it.each<[string, (document: any) => unknown]>([
     ['no change', () => undefined],
     ['an operation', (d) => (d.paths['/categories'] = { get: list(d) })],
-    ['an optional parameter', (d) => list(d).parameters.push({ name: 'owner', in: 'query', schema: {} })],
     ['a status', (d) => (list(d).responses['418'] = { description: 'Teapot' })],
     ['a header', (d) => (list(d).responses['200'].headers['X-More'] = { schema: { type: 'string' } })],
     ['a member of a response', (d) => (schemas(d).Pet.properties.age = { type: 'integer' })],
     ['an optional member of a body', (d) => (schemas(d).NewPet.properties.age = { type: 'integer' })],
-    ['a body that may be longer', (d) => (schemas(d).NewPet.properties.name.maxLength = 500)],
     ['a limit that may be higher', (d) => (limit(d).schema.maximum = 200)],
-    ['another description', (d) => (list(d).description = 'Lists.')],
     [
       'a shared response written out',
       (d) => (list(d).responses['401'] = structuredClone(d.components.responses.Unauthorized)),
