@@ -5,6 +5,8 @@ import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import type { Extension } from '../../src/platform/extension/extension';
+import { codesOf } from '../../src/platform/openapi/codes';
+import { readCommittedDocument } from '../../src/platform/openapi/documented-responses';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { migrate } from '../../src/platform/database/migrate';
@@ -19,16 +21,17 @@ describe('an extension', () => {
   beforeAll(async () => {
     const database = await createDatabase();
     await migrate({ ...schemaConfig(database.directUrl), ...createStore([kennels]) });
-    app = await startApp({}, { extensions: [kennels], database });
+    const config: GivenConfig = { kennelPrefix: 'Great-' };
+    app = await startApp(config, { extensions: [kennels], database });
   });
   afterAll(() => app.close());
 
-  it('brings tables, routes, scopes and error codes', async () => {
+  it('brings tables, routes, scopes, error codes and settings', async () => {
     const path = '/v1/kennels/first';
     const isDocumented = false;
     expectError(await app.get(path, { isDocumented }), 409, 'kennel_closed');
     await app.database.query(`INSERT INTO kennels VALUES ('North')`);
-    expect((await app.get(path, { isDocumented })).json).toEqual({ name: 'North' });
+    expect((await app.get(path, { isDocumented })).json).toEqual({ name: 'Great-North' });
     const { key } = await app.createKey({ scopes: ['pets:read'] });
     expectError(await app.get(path, { key, isDocumented }), 403, 'insufficient_scope');
     const other = await app.createKey({ scopes: ['kennels:read'] });
@@ -55,18 +58,6 @@ describe('an extension', () => {
 });
 
 describe('the settings of an extension', () => {
-  it('are injected with those of the store', async () => {
-    const database = await createDatabase();
-    await migrate({ ...schemaConfig(database.directUrl), ...createStore([kennels]) });
-    const config: GivenConfig = { kennelPrefix: 'Great-' };
-    const app = await startApp(config, { extensions: [kennels], database });
-    await app.database.query(`INSERT INTO kennels VALUES ('North')`);
-    expect((await app.get('/v1/kennels/first', { isDocumented: false })).json).toEqual({
-      name: 'Great-North',
-    });
-    await app.close();
-  });
-
   it('are read and rejected with those of the store, in one message', () => {
     const { settings } = createStore([kennels]);
     expect(readConfig({ KENNEL_PREFIX: 'Great-' }, settings)).toMatchObject({
@@ -131,24 +122,27 @@ describe('mistakes in extensions end the start in one message', () => {
 });
 
 describe('a wrong error code ends the start', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const { paths } = readCommittedDocument();
+  const facts = { status: 409, when: 'never', message: 'Never.' };
 
-  it.each(['internal_error', 'pet_not_found'])('defined twice: %s', async (code) => {
-    const facts = { status: 409, when: 'never', message: 'Never.' };
-    const extension = { name: 'twin', errors: Object.values(defineErrors({ [code]: facts })) };
-    await expect(startApp({}, { beside: app, extensions: [extension] })).rejects.toThrow(
+  it.each(['internal_error', 'pet_not_found'])('defined twice: %s', (code) => {
+    const errors = Object.values(defineErrors({ [code]: facts }));
+    expect(() => codesOf(paths, errors)).toThrow(
       `The error code ${code} is defined twice: rename one of them.`,
     );
   });
 
-  it.each([200, 101, 999, 404.5])('with the status %d', async (status) => {
-    const errors = Object.values(defineErrors({ odd_status: { status, when: 'never', message: 'Never.' } }));
-    await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
+  it.each([200, 101, 999, 404.5])('with the status %d', (status) => {
+    const errors = Object.values(defineErrors({ odd_status: { ...facts, status } }));
+    expect(() => codesOf(paths, errors)).toThrow(
       `The error code odd_status has the status ${status}: use one from 400 to 599.`,
     );
+  });
+
+  it('in a service', async () => {
+    const database = await createDatabase();
+    const extension = { name: 'twin', errors: Object.values(defineErrors({ internal_error: facts })) };
+    await expect(startApp({}, { database, extensions: [extension] })).rejects.toThrow('is defined twice');
+    await database.drop();
   });
 });

@@ -1,9 +1,15 @@
-import { createStore } from '../../src/app/store';
-import type { Type } from '@nestjs/common';
+import { type Type, VersioningType } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Throttle } from '@nestjs/throttler';
 import { ERROR_BODIES } from '../../src/platform/errors/problem.dto';
-import { userMessage } from '../../src/app/user-message';
+import { checkModules } from '../../src/app/start-checks/check-modules';
+import { collectRoutes } from '../../src/app/start-checks/declared-routes';
 import { handlersOf } from '../../src/app/start-checks/handlers';
 import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
+import { createStore } from '../../src/app/store';
+import { readConfig } from '../../src/platform/config/config';
+import { createDocument } from '../../src/platform/openapi/document';
 import { startApp, type TestApp } from '../support/app';
 import {
   EmptyScopes,
@@ -35,25 +41,26 @@ import {
   WithSubType,
 } from './support/mistaken.dto';
 import { NewOrder, Pet } from './support/same-names.dto';
+import { labWith } from './support/throttle-mistakes';
 import { UserError } from '../../src/platform/errors/user-error';
 
 const FIX =
   'add a decorator of class-validator to each property, such as @IsString(), or @Allow() if every value is valid.';
 const PIPE = { transform: (value: unknown) => value };
+const ACCEPTED = [
+  Sound,
+  moduleWithBody(WithoutValidators, [PIPE], 'piped'),
+  moduleWithBody(Array, [PIPE], 'list'),
+  moduleWithBody(WithReadOnly, [], 'read-only'),
+];
 
 describe('the start fails with one sentence for a mistake of a module', () => {
+  const store = createStore();
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp();
+    app = await startApp({}, { modules: ACCEPTED });
   });
   afterAll(() => app.close());
-
-  const start = (...modules: Type[]) => startApp({}, { beside: app, modules });
-  const failureOf = (module: Type): Promise<unknown> =>
-    start(module).then(
-      () => 'the service started',
-      (error: unknown) => error,
-    );
 
   it.each<[string, Type, string]>([
     [
@@ -61,6 +68,31 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       UndeclaredRoute,
       'GET /v1/lab/open declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
     ],
+    [
+      'an operation with the id of an operation of the store',
+      RepeatedId,
+      'Two operations have the id listPets: rename one of them.',
+    ],
+    [
+      'a route of the store',
+      RepeatedRoute,
+      'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
+    ],
+    [
+      'a documented property without a validator',
+      moduleWithBody(Unvalidated),
+      `Unvalidated.colour, in the body of BodyController.create, is not validated: ${FIX}`,
+    ],
+    [
+      'a limit that is not an integer',
+      labWith(Throttle({ default: { limit: 1.5, ttl: 60_000 } })),
+      'The limit of "default" in @Throttle of LabController.get is 1.5: use an integer from 1 to 1000000000.',
+    ],
+  ])('%s', async (_what, module, sentence) => {
+    await expect(startApp({}, { beside: app, modules: [module] })).rejects.toEqual(new UserError(sentence));
+  });
+
+  it.each<[string, Type, string]>([
     [
       'an operation with an empty list of scopes',
       EmptyScopes,
@@ -76,16 +108,22 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       Unversioned,
       "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
     ],
-    [
-      'an operation with the id of an operation of the store',
-      RepeatedId,
-      'Two operations have the id listPets: rename one of them.',
-    ],
-    [
-      'a route of the store',
-      RepeatedRoute,
-      'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
-    ],
+  ])('%s', async (_what, module, sentence) => {
+    const nest = await NestFactory.create<NestFastifyApplication>(module, new FastifyAdapter(), {
+      logger: false,
+    });
+    nest.enableVersioning({ type: VersioningType.URI });
+    const requireDeclaredRoutes = collectRoutes(nest.getHttpAdapter().getInstance(), store.scopes);
+    await nest.init();
+    const check = () => {
+      createDocument(nest, readConfig({}), store, '');
+      requireDeclaredRoutes();
+    };
+    expect(check).toThrow(new UserError(sentence));
+    await nest.close();
+  });
+
+  it.each<[string, Type, string]>([
     [
       'a body with the name of a DTO of the store',
       moduleWithBody(Pet),
@@ -100,11 +138,6 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'a response whose @ApiSchema has the name of another schema',
       RenamedSchema,
       'Two DTO classes have the schema name Order, one in StoreOrdersController.listOrders and one in ResponseController.get: rename one of them.',
-    ],
-    [
-      'a documented property without a validator',
-      moduleWithBody(Unvalidated),
-      `Unvalidated.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
       'an inherited property without a validator',
@@ -182,25 +215,17 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       `WithoutValidators, the path of PathController.get, has no validators: ${FIX}`,
     ],
   ])('%s', async (_what, module, sentence) => {
-    const error = await failureOf(module);
-    expect(error).toBeInstanceOf(UserError);
-    expect(userMessage(error)).toBe(sentence);
+    const context = await NestFactory.createApplicationContext(module, { logger: false });
+    const added = handlersOf(context as NestFastifyApplication);
+    const check = () => checkModules(app.nest, [...handlersOf(app.nest), ...added]);
+    expect(check).toThrow(new UserError(sentence));
   });
 
   it('accepts plain types, parameters and bodies with a pipe, @Allow(), and any name of a query class', async () => {
-    const sound = await start(Sound);
-    expect((await sound.get('/v1/lab?page=2&colour=red')).json).toEqual({
+    expect((await app.get('/v1/lab?page=2&colour=red')).json).toEqual({
       query: { limit: 20, colour: 'red' },
       page: 2,
     });
-    await sound.close();
-    for (const module of [
-      moduleWithBody(WithoutValidators, [PIPE]),
-      moduleWithBody(Array, [PIPE]),
-      moduleWithBody(WithReadOnly),
-    ]) {
-      await (await start(module)).close();
-    }
   });
 
   it('knows the definition of every schema in the document', async () => {

@@ -184,6 +184,16 @@ describe('@Throttle on a route', () => {
     expect(first.headers['ratelimit-policy']).toBe('"minute";q=1000;w=60, "default";q=2;w=60');
   });
 
+  it('has headers that match the document, however long its names and numbers are', async () => {
+    const { headers } = await get('slots/longest', { key: await app.unlimitedKey() });
+    const { json: document } = await app.get('/openapi.json');
+    for (const name of ['RateLimit-Policy', 'RateLimit']) {
+      const { pattern, maxLength } = document.components.headers[name].schema;
+      expect(headers[name.toLowerCase()]).toMatch(new RegExp(pattern));
+      expect(String(headers[name.toLowerCase()]).length).toBeLessThanOrEqual(maxLength);
+    }
+  });
+
   it('has one decision for each request in the metrics', async () => {
     const counts = async () => {
       const metrics = await scrape(app);

@@ -28,17 +28,18 @@ function moduleOf(controller: Type, path = 'lab', version: string | typeof VERSI
   return LabModule;
 }
 
-/** Creates a module with one POST route that takes this body. */
-export function moduleWithBody(type: Type, pipes: PipeTransform[] = []): Type {
+/** Creates a module with one POST route that takes this body, by default at /v1/lab. */
+export function moduleWithBody(type: Type, pipes: PipeTransform[] = [], path = 'lab'): Type {
   class BodyController {
     @Post()
+    @ApiOperation({ operationId: path })
     @RequireScope('pets:write')
     create(@Body(...pipes) body: unknown) {
       return body;
     }
   }
   Reflect.defineMetadata('design:paramtypes', [type], BodyController.prototype, 'create');
-  return moduleOf(BodyController);
+  return moduleOf(BodyController, path);
 }
 
 export class Unvalidated {

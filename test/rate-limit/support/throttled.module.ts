@@ -12,6 +12,11 @@ function limitOf(context: ExecutionContext): Promise<number> {
 /** The function that the route `slow` reads its limit with. A spec replaces it. */
 export const reading = { limit: () => 9 };
 
+/** As many limits, and as long names and numbers, as the start accepts. */
+const LONGEST = Object.fromEntries(
+  ['a', 'b', 'c', 'd'].map((letter) => [letter.repeat(20), { limit: 1e9, ttl: 366 * 86_400_000 }]),
+);
+
 @Controller({ path: 'slots', version: '1' })
 class SlotsController {
   @Post()
@@ -53,6 +58,13 @@ class SlotsController {
   @RequireScope('pets:read')
   @Throttle({ default: { limit: 1_000, ttl: 3_600_000 } })
   roomy() {
+    return [];
+  }
+
+  @Get('longest')
+  @RequireScope('pets:read')
+  @Throttle(LONGEST)
+  longest() {
     return [];
   }
 
