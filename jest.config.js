@@ -22,12 +22,8 @@ const SLOW = [
   '/test/(browser|cli|embedded|failure|logging|metrics|process)/',
   '/test/database/(backup|copy|extension-migrations|restore|schema|sessions)[.]',
   '/test/edge/(greedy-clients|limits|property|protocol-errors|request-log)[.]',
-  '/test/idempotency/purge[.]',
-  '/test/modules/start-checks[.]',
   '/test/openapi/document[.]',
-  '/test/pets/list-under-load[.]',
-  '/test/rate-limit/(anonymous|bans|persistence|redis-.*)[.]',
-  '/test/store-orders/(animal-walks|order-pages|walks)[.]',
+  '/test/rate-limit/(persistence|redis-.*)[.]',
   '/test/testing/(broken-promises|test-store)[.]',
 ];
 

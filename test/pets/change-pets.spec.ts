@@ -189,13 +189,13 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
       expectError(await remove(id, { 'if-match': '"x"' }), 412, 'precondition_failed');
     });
 
-    it('of 50 writers with the same ETag one gets 200 and 49 get 412, in 20 of 20 rounds', async () => {
+    it('of 20 writers with the same ETag one gets 200 and 19 get 412, in each of 2 rounds', async () => {
       const key = await app.unlimitedKey();
       const id = await newPet();
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < 2; round += 1) {
         const tag = String((await app.get(`/v1/pets/${id}`, { key })).headers['etag']);
         const responses = await Promise.all(
-          Array.from({ length: 50 }, (_, at) =>
+          Array.from({ length: 20 }, (_, at) =>
             app.send('PATCH', `/v1/pets/${id}`, {
               key,
               body: { name: `writer ${round} ${at}` },
@@ -205,15 +205,15 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
         );
         const winners = responses.filter(({ status }) => status === 200);
         expect(winners).toHaveLength(1);
-        expect(responses.filter(({ status }) => status === 412)).toHaveLength(49);
+        expect(responses.filter(({ status }) => status === 412)).toHaveLength(19);
         expect((await app.get(`/v1/pets/${id}`, { key })).text).toBe(winners[0]!.text);
       }
     });
   });
 
-  it('the order or the removal succeeds if both are sent concurrently for one animal, in 20 rounds', async () => {
+  it('the order or the removal succeeds if both are sent concurrently for one animal', async () => {
     const key = await app.unlimitedKey();
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const petId = (await app.post('/v1/pets', aNewPet(), { key })).json.id;
       const [removed, ...ordered] = await Promise.all([
         app.send('DELETE', `/v1/pets/${petId}`, { key }),

@@ -23,7 +23,7 @@ describe('GET /v1/pets finds animals', () => {
     key = await app.unlimitedKey();
     await app.database.query(
       `INSERT INTO pets (name, category_id, status)
-       SELECT 'animal', ($1::bigint[])[1 + n % 3], ($2::text[])[1 + n / 3 % 3] FROM generate_series(0, 89) AS n`,
+       SELECT 'animal', ($1::bigint[])[1 + n % 3], ($2::text[])[1 + n / 3 % 3] FROM generate_series(0, 35) AS n`,
       [CATEGORIES, STATUSES],
     );
     rows = (
@@ -43,10 +43,10 @@ describe('GET /v1/pets finds animals', () => {
   );
 
   it('by every combination of status, categoryId, id and sort, over all pages', async () => {
-    const ids = [5, 3, 90, 90, 1, 77, 12, 4711];
+    const ids = [5, 3, 30, 30, 1, 27, 12, 4711];
     for (const { status, categoryId, hasIds, sort } of combinations) {
       const query = [
-        'limit=4',
+        'limit=9',
         ...(hasIds ? ids.map((id) => `id=${id}`) : []),
         ...(categoryId === undefined ? [] : [`categoryId=${categoryId}`]),
         ...(status === undefined ? [] : [`status=${status}`]),

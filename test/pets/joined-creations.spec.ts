@@ -3,8 +3,13 @@ import { startApp, type TestApp } from '../support/app';
 import { createDatabase, hasPreparedStatements } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
+import { lockWaits } from '../support/lock-waits';
+import { until } from '../support/until';
+import { expectUnavailable } from '../failure/support/expect-unavailable';
 
 const COUNT = 250;
+/** The connections that creations use at a time. */
+const RUNNING = 2;
 
 async function transactionsOf(app: TestApp): Promise<number> {
   const [row] = await app.database.query<{ count: string }>('SELECT count(DISTINCT xmin::text) FROM pets');
@@ -29,7 +34,7 @@ describe('creations at the same time', () => {
 
   it('are responses of their own, exact in every character', async () => {
     const key = await app.unlimitedKey();
-    const names = Array.from({ length: 100 }, (_, at) => `"${at}" \\ {NULL}, 'é🐈`);
+    const names = Array.from({ length: 30 }, (_, at) => `"${at}" \\ {NULL}, 'é🐈`);
     const responses = await Promise.all(
       names.map((name) => app.post('/v1/pets', aNewPet({ name }), { key })),
     );
@@ -69,12 +74,36 @@ describe('creations at the same time', () => {
 
   it('are transactions of their own with an Idempotency-Key, or without DATABASE_PIPELINING', async () => {
     const headers = (at: number) => ({ headers: { 'idempotency-key': `joined-${at}` } });
-    await Promise.all(Array.from({ length: 20 }, (_, at) => app.post('/v1/pets', aNewPet(), headers(at))));
-    expect(await transactionsOf(app)).toBe(20);
+    await Promise.all(Array.from({ length: 8 }, (_, at) => app.post('/v1/pets', aNewPet(), headers(at))));
+    expect(await transactionsOf(app)).toBe(8);
     const other = await startApp({ databasePipelining: false }, { beside: app });
     await app.database.query('TRUNCATE pets CASCADE');
-    await Promise.all(Array.from({ length: 20 }, () => other.post('/v1/pets', aNewPet())));
-    expect(await transactionsOf(app)).toBe(20);
+    await Promise.all(Array.from({ length: 8 }, () => other.post('/v1/pets', aNewPet())));
+    expect(await transactionsOf(app)).toBe(8);
     await other.close();
+  });
+
+  it('that wait for a blocked table get 503 after DATABASE_POOL_WAIT_MS and do not take effect; those that were sent succeed', async () => {
+    const hasty = await startApp(
+      { databasePreparedStatements: true, databasePoolWaitMs: 200 },
+      { beside: app },
+    );
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE pets IN SHARE MODE');
+    const sent = [];
+    let isDone = false;
+    for (let at = 0; at < RUNNING; at += 1) {
+      sent.push(hasty.post('/v1/pets', aNewPet({ name: 'sent' })).finally(() => (isDone = true)));
+      await until(async () => (await lockWaits(app.database)).length > at);
+    }
+    const waiting = await Promise.all(
+      Array.from({ length: 5 }, () => hasty.post('/v1/pets', aNewPet({ name: 'waiting' }))),
+    );
+    for (const response of waiting) expectUnavailable(response);
+    expect(isDone).toBe(false);
+    await app.database.query('COMMIT');
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([201, 201]);
+    expect(await app.database.query('SELECT name FROM pets')).toEqual([{ name: 'sent' }, { name: 'sent' }]);
+    await hasty.close();
   });
 });

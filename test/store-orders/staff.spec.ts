@@ -18,7 +18,8 @@ describe('orders as buyers and staff see them', () => {
   let staff: string;
   const buyers: Buyer[] = [];
   beforeAll(async () => {
-    app = await startApp();
+    // One connection: a rejection must not need a second one.
+    app = await startApp({ databasePoolSize: 1 });
     staff = (await app.createKey({ account: 'the store', scopes: ['orders:manage'] })).key;
     for (const account of ['shop', 'zoo & co']) {
       const { key } = await app.createKey({ account, scopes: DEFAULT_SCOPES });
@@ -147,5 +148,19 @@ describe('orders as buyers and staff see them', () => {
     expect((await get(staff, `?account=*&cursor=${cursor}`)).status).toBe(200);
     for (const query of ['?', '?account=shop&', '?account=*&sort=-id&'])
       expectError(await get(staff, `${query}cursor=${cursor}`), 400, 'invalid_cursor');
+  });
+
+  it('404 order_not_found for GET, HEAD and PATCH of the order of another account, as if it did not exist', async () => {
+    const [{ key, orders }] = buyers as [Buyer, Buyer];
+    const { key: stranger } = await app.createKey({ scopes: DEFAULT_SCOPES });
+    for (const query of ['', '?status=placed']) expect((await get(stranger, query)).text).toBe('[]');
+    const fetched = await get(stranger, `/${orders[0]}`);
+    expectError(fetched, 404, 'order_not_found');
+    expect(fetched.text).toBe((await get(stranger, '/4711')).text);
+    expect((await app.send('HEAD', `${PATH}/${orders[0]}`, { key: stranger })).status).toBe(404);
+    expectError(await update(stranger, orders[0]!, 'cancelled'), 404, 'order_not_found');
+    const { status, petId } = (await get(key, `/${orders[0]}`)).json;
+    expect(status).toBe('placed');
+    expectError(await app.post(PATH, { petId }, { key: stranger }), 409, 'pet_not_available');
   });
 });

@@ -7,11 +7,11 @@ export function aNewPet(overrides: Record<string, unknown> = {}): Record<string,
 
 /** Inserts `count` animals with SQL, with the given statuses in turn. */
 export async function fillPets(
-  app: TestApp,
+  { database }: Pick<TestApp, 'database'>,
   count: number,
   statuses: readonly string[] = ['available'],
 ): Promise<void> {
-  await app.database.query(
+  await database.query(
     `INSERT INTO pets (name, category_id, status)
      SELECT 'animal ' || i, i, ($2::text[])[1 + i % cardinality($2::text[])] FROM generate_series(1, $1) AS i`,
     [count, statuses],

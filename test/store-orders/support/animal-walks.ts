@@ -27,13 +27,16 @@ export interface AnimalSubject {
 export type ResponseCounts = Record<string, number>;
 
 /**
- * Runs concurrent clients with random requests about few animals, `numRuns` times. After each run:
+ * Runs concurrent clients with random requests about few animals, `numRuns` times, by default with another seed each time. After each run:
  * - some order of the requests about an animal explains every response, and the last state of animal and orders;
  * - of the changes with one entity tag at most one has succeeded.
  */
 export async function walkWithAnimals(
   subject: AnimalSubject,
-  { numRuns, maxSteps }: { readonly numRuns: number; readonly maxSteps: number },
+  {
+    maxSteps,
+    ...parameters
+  }: { readonly numRuns: number; readonly maxSteps: number; readonly seed?: number },
 ): Promise<ResponseCounts> {
   const { buyers, staff } = subject;
   const counts: ResponseCounts = {};
@@ -59,7 +62,7 @@ export async function walkWithAnimals(
       },
     ),
     // No shrinking: the same steps do not repeat a race, so a shorter walk proves nothing.
-    { numRuns, endOnFailure: true },
+    { ...parameters, endOnFailure: true },
   );
   return counts;
 }

@@ -59,9 +59,14 @@ const INCONSISTENT = `
  * - no animal has two orders that are open or delivered;
  * - only allowed transitions happened.
  *
+ * @param seed of the random requests; default: another one each time
  * @returns HTTP status → number of responses
  */
-export async function walkAtRandom(subject: Subject, numRuns: number): Promise<Record<number, number>> {
+export async function walkAtRandom(
+  subject: Subject,
+  numRuns: number,
+  seed?: number,
+): Promise<Record<number, number>> {
   await subject.query(WITNESS);
   const statuses: Record<number, number> = {};
   await fc.assert(
@@ -81,7 +86,7 @@ export async function walkAtRandom(subject: Subject, numRuns: number): Promise<R
       expect(await subject.query(INCONSISTENT)).toEqual([]);
     }),
     // No shrinking: the same steps do not repeat a race, so a shorter walk proves nothing.
-    { numRuns, endOnFailure: true },
+    { numRuns, endOnFailure: true, ...(seed !== undefined && { seed }) },
   );
   return statuses;
 }
