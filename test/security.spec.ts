@@ -18,19 +18,18 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('connects only to the database and Redis; only the commands verify and mcp connect to the URL they are given', () => {
+  it('connects only to the database and Redis; the command mcp to the URL that it is given, verify by the client for tests', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
         path.endsWith('.ts') &&
-        // A client for tests. Nothing else of src imports it: test/architecture.spec.ts.
+        // A client for tests and verify. Nothing else of src imports it: test/architecture.spec.ts.
         !path.startsWith('testing/') &&
         /(?<!\.)\bfetch\(|https?\.(request|get)\(|import \{[^}]*\b(request|get|connect)\b[^}]*\} from 'node:(http|https|http2|net|tls)'|'undici'/.test(
           readFileSync(join(ROOT, 'src', path), 'utf8'),
         ),
     );
     expect(outgoing.sort()).toEqual([
-      'cli/verify/api-client.ts',
       'embedded-postgres/socket-directory.ts',
       'mcp/stdio/http.gateway.ts',
       'platform/database/bounded-client.ts',

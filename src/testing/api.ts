@@ -65,6 +65,8 @@ export class Api {
     readonly scopes: readonly string[],
     /** True: also sends what changes nothing but takes many requests. */
     readonly isThorough: boolean,
+    /** Only operations below these paths are checked. */
+    private readonly paths: readonly string[] = [''],
   ) {}
 
   /** All sentences, in the order in which they were noted. */
@@ -72,8 +74,11 @@ export class Api {
     return [...this.found.values()];
   }
 
+  /** The operations to check. */
   get operations(): readonly Operation[] {
-    return this.document.operations;
+    return this.document.operations.filter(({ path }) =>
+      this.paths.some((each) => each === '' || `${path}/`.startsWith(`${each}/`)),
+    );
   }
 
   /** True if the key has a scope that the operation needs. */

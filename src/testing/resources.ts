@@ -33,11 +33,9 @@ export class Resources {
 
   constructor(private readonly api: Api) {}
 
-  /** The operations that create: a POST with 201. */
+  /** The operations to check that create. */
   get creating(): readonly Operation[] {
-    return this.api.operations.filter(
-      (each) => each.method === 'POST' && this.api.may(each) && isCreation(each),
-    );
+    return this.api.operations.filter((each) => this.creates(each));
   }
 
   /** Creates resources by each POST. Some operations need those of another. */
@@ -73,7 +71,7 @@ export class Resources {
   /** Creates a resource at a path with a parameter, such as `/pets/{petId}`; undefined if no operation creates one. */
   async createAt(path: string): Promise<Resource | undefined> {
     const operation = this.api.document.at('POST', parentOf(path));
-    return operation && this.creating.includes(operation) ? this.create(operation) : undefined;
+    return operation && this.creates(operation) ? this.create(operation) : undefined;
   }
 
   /** Returns a body that refers to new resources: no conflict with other requests rejects it. */
@@ -137,7 +135,7 @@ export class Resources {
 
   /** True if a member of the body has the name of a path parameter: it refers to a resource. */
   isReference(name: unknown): boolean {
-    return this.api.operations.some(({ path }) => path.endsWith(`{${String(name)}}`));
+    return this.api.document.operations.some(({ path }) => path.endsWith(`{${String(name)}}`));
   }
 
   /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
@@ -163,6 +161,10 @@ export class Resources {
     }
   }
 
+  private creates(operation: Operation): boolean {
+    return isCreation(operation) && this.api.may(operation);
+  }
+
   private refersToOthers({ body }: Operation): boolean {
     return (
       body !== undefined && this.api.document.placesOf(body).some(([place]) => this.isReference(place.at(-1)))
@@ -172,10 +174,8 @@ export class Resources {
   private async withNewOthers({ body: schema }: Operation, body: unknown): Promise<unknown> {
     let changed = body;
     for (const [place] of schema ? this.api.document.placesOf(schema) : []) {
-      const creating = this.creating.find(({ path }) =>
-        this.api.document.operations.some((each) => each.path === `${path}/{${String(place.at(-1))}}`),
-      );
-      const other = creating && (await this.create(creating));
+      const own = this.api.document.operations.find(({ path }) => path.endsWith(`{${String(place.at(-1))}}`));
+      const other = own && (await this.createAt(own.path));
       if (other) changed = changedAt(changed, place, jsonIn(idOf(other)));
     }
     return changed;

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import type { Extension } from '../../src/platform/extension/extension';
 import { codesOf } from '../../src/platform/openapi/codes';
-import { readCommittedDocument } from '../../src/platform/openapi/documented-responses';
+import { readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { migrate } from '../../src/platform/database/migrate';
@@ -122,7 +122,7 @@ describe('mistakes in extensions end the start in one message', () => {
 });
 
 describe('a wrong error code ends the start', () => {
-  const { paths } = readCommittedDocument();
+  const { paths } = JSON.parse(readCommittedDocument());
   const facts = { status: 409, when: 'never', message: 'Never.' };
 
   it.each(['internal_error', 'pet_not_found'])('defined twice: %s', (code) => {

@@ -23,9 +23,12 @@ function checkDocument(api: Api): void {
 }
 
 function checkTags(api: Api): void {
-  const { operations, object } = api.document;
+  const {
+    operations,
+    document: { object },
+  } = api;
   const declared = object.tags.map(({ name }) => name);
-  const used = new Set(operations.flatMap((each) => each.object.tags ?? []));
+  const used = new Set(api.document.operations.flatMap((each) => each.object.tags ?? []));
   for (const { title, object: operation } of operations) {
     const { tags = [] } = operation;
     if (tags.length === 0) api.note(title, 'has no tag. Add @ApiTags to its controller');

@@ -12,14 +12,13 @@ const TEXTS: readonly string[] = [
   '\u0007',
   'x'.repeat(MANY),
   '__proto__',
-  '-1',
   "'; DROP TABLE migrations; --",
   '2027-02-30',
 ];
 
 /** JSON texts that every member gets: values of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
 export const HOSTILE_VALUES: readonly string[] = [
-  ...[null, true, -1, 1.5, [], {}, [null], ...TEXTS].map(jsonOf),
+  ...[null, true, -1, 1.5, [], {}, ...TEXTS].map(jsonOf),
   '9223372036854775808',
   '-9223372036854775809',
   '1e400',

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Allow, IsIn, IsInt, IsOptional, IsString, Length } from 'class-validator';
 import { Integer, Text } from '../../../src';
-import { createTable } from './items.parts';
+import { createTable, NOTE } from './items.parts';
 import { type Mistake, on } from './mistake';
 
 const NAME = { description: 'Name of the item.', example: 'North' };
@@ -98,6 +98,7 @@ export const BODY_MISTAKES: readonly Mistake[] = on(
       'null-as-text',
       /responds with note = .* to note = null/,
       {
+        body: NOTE,
         item: { note: [ApiProperty({ type: 'string', description: 'A note.', example: 'Quiet' })] },
       },
     ],

@@ -9,8 +9,12 @@ const NAME = { description: 'Name of the item.', example: 'North' } as const;
 export const BODY: Fields = {
   name: [Text({ ...NAME, max: 50 })],
   weight: [Int64({ description: 'Weight in grams.', example: 5 })],
-  places: [Integer({ min: 1, max: 500, optional: true, description: 'Number of places.', example: 12 })],
+};
+export const NOTE: Fields = {
   note: [Text({ max: 100, optional: true, nullable: true, description: 'A note.', example: 'Quiet' })],
+};
+export const PLACES: Fields = {
+  places: [Integer({ min: 1, max: 500, optional: true, description: 'Number of places.', example: 12 })],
 };
 export const ITEM: Fields = {
   id: [Int64({ description: 'Identifier of the item.', example: 1 })],

@@ -90,7 +90,7 @@ export abstract class Items {
 
   /** @returns undefined if the name is taken */
   async tryInsert(
-    { name, weight, places = 1, note = null }: NewRow,
+    { name, weight, places = 12, note = null }: NewRow,
     transaction?: EntityManager,
   ): Promise<Row | undefined> {
     const { table } = this.facts;
