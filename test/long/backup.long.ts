@@ -5,7 +5,7 @@ import { ALL_SCOPES, createKey } from './support/keys';
 import { AnimalLedger, type AnimalState } from './support/ledger';
 import { allNames, WRITERS, writeAnimals } from './support/writers';
 
-const DRILLS = 10;
+const DRILLS = 5;
 const SEEDED = 20_000;
 const MIN_LOAD_MS = 200;
 const MAX_LOAD_MS = 1_500;

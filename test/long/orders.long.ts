@@ -8,14 +8,14 @@ import { dataFolder, runBuilt, running, type RunningService } from '../support/s
 import { walkAtRandom } from '../store-orders/support/walks';
 import { ALL_SCOPES, createKey } from './support/keys';
 
-const ROUNDS = 20;
+const ROUNDS = 10;
 const CLIENTS = 8;
 const WALKS = 200;
 /** After one of so many orders the ordered animal is changed, after another one a further animal is removed. */
 const ORDERS_PER_CHANGE = 4;
 const MIN_LIFE_MS = 100;
 const MAX_LIFE_MS = 1_200;
-const RETRY_AFTER_MS = 20;
+const RETRY_AFTER_MS = 50;
 
 jest.setTimeout(600_000);
 

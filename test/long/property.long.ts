@@ -2,7 +2,7 @@ import { fuzzBodies, fuzzRequests } from '../edge/support/fuzz';
 import { dataFolder, runBuilt, running } from '../support/service';
 import { ALL_SCOPES, createKey } from './support/keys';
 
-const RUNS = 5_000;
+const RUNS = 2_500;
 
 jest.setTimeout(15 * 60_000);
 

@@ -11,13 +11,13 @@ import { median } from './support/programs';
 
 const MIN_ROUNDS = 30;
 /** In all rounds together. */
-const MIN_ACKNOWLEDGED = 50_000;
+const MIN_ACKNOWLEDGED = 25_000;
 /** One of so many rounds kills the service, the others kill PostgreSQL. */
 const ROUNDS_OF_SERVICE = 3;
 /** So many that creations wait for each other, and are joined. */
 const WRITERS = 48;
 /** Most acknowledged creations of a round; then it ends. */
-const MAX_PER_ROUND = 3_500;
+const MAX_PER_ROUND = 1_700;
 /** One of so many creations is read afterwards. */
 const CREATIONS_PER_READ = 4;
 /** A guard against hanging. */
