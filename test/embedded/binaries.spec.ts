@@ -1,13 +1,4 @@
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
@@ -45,14 +36,11 @@ describe("PostgreSQL's programs", () => {
     return bin;
   };
 
-  /** Copies the package as npm unpacks it without install scripts: without links. */
-  const unlinkedPackage = (name: string): string => {
-    const root = join(folder, name);
-    cpSync(findPackage(), root, { recursive: true, verbatimSymlinks: true });
+  /** Takes the links away, as in the package that npm unpacks without install scripts. */
+  const removeLinks = (root: string): void => {
     for (const entry of readdirSync(join(root, 'native', 'lib'), { withFileTypes: true })) {
       if (entry.isSymbolicLink()) rmSync(join(root, 'native', 'lib', entry.name));
     }
-    return root;
   };
 
   it('are missing on other platforms; the error names DATABASE_URL', () => {
@@ -89,51 +77,54 @@ describe("PostgreSQL's programs", () => {
     expect(outcome).toEqual({ ok: false, output: '\nended after 0.2 seconds' });
   });
 
-  // On macOS the package is copied instead.
-  onLinux('find their libraries through links in DATA_DIR, also after it was moved', async () => {
-    const dataDir = join(folder, 'linked');
-    const moved = join(folder, 'moved');
-    mkdirSync(dataDir, { mode: 0o755 });
-    // The user of this process, which reaches the package wherever the project is.
-    const request = { binDir: undefined, user: undefined };
-    const first = await findBinaries({ ...request, directory: dataDir });
-    renameSync(dataDir, moved);
-    const second = await findBinaries({ ...request, directory: moved });
-    expect([first.environment['LD_LIBRARY_PATH'], second.environment['LD_LIBRARY_PATH']]).toEqual([
-      expect.stringContaining(`${dataDir}/`),
-      expect.stringContaining(`${moved}/`),
-    ]);
-    const root = unlinkedPackage('package');
-    const bin = join(root, 'native', 'bin');
-    expect(await versionOf(bin, {})).toContain('cannot open');
-    const files = readdirSync(root, { recursive: true });
-    const searchPath = renewLinkFolder(root, join(moved, 'postgres-lib'), chooseServerUser());
-    expect(await versionOf(bin, { LD_LIBRARY_PATH: searchPath })).toContain(' 18.');
-    expect(readdirSync(root, { recursive: true })).toEqual(files);
-  });
+  // On macOS the package is always copied.
+  onLinux(
+    'are copied to DATA_DIR if LD_LIBRARY_PATH cannot hold its path, else found through links in it',
+    async () => {
+      const directory = join(folder, 'a:b');
+      mkdirSync(directory, { mode: 0o755 });
+      // The user of this process, which reaches the package wherever the project is.
+      const request = { binDir: undefined, user: undefined };
+      const { bin, environment } = await findBinaries({ ...request, directory });
+      expect(bin).toContain(`${directory}/animal-store-postgres-`);
+      expect([environment, await versionOf(bin, {})]).toEqual([{}, expect.stringContaining(' 18.')]);
 
-  it('are copied once if LD_LIBRARY_PATH cannot hold the path of DATA_DIR, and again if a file of the copy is missing', async () => {
-    const directory = join(folder, 'a:b');
-    mkdirSync(directory, { mode: 0o755 });
-    const { bin, environment } = await findBinaries({ binDir: undefined, directory, user: undefined });
-    const copy = join(bin, '..', '..');
-    expect(bin).toContain(`${directory}/animal-store-postgres-`);
-    expect([environment, await versionOf(bin, {})]).toEqual([{}, expect.stringContaining(' 18.')]);
-    const lost = join(copy, 'native', 'share', 'postgresql', 'postgres.bki');
-    const marker = join(copy, 'marker');
+      const [dataDir, moved] = [join(folder, 'linked'), join(folder, 'moved')];
+      mkdirSync(dataDir, { mode: 0o755 });
+      const first = await findBinaries({ ...request, directory: dataDir });
+      renameSync(dataDir, moved);
+      const second = await findBinaries({ ...request, directory: moved });
+      expect([first.environment['LD_LIBRARY_PATH'], second.environment['LD_LIBRARY_PATH']]).toEqual([
+        expect.stringContaining(`${dataDir}/`),
+        expect.stringContaining(`${moved}/`),
+      ]);
+      const root = join(bin, '..', '..');
+      removeLinks(root);
+      expect(await versionOf(bin, {})).toContain('cannot open');
+      const files = readdirSync(root, { recursive: true });
+      const searchPath = renewLinkFolder(root, join(moved, 'postgres-lib'), chooseServerUser());
+      expect(await versionOf(bin, { LD_LIBRARY_PATH: searchPath })).toContain(' 18.');
+      expect(readdirSync(root, { recursive: true })).toEqual(files);
+    },
+  );
+
+  it('are copied once, and again if a file of the copy is missing; a copy of another user is not run', () => {
+    const [root, parent] = [join(folder, 'small'), join(folder, 'copies')];
+    for (const name of ['bin', 'lib', 'share']) mkdirSync(join(root, 'native', name), { recursive: true });
+    for (const name of ['package.json', 'native/share/postgres.bki']) writeFileSync(join(root, name), '{}');
+    mkdirSync(parent, { mode: 0o755 });
+    const copy = copyBinaries(root, parent);
+    const [lost, marker] = [join(copy, 'native', 'share', 'postgres.bki'), join(copy, 'marker')];
     writeFileSync(marker, '');
-    expect(copyBinaries(findPackage(), directory)).toBe(copy);
+    expect(copyBinaries(root, parent)).toBe(copy);
     expect(existsSync(marker)).toBe(true);
     rmSync(lost);
-    expect(copyBinaries(findPackage(), directory)).toBe(copy);
+    expect(copyBinaries(root, parent)).toBe(copy);
     expect(existsSync(lost)).toBe(true);
-    expect(readdirSync(directory)).toHaveLength(1);
-
-    // A copy of another user is not run.
-    const prepared = join(folder, 'prepared');
-    mkdirSync(prepared, { mode: 0o755 });
-    symlinkSync(folder, join(prepared, basename(copy)));
-    expect(() => copyBinaries(findPackage(), prepared)).toThrow(
+    expect(readdirSync(parent)).toEqual([basename(copy)]);
+    rmSync(copy, { recursive: true });
+    symlinkSync(folder, copy);
+    expect(() => copyBinaries(root, parent)).toThrow(
       'belongs to another user: remove it, or set DATABASE_URL.',
     );
   });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { LogDestination } from '../../src/platform/logging/log-destination';
 import { createLogger } from '../../src/platform/logging/logger';
@@ -43,7 +43,7 @@ describe('the destination of the log', () => {
     let text = '';
     while (!text.endsWith(last)) {
       text += readAvailable(reader);
-      await nextTurn();
+      await sleep(1);
     }
     return text;
   }
@@ -125,10 +125,12 @@ describe('the destination of the log', () => {
   });
 });
 
+/** More than a pipe holds. */
+const BUFFER = Buffer.alloc(MEBIBYTE);
+
 function readAvailable(fd: number): string {
-  const buffer = Buffer.alloc(MEBIBYTE);
   try {
-    return buffer.toString('utf8', 0, readSync(fd, buffer));
+    return BUFFER.toString('utf8', 0, readSync(fd, BUFFER));
   } catch {
     // The pipe is empty.
     return '';

@@ -1,5 +1,7 @@
 import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
+import { createDemoKey } from '../../src/app/create-demo-key';
+import { readConfig } from '../../src/platform/config/config';
 import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -16,30 +18,9 @@ describe('with DATABASE_URL', () => {
   });
   afterEach(() => database.drop());
 
-  const start = (deployment: string) =>
-    startHere({ DATABASE_URL: database.directUrl, DEPLOYMENT: deployment });
-
-  it('production and staging print no key, but the command that creates one; development prints one', async () => {
-    for (const deployment of ['production', 'staging']) {
-      const service = await start(deployment);
-      expect(service.key).toBeUndefined();
-      expect(service.printed).not.toMatch(/ask_(live|test)_/);
-      expect(service.printed).toContain('npm run -s cli -- keys create --account NAME');
-      await service.stop();
-    }
-    const service = await start('development');
-    expect(service.key).toMatch(/^ask_test_/);
-    await service.stop();
-    await database.query(
-      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
-    );
-    expect(await rejectionOf({ DATABASE_URL: database.directUrl })).toBe(
-      'The database was migrated by a newer version of Animal Store (FromTheFuture9999999999999). Install that version again, or run its "db revert" until this migration is reverted.',
-    );
-  });
-
-  it('concurrent first starts migrate once, and exactly one prints a key, valid on all instances', async () => {
-    const services = await Promise.all([start('development'), start('development')]);
+  it('exactly one of concurrent first starts prints a key, valid on all; production and staging print none', async () => {
+    const environment = { DATABASE_URL: database.directUrl };
+    const services = await Promise.all([startHere(environment), startHere(environment)]);
     const keys = services.flatMap(({ key }) => (key === undefined ? [] : [key]));
     expect(keys).toHaveLength(1);
     for (const { url } of services) {
@@ -47,6 +28,23 @@ describe('with DATABASE_URL', () => {
     }
     expect(await database.query('SELECT name FROM migrations')).toHaveLength(migrations.length);
     for (const service of services) await service.stop();
+
+    // A database without accounts, as at a first start.
+    await database.query('TRUNCATE accounts CASCADE');
+    const production = await startHere({ ...environment, DEPLOYMENT: 'production' });
+    expect(production.key).toBeUndefined();
+    expect(production.printed).not.toMatch(/ask_(live|test)_/);
+    expect(production.printed).toContain('npm run -s cli -- keys create --account NAME');
+    const staging = readConfig({ DEPLOYMENT: 'staging' });
+    expect(await createDemoKey(production.app, staging, production.store)).toBeUndefined();
+    await production.stop();
+
+    await database.query(
+      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+    );
+    expect(await rejectionOf(environment)).toBe(
+      'The database was migrated by a newer version of Animal Store (FromTheFuture9999999999999). Install that version again, or run its "db revert" until this migration is reverted.',
+    );
   });
 });
 

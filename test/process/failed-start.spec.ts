@@ -1,15 +1,13 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startAnimalStore } from '../../src/app/start-animal-store';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { NO_SETTINGS } from '../support/no-settings';
-import { rejectionOf } from '../support/start';
+import { exitOf, rejectionOf } from '../support/start';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
@@ -29,7 +27,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
     mkdirSync(join(directory, '.env'));
     const workingDirectory = process.cwd();
     process.chdir(directory);
-    const failed = await exitOf({}, '/dev/null');
+    const failed = await exitOf({});
     const command = await runCli(['keys', 'list']);
     process.chdir(workingDirectory);
     rmSync(directory, { recursive: true });
@@ -41,7 +39,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
   });
 
   it('that the disk of standard output is full, and creates no key', async () => {
-    expect(await exitOf({ DATABASE_URL: database.directUrl }, '/dev/full')).toEqual({
+    expect(await exitOf({ DATABASE_URL: database.directUrl }, { standardOutput: '/dev/full' })).toEqual({
       status: 1,
       error:
         'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
@@ -124,33 +122,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await rejectionOf({ DATA_DIR: __filename })).toContain(__filename);
   });
 });
-
-/** Runs `npm start` in this process, with this file as standard output, until it would end the process. */
-async function exitOf(environment: Readonly<Record<string, string>>, standardOutput: string) {
-  let error = '';
-  const events = ['SIGTERM', 'SIGINT', 'SIGHUP', 'uncaughtException'];
-  const before = events.map((event) => process.listeners(event as 'SIGTERM'));
-  const fd = openSync(standardOutput, 'w');
-  jest.spyOn(process, 'stdout', 'get').mockReturnValue({ fd } as typeof process.stdout);
-  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    error += String(text);
-    return true;
-  });
-  jest.replaceProperty(process, 'env', { ...process.env, ...NO_SETTINGS, PORT: '0', ...environment });
-  try {
-    const status = await new Promise((resolve) => {
-      jest.spyOn(process, 'exit').mockImplementation((code) => resolve(code) as never);
-      void startAnimalStore();
-    });
-    return { status, error };
-  } finally {
-    jest.restoreAllMocks();
-    for (const [at, event] of events.entries()) {
-      const added = process.listeners(event as 'SIGTERM').filter((each) => !before[at]!.includes(each));
-      for (const each of added) process.off(event, each);
-    }
-  }
-}
 
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(process.env[ADMIN_URL_VARIABLE] ?? '');

@@ -1,20 +1,19 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { joinEmbedded } from '../../src/embedded-postgres';
 import { operationsOf } from '../../src/platform/openapi/operations-of';
+import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
+import { freePort } from '../support/free-port';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { dataFolder, run, running, type RunningService } from '../support/service';
-import { rejectionOf, startHere } from '../support/start';
+import { exitOf, rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
-
-/** A store with an extension. */
-const TEAM_STORE = '../test/process/support/team-store';
 
 const ROOT = join(__dirname, '..', '..');
 const committedDocument = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
@@ -23,8 +22,8 @@ const committedDocument = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
 const READS = 6;
 const JOINED = 1;
 
-/** Their log lines, of 500 bytes, are more than the pipe of a standard output holds. */
-const LOGGED_REQUESTS = 800;
+/** Their log lines, of 600 bytes, are more than the pipe of a standard output holds. */
+const LOGGED_REQUESTS = 600;
 
 // Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('npm start', () => {
@@ -32,6 +31,9 @@ describe('npm start', () => {
   const environment = { DATA_DIR: folder.path };
   let first: RunningService;
 
+  const postmaster = join(folder.path, 'pg18', 'postmaster.pid');
+  const postmasterPid = () =>
+    existsSync(postmaster) ? readFileSync(postmaster, 'utf8').split('\n')[0] : undefined;
   afterAll(folder.remove);
 
   it('fails in one sentence if the port is in use, and leaves no lock and no key', async () => {
@@ -94,9 +96,10 @@ describe('npm start', () => {
 
   it('delays no response if the reader of its standard output has stalled', async () => {
     first.child.stdout?.pause();
-    const path = `/livez/${'x'.repeat(250)}`;
+    const headers = { 'x-request-id': 'x'.repeat(128) };
     for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {
-      expect((await send(first.url, 'GET', path)).status).toBe(404);
+      const { status } = await send(first.url, 'GET', `/livez/${'x'.repeat(250)}`, { headers });
+      expect(status).toBe(404);
     }
   });
 
@@ -134,24 +137,34 @@ describe('npm start', () => {
     expect(await exit).toEqual([0, null]);
     first.child.stdout?.resume();
     expect(existsSync(join(folder.path, 'app.lock'))).toBe(false);
-    expect(existsSync(join(folder.path, 'pg18', 'postmaster.pid'))).toBe(false);
+    expect(postmasterPid()).toBeUndefined();
   });
 
   it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
-    const service = await running(run(TEAM_STORE, [], environment));
-    const { status, json } = await send(service.url, 'GET', '/v1/kennels/first', { isDocumented: false });
-    expect([status, json.code]).toEqual([401, 'missing_api_key']);
-    const [pid] = readFileSync(join(folder.path, 'pg18', 'postmaster.pid'), 'utf8').split('\n');
-    process.kill(Number(pid), 'SIGKILL');
-    expect(await service.ended).toBe(1);
-    expect(service.output()).toContain('The embedded PostgreSQL has stopped unexpectedly. Read ');
+    const port = String(await freePort());
+    const url = `http://127.0.0.1:${port}`;
+    const isReady = () =>
+      send(url, 'GET', '/readyz').then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    const meanwhile = async () => {
+      await until(isReady);
+      const { json } = await send(url, 'GET', '/v1/kennels/first', { key: first.key, isDocumented: false });
+      expect(json.code).toBe('insufficient_scope');
+      process.kill(Number(postmasterPid()), 'SIGKILL');
+    };
+    const options = { extensions: [kennels], meanwhile };
+    expect(await exitOf({ ...environment, PORT: port }, options)).toEqual({
+      status: 1,
+      error: expect.stringMatching(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*\n$/),
+    });
   });
 
   it('ends with status 143 on SIGTERM during the start; the next start finds every animal', async () => {
-    const postmaster = join(folder.path, 'pg18', 'postmaster.pid');
-    const [killed] = readFileSync(postmaster, 'utf8').split('\n');
+    const killed = postmasterPid();
     const service = run('main', [], environment);
-    await until(() => existsSync(postmaster) && !readFileSync(postmaster, 'utf8').startsWith(`${killed}\n`));
+    await until(() => ![undefined, killed].includes(postmasterPid()));
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(143);
 
