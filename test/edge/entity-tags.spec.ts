@@ -1,11 +1,7 @@
-import { CoalescedRead } from '../../src/platform/database/coalesced-read';
 import { entityTagOf } from '../../src/platform/http/entity-tag';
-import { Links } from '../../src/platform/http/links';
-import { PetsRepository } from '../../src/pets/pets.repository';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets } from '../support/factories';
-import { until } from '../support/until';
 
 const PATHS = ['/v1/pets', '/v1/pets?limit=1', '/v1/pets/1', '/v1/store/orders', '/v1/store/orders/1'];
 
@@ -107,22 +103,6 @@ describe('entity tags', () => {
   it('scripts of an allowed origin can read it', async () => {
     const { headers } = await get('/v1/pets', { origin: 'https://shop.example' });
     expect(String(headers['access-control-expose-headers']).toLowerCase()).toContain('etag');
-  });
-
-  it('requests that share a page share its hash', async () => {
-    const pets = app.nest.get(PetsRepository, { strict: false });
-    const list = pets.list.bind(pets);
-    const read = jest.spyOn(CoalescedRead.prototype, 'read');
-    jest.spyOn(pets, 'list').mockImplementation(async (...page) => {
-      await until(() => read.mock.calls.length === 30);
-      return list(...page);
-    });
-    // The method that prints and hashes a page.
-    const print = jest.spyOn(Links.prototype, 'responseOf' as never);
-    const responses = await Promise.all(Array.from({ length: 30 }, () => get('/v1/pets?limit=2')));
-    expect(new Set(responses.map(({ headers }) => headers['etag'])).size).toBe(1);
-    expect(print).toHaveBeenCalledTimes(2);
-    jest.restoreAllMocks();
   });
 
   describe('of an order', () => {
