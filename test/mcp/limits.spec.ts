@@ -55,21 +55,23 @@ describe('the calls of agents', () => {
     }
   });
 
-  it.each<[string, string | object, Record<string, string>?]>([
-    ['a body that is no JSON', '{'],
-    ['an empty body', ''],
-    ['a body that is too long', JSON.stringify('x'.repeat(70_000))],
-    ['another media type', '{}', { 'content-type': 'text/plain' }],
-    ['too many messages', Array.from({ length: 21 }, (_, id) => list(id))],
-    ['no message', []],
-    ['an unknown origin', list(1), { origin: 'https://evil.example' }],
-    ['a call without a name', request(1, 'tools/call')],
-    ['a call without a correct id', toolCall(null, 'listPets')],
-    ['a wrong Accept', list(1), { accept: 'text/plain' }],
-    ['an unknown revision', list(1), { 'mcp-protocol-version': '1999-01-01' }],
-  ])('count once if they are rejected for %s', async (_case, body, headers = {}) => {
-    const key = await smallKey();
-    expect(remaining(await post(app, body, { key, headers }))).toBe(LIMIT - 1);
+  it.each<[string, number, string | object, Record<string, string>?]>([
+    ['a body that is no JSON', 400, '{'],
+    ['two values of one member', 400, '{"id":1,"id":2}'],
+    ['too deep a body', 400, `${'['.repeat(40)}${']'.repeat(40)}`],
+    ['an empty body', 400, ''],
+    ['a body that is too long', 413, JSON.stringify('x'.repeat(70_000))],
+    ['another media type', 415, '{}', { 'content-type': 'text/plain' }],
+    ['too many messages', 400, Array.from({ length: 21 }, (_, id) => list(id))],
+    ['no message', 400, []],
+    ['an unknown origin', 403, list(1), { origin: 'https://evil.example' }],
+    ['a call without a name', 200, request(1, 'tools/call')],
+    ['a call without a correct id', 400, toolCall(null, 'listPets')],
+    ['a wrong Accept', 406, list(1), { accept: 'text/plain' }],
+    ['an unknown revision', 400, list(1), { 'mcp-protocol-version': '1999-01-01' }],
+  ])('count once if they are rejected for %s (%i)', async (_case, status, body, headers = {}) => {
+    const response = await post(app, body, { key: await smallKey(), headers });
+    expect([response.status, remaining(response)]).toEqual([status, LIMIT - 1]);
   });
 
   it('are rejected before a long body is read, if no request is left', async () => {

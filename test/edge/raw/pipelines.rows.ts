@@ -3,6 +3,9 @@ import { AUTH, chunked, get, HOST, PET, post, type Row } from '../support/raw-ro
 const BROKEN = '400 malformed_request';
 const bytes = (...parts: (string | Buffer)[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part)));
+const GARBAGE = 'broken\r\n\r\n';
+const THEN_BROKEN = ['200', BROKEN];
+const STORED_THEN_BROKEN = ['201', BROKEN];
 const twoHosts = get('/v1/pets', 'Host: y\r\n');
 
 /** Pipelined requests: responses have the order of the requests, and end with the first framing error. */
@@ -10,24 +13,19 @@ export const pipelines: readonly Row[] = [
   ['two requests', bytes(get(), get('/v1/pets/9999999')), ['200', '404 pet_not_found'], 'open'],
   ['fifty requests', get('/v1/pets?limit=1').repeat(50), Array<string>(50).fill('200'), 'open'],
   ['a write and a read', bytes(post(PET), get()), ['201', '200'], 'open'],
-  ['a good request, then garbage', `${get()}broken\r\n\r\n`, ['200', BROKEN], 'closed'],
+  ['a good request, then garbage', `${get()}${GARBAGE}`, THEN_BROKEN, 'closed'],
   [
     'a rejected request, then garbage',
-    `GET /v1/pets HTTP/1.1\r\n${HOST}\r\nbroken\r\n\r\n`,
+    `GET /v1/pets HTTP/1.1\r\n${HOST}\r\n${GARBAGE}`,
     ['401 missing_api_key', BROKEN],
     'closed',
   ],
-  ['garbage, then a write', bytes('broken\r\n\r\n', post(PET)), BROKEN, 'closed'],
-  [
-    'a good request, garbage, then a write',
-    bytes(get(), 'broken\r\n\r\n', post(PET)),
-    ['200', BROKEN],
-    'closed',
-  ],
+  ['garbage, then a write', bytes(GARBAGE, post(PET)), BROKEN, 'closed'],
+  ['a good request, garbage, then a write', bytes(get(), GARBAGE, post(PET)), THEN_BROKEN, 'closed'],
   [
     'a good request, then two framings and a write',
     bytes(get(), get('/v1/pets', 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'), post(PET)),
-    ['200', BROKEN],
+    THEN_BROKEN,
     'closed',
   ],
   [
@@ -37,7 +35,7 @@ export const pipelines: readonly Row[] = [
     'closed',
   ],
   ['two Hosts, then a write', bytes(twoHosts, post(PET)), BROKEN, 'closed'],
-  ['a good request, two Hosts, a write', bytes(get(), twoHosts, post(PET)), ['200', BROKEN], 'closed'],
+  ['a good request, two Hosts, a write', bytes(get(), twoHosts, post(PET)), THEN_BROKEN, 'closed'],
   ['no Host, then a write', bytes('GET /livez HTTP/1.1\r\n\r\n', post(PET)), BROKEN, 'closed'],
   [
     'an unknown Expect, then a write',
@@ -47,7 +45,7 @@ export const pipelines: readonly Row[] = [
   ],
   ['HTTP/2.0, then a write', bytes(get().replace('1.1', '2.0'), post(PET)), BROKEN, 'closed'],
   ['a broken chunk, then a write', bytes(chunked('zz\r\n'), post(PET)), BROKEN, 'closed'],
-  ['a write, then a broken chunk', bytes(post(PET), chunked('zz\r\n')), ['201', BROKEN], 'closed'],
+  ['a write, then a broken chunk', bytes(post(PET), chunked('zz\r\n')), STORED_THEN_BROKEN, 'closed'],
   [
     'a good request, CONNECT, a write',
     bytes(get(), `CONNECT x:1 HTTP/1.1\r\n${AUTH}\r\n`, post(PET)),
@@ -77,7 +75,7 @@ export const pipelines: readonly Row[] = [
   [
     'a good request, then TLS',
     bytes(get(), Buffer.from('16030100c8010000c40303', 'hex')),
-    ['200', BROKEN],
+    THEN_BROKEN,
     'closed',
   ],
   [
