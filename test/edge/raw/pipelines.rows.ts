@@ -1,4 +1,4 @@
-import { AUTH, chunked, get, HOST, PET, post, type Row } from '../support/raw-rows';
+import { AUTH, chunked, get, HOST, ORIGIN, PET, post, type Row } from '../support/raw-rows';
 
 const BROKEN = '400 malformed_request';
 const bytes = (...parts: (string | Buffer)[]): Buffer =>
@@ -7,6 +7,14 @@ const GARBAGE = 'broken\r\n\r\n';
 const THEN_BROKEN = ['200', BROKEN];
 const STORED_THEN_BROKEN = ['201', BROKEN];
 const twoHosts = get('/v1/pets', 'Host: y\r\n');
+
+/** A preflight with these headers, and a request after it. */
+const preflight = (title: string, headers: string, response: string): Row => [
+  `a preflight with ${title}, then a request`,
+  `OPTIONS /v1/pets HTTP/1.1\r\nOrigin: ${ORIGIN}\r\nAccess-Control-Request-Method: POST\r\n${headers}\r\n${get()}`,
+  response,
+  'closed',
+];
 
 /** Pipelined requests: responses have the order of the requests, and end with the first framing error. */
 export const pipelines: readonly Row[] = [
@@ -84,4 +92,10 @@ export const pipelines: readonly Row[] = [
     '200',
     'closed',
   ],
+  preflight('two Hosts', 'Host: x\r\nHost: x\r\n', BROKEN),
+  preflight('no Host', '', BROKEN),
+  preflight('an Upgrade', `${HOST}Upgrade: x\r\nConnection: upgrade\r\n`, '401 missing_api_key'),
+  preflight('an unknown Transfer-Encoding', `${HOST}Transfer-Encoding: gzip, chunked\r\n`, BROKEN),
+  preflight('an unknown Expect', `${HOST}Expect: y\r\n`, '417 expectation_failed'),
+  preflight('too many headers', `${HOST}${'A: b\r\n'.repeat(250)}`, '431 headers_too_large'),
 ];

@@ -17,6 +17,8 @@ const KEY = 'KEY';
 export const HOST = 'Host: x\r\n';
 export const AUTH = `${HOST}Authorization: Bearer ${KEY}\r\n`;
 export const JSON_TYPE = 'Content-Type: application/json\r\n';
+/** An origin that CORS_ORIGINS names. */
+export const ORIGIN = 'https://shop.example';
 export const PET = '{"name":"Rex","categoryId":3}';
 
 /** A GET request with the key. */
@@ -51,7 +53,7 @@ export class RowRunner {
   ) {}
 
   static async start(settings: Partial<Config> = {}): Promise<RowRunner> {
-    const app = await startApp({ rateLimitAnonymousPerMinute: 1e6, ...settings });
+    const app = await startApp({ rateLimitAnonymousPerMinute: 1e6, corsOrigins: [ORIGIN], ...settings });
     return new RowRunner(app, await app.unlimitedKey());
   }
 
