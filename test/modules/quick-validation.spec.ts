@@ -97,7 +97,7 @@ describe('the quick validation of a class', () => {
         const dto = Object.assign(new type(), given);
         expect(isValid(dto)).toBe(validateSync(dto).length === 0);
       }),
-      { numRuns: 400, seed: 31 },
+      { numRuns: 200, seed: 31 },
     );
   });
 

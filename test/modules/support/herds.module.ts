@@ -1,0 +1,61 @@
+import { Controller, Get, Module, Query, Res } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsString } from 'class-validator';
+import type { FastifyReply } from 'fastify';
+import { Operation } from '../../../src/platform/api-docs/operation.decorator';
+import { Int64, Integer } from '../../../src/platform/http/fields';
+import { Links } from '../../../src/platform/http/links';
+import { IsOmittable } from '../../../src/platform/http/omittable.decorator';
+import { cutPage, pageRequestOf } from '../../../src/platform/http/page';
+import { PageQuery } from '../../../src/platform/http/page-query';
+
+export const HERDS_PATH = '/lab/herds';
+const HERDS = [1n, 2n, 3n].map((id) => ({ id }));
+
+class Herd {
+  @Int64({ description: 'Identifier of the herd.', example: 1 })
+  readonly id!: bigint;
+}
+
+class ListHerdsQuery extends PageQuery {
+  @ApiPropertyOptional({ type: 'string', description: 'Only herds at this place.' })
+  @IsOmittable()
+  @IsString()
+  readonly place?: string;
+
+  @Integer({
+    min: 0,
+    max: 1_000,
+    optional: true,
+    description: 'Only herds with so many animals.',
+    example: 7,
+  })
+  readonly size?: number;
+
+  override filters() {
+    return { place: this.place, size: this.size?.toString() };
+  }
+}
+
+@Controller({ path: HERDS_PATH, version: '1' })
+class HerdsController {
+  constructor(private readonly links: Links) {}
+
+  @Get()
+  @Operation({
+    id: 'listHerds',
+    summary: 'List herds',
+    description: 'Lists the herds in pages.',
+    scope: 'pets:read',
+    returns: [200, [Herd], 'A page of herds.'],
+  })
+  listHerds(@Query() query: ListHerdsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
+    const request = pageRequestOf(HERDS_PATH, query);
+    const rows = HERDS.filter(({ id }) => id >= request.first);
+    return this.links.page(reply, cutPage(request, rows));
+  }
+}
+
+/** A module with a list that has filters of its own. */
+@Module({ controllers: [HerdsController], providers: [Links] })
+export class HerdsModule {}
