@@ -19,7 +19,7 @@ const shared = {
 // `quick` leaves these out: programs and servers of their own, outages, and every file that takes 2 s or more except
 // the bytes of `edge/raw` and the limits themselves.
 const SLOW = [
-'/test/(browser|cli|embedded|failure|logging|process)/',
+  '/test/(browser|cli|embedded|failure|logging|process)/',
   '/test/database/(backup|copy|extension-migrations|restore|schema|sessions)[.]',
   '/test/edge/(greedy-clients|limits|property|protocol-errors|request-log)[.]',
   '/test/rate-limit/(persistence|redis-.*)[.]',

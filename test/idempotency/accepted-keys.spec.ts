@@ -3,14 +3,26 @@ import { expectError } from '../support/expect-error';
 import { LabModule } from '../modules/support/lab.module';
 import { aNewPet } from '../support/factories';
 import { sendRaw } from '../support/http';
+import { lockWaits } from '../support/lock-waits';
+import { holdTimers, pass } from '../support/timers';
+import { until } from '../support/until';
 import { expectReplay, keyedPost } from './support/keyed';
+
+/** Stores so many responses whose 24 h are over. */
+const FILL = `
+  INSERT INTO idempotency_keys (id, created_at, body_hash, status, answer)
+  SELECT sha256(n::text::bytea), '2020-01-01Z', sha256(''), 201, '{}' FROM generate_series(1, $1::integer) AS n`;
 
 describe('an Idempotency-Key', () => {
   let app: TestApp;
   beforeAll(async () => {
+    holdTimers();
     app = await startApp({}, { modules: [LabModule] });
   });
-  afterAll(() => app.close());
+  afterAll(async () => {
+    jest.useRealTimers();
+    await app.close();
+  });
 
   const addPet = (key: string, name: string) => keyedPost(app, '/v1/pets', key, aNewPet({ name }));
   const countOf = async (name: string) =>
@@ -75,5 +87,36 @@ describe('an Idempotency-Key', () => {
       body: { status: 'approved' },
     });
     expect(update.status).toBe(200);
+  });
+
+  describe('that is older than 24 h is deleted, and', () => {
+    beforeEach(() => app.database.query('DELETE FROM idempotency_keys'));
+
+    it('is kept if a request renews it meanwhile', async () => {
+      await app.database.query(FILL, [2]);
+      await app.database.query('BEGIN');
+      await app.database.query(
+        `UPDATE idempotency_keys SET created_at = '2030-01-01Z' WHERE id = sha256('1')`,
+      );
+      pass({ seconds: 60 });
+      const kept = "SELECT FROM idempotency_keys WHERE id = sha256('2')";
+      await until(async () => (await app.database.query(kept)).length === 0);
+      await app.database.query('COMMIT');
+      expect(await countKeys()).toBe(1);
+    });
+
+    it('a stop waits for the batch that is under way, without a warning', async () => {
+      await app.database.query(FILL, [2_001]);
+      await app.database.query('BEGIN');
+      await app.database.query('LOCK TABLE idempotency_keys');
+      pass({ seconds: 60 });
+      await until(async () => (await lockWaits(app.database)).length > 0);
+      const closed = app.nest.close();
+      await until(() => !app.nest.getHttpServer().listening);
+      await app.database.query('COMMIT');
+      await closed;
+      expect(await countKeys()).toBe(1_001);
+      expect(app.log.join('')).not.toContain('cannot be deleted');
+    });
   });
 });

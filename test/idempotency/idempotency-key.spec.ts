@@ -103,7 +103,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('20 concurrent requests do the work once: one gets 201, the others the same 201 or 409 with Retry-After', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const name = `concurrent ${round}`;
       const key = newKey();
       const responses = await Promise.all(Array.from({ length: 20 }, () => addPet(key, name)));
@@ -212,11 +212,8 @@ describe('an Idempotency-Key', () => {
     await app.nest.get(IdempotencyService, { strict: false }).purge();
     expect(await countKeys()).toBe(1);
   });
-});
 
-describe('a POST without an Idempotency-Key', () => {
-  it('creates an animal with one query: no transaction, no lock, no lookup of keys', async () => {
-    const app = await startApp();
+  it('is optional: without one an animal is created with one query, without a transaction, a lock or a lookup of keys', async () => {
     await app.post('/v1/pets', aNewPet());
     const query = jest.spyOn(Client.prototype, 'query');
     await app.post('/v1/pets', aNewPet());
@@ -226,6 +223,5 @@ describe('a POST without an Idempotency-Key', () => {
     expect(asked.filter((text) => !/rate_limit|api_key/.test(text))).toEqual([
       expect.stringMatching(/pets_insert|INSERT INTO pets/),
     ]);
-    await app.close();
   });
 });

@@ -2,6 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyInstance } from 'fastify';
+import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from '../../src/auth';
+import { routeNotFound } from '../../src/platform/errors/http.errors';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
@@ -172,4 +174,16 @@ describe("Nest's own exceptions, thrown by a module", () => {
       expect({ path, status, code: json.code }).toEqual({ path, status: 404, code: 'route_not_found' });
     }
   });
+});
+
+describe('an error that requests share', () => {
+  it.each([missingApiKey, invalidApiKey, expiredApiKey, revokedApiKey, routeNotFound])(
+    'cannot be changed by a module: %p',
+    (create) => {
+      const error = create();
+      expect(create()).toBe(error);
+      expect(() => Object.assign(error, { message: 'changed' })).toThrow(TypeError);
+      expect(() => Object.assign(error.headers, { 'X-Client': 'one' })).toThrow(TypeError);
+    },
+  );
 });
