@@ -5,12 +5,10 @@ import { Client } from 'pg';
 import { joinEmbedded } from '../../src/embedded-postgres';
 import { type HttpResponse, type RequestOptions, send } from '../support/http';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
-import { walkAtRandom } from '../store-orders/support/walks';
 import { ALL_SCOPES, createKey } from './support/keys';
 
 const ROUNDS = 10;
 const CLIENTS = 8;
-const WALKS = 200;
 /** After one of so many orders the ordered animal is changed, after another one a further animal is removed. */
 const ORDERS_PER_CHANGE = 4;
 const MIN_LIFE_MS = 100;
@@ -125,18 +123,6 @@ describe('orders, with fsync on', () => {
     expect(lines(stored)).toEqual(lines(placedOrders));
     expect(new Set(placedOrders.map(({ petId }) => petId)).size).toBe(placedOrders.length);
     expect(placedOrders.length).toBeGreaterThan(ROUNDS * CLIENTS);
-  });
-
-  it(`explain the status of every animal after ${WALKS} random walks`, async () => {
-    const keys: string[] = [];
-    for (let at = 0; at < CLIENTS; at += 1) keys.push(await createKey(environment, { scopes: ALL_SCOPES }));
-    const responded = await withDatabase(async (database) => {
-      await database.query('TRUNCATE pets, store_orders');
-      const query = async (text: string, parameters?: unknown[]) =>
-        (await database.query<Record<string, unknown>>(text, parameters)).rows;
-      return walkAtRandom({ url: service.url, keys, query }, WALKS);
-    });
-    process.stdout.write(`orders: ${WALKS} walks, responses by status ${JSON.stringify(responded)}\n`);
   });
 });
 
