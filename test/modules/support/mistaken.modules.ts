@@ -1,4 +1,5 @@
 import {
+  applyDecorators,
   Body,
   Controller,
   Get,
@@ -26,6 +27,21 @@ function moduleOf(controller: Type, path = 'lab', version: string | typeof VERSI
   @Module({ controllers: [controller] })
   class LabModule {}
   return LabModule;
+}
+
+/** Creates a module with one GET route, whose handler has these decorators. */
+function moduleWithRoute(
+  decorators: MethodDecorator[],
+  path = 'lab',
+  version: string | typeof VERSION_NEUTRAL = '1',
+): Type {
+  class RouteController {
+    @applyDecorators(...decorators)
+    get() {
+      return {};
+    }
+  }
+  return moduleOf(RouteController, path, version);
 }
 
 /** Creates a module with one POST route that takes this body, by default at /v1/lab. */
@@ -102,77 +118,10 @@ class UnvalidatedQuery extends PageQuery {
   readonly colour?: string;
 }
 
-class UndeclaredController {
-  @Get('open')
-  open() {
-    return 'open';
-  }
-}
-
-class ScopeController {
-  @Get()
-  @Operation({
-    id: 'lookAtScope',
-    summary: 'Look at a scope',
-    description: 'Never runs.',
-    scope: 'pets:reed',
-    returns: [200, Unvalidated, 'Nothing.'],
-  })
-  get() {
-    return {};
-  }
-}
-
-class IdController {
-  @Get()
-  @RequireScope('pets:read')
-  @ApiOperation({ operationId: 'listPets' })
-  get() {
-    return {};
-  }
-}
-
-/** The address of getPet, with another name of the parameter. */
-class PetController {
-  @Get(':id')
-  @RequireScope('pets:read')
-  get() {
-    return {};
-  }
-}
-
 class ResponseController {
   @Get()
   @Public()
   @ApiResponse({ status: 200, type: Basket })
-  get() {
-    return {};
-  }
-}
-
-class UnversionedController {
-  @Get()
-  @Operation({
-    id: 'getLab',
-    summary: 'Get the lab',
-    description: 'An operation outside /v1.',
-    scope: 'pets:read',
-    returns: [204, undefined, 'The lab.'],
-  })
-  get() {
-    return undefined;
-  }
-}
-
-class NoScopeController {
-  @Get()
-  @Operation({
-    id: 'getNothing',
-    summary: 'Get nothing',
-    description: 'The list of its scopes is empty.',
-    scope: [],
-    returns: [200, Basket, 'Nothing.'],
-  })
   get() {
     return {};
   }
@@ -213,12 +162,29 @@ class SoundController {
   }
 }
 
-export const UndeclaredRoute = moduleOf(UndeclaredController);
-export const UnknownScope = moduleOf(ScopeController);
-export const EmptyScopes = moduleOf(NoScopeController);
-export const Unversioned = moduleOf(UnversionedController, 'lab', VERSION_NEUTRAL);
-export const RepeatedId = moduleOf(IdController);
-export const RepeatedRoute = moduleOf(PetController, 'pets');
+const described = (facts: { readonly id: string; readonly scope: string | [] }) =>
+  Operation({
+    summary: 'Do nothing',
+    description: 'Never runs.',
+    returns: [204, undefined, 'Nothing.'],
+    ...facts,
+  });
+
+export const UndeclaredRoute = moduleWithRoute([Get('open')]);
+export const UnknownScope = moduleWithRoute([Get(), described({ id: 'lookAtScope', scope: 'pets:reed' })]);
+export const EmptyScopes = moduleWithRoute([Get(), described({ id: 'getNothing', scope: [] })]);
+export const Unversioned = moduleWithRoute(
+  [Get(), described({ id: 'getLab', scope: 'pets:read' })],
+  'lab',
+  VERSION_NEUTRAL,
+);
+export const RepeatedId = moduleWithRoute([
+  Get(),
+  RequireScope('pets:read'),
+  ApiOperation({ operationId: 'listPets' }),
+]);
+/** The address of getPet, with another name of the parameter. */
+export const RepeatedRoute = moduleWithRoute([Get(':id'), RequireScope('pets:read')], 'pets');
 export const RenamedSchema = moduleOf(ResponseController);
 export const UncheckedPath = moduleOf(PathController);
 export const UncheckedQuery = moduleOf(QueryController);
