@@ -1,6 +1,6 @@
 import type { Api } from '../api';
-import type { Operation, Schema } from '../api-document';
-import type { ApiPromise } from './promise';
+import type { Schema } from '../api-document';
+import type { ApiPromise, OperationUnderTest } from './operation-under-test';
 
 /** Statuses of success without a body (RFC 9110, 15.3). */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['204', '205']);
@@ -9,18 +9,16 @@ const WITHOUT_BODY: ReadonlySet<string> = new Set(['204', '205']);
 export const documentPromise: ApiPromise = {
   title: 'the document describes each operation, parameter and schema',
   needs: 'test store',
-  check: checkDocument,
+  checkStore(api) {
+    checkTags(api);
+    checkSchemas(api);
+  },
+  check(tested) {
+    checkDescriptions(tested);
+    checkSuccess(tested);
+    checkExample(tested);
+  },
 };
-
-function checkDocument(api: Api): void {
-  checkTags(api);
-  checkSchemas(api);
-  for (const operation of api.operations) {
-    checkDescriptions(api, operation);
-    checkSuccess(api, operation);
-    checkExample(api, operation);
-  }
-}
 
 function checkTags(api: Api): void {
   const {
@@ -54,32 +52,34 @@ function checkSchemas(api: Api): void {
   }
 }
 
-function checkDescriptions(api: Api, { title, object, parameters }: Operation): void {
-  if (object.operationId === undefined) api.note(title, 'has no operationId. Declare it with @Operation');
-  if (isBlank(object.summary)) api.note(title, 'has no summary. Declare it with @Operation');
-  if (isBlank(object.description)) api.note(title, 'has no description. Declare it with @Operation');
+function checkDescriptions(tested: OperationUnderTest): void {
+  const { object, parameters } = tested.operation;
+  if (object.operationId === undefined) tested.note('has no operationId. Declare it with @Operation');
+  if (isBlank(object.summary)) tested.note('has no summary. Declare it with @Operation');
+  if (isBlank(object.description)) tested.note('has no description. Declare it with @Operation');
   for (const { name } of parameters.filter((each) => isBlank(each.description))) {
-    api.note(title, `has the parameter ${name} without a description`);
+    tested.note(`has the parameter ${name} without a description`);
   }
 }
 
-function checkSuccess(api: Api, { title, object, success }: Operation): void {
+function checkSuccess(tested: OperationUnderTest): void {
+  const { object, success } = tested.operation;
   const statuses = Object.keys(object.responses).filter((status) => status.startsWith('2'));
-  const withBody = statuses.find(
-    (status) => WITHOUT_BODY.has(status) && object.responses[status]?.content !== undefined,
-  );
-  if (withBody !== undefined) api.note(title, `documents a body of ${withBody}, which has none`);
-  if (statuses.length === 0) api.note(title, 'documents no successful response');
-  else if (success === undefined && !statuses.every((status) => WITHOUT_BODY.has(status))) {
-    api.note(title, 'documents no body of its successful response. Declare it with returns of @Operation');
+  const empty = statuses.filter((status) => WITHOUT_BODY.has(status));
+  const withBody = empty.find((status) => object.responses[status]?.content !== undefined);
+  if (withBody !== undefined) tested.note(`documents a body of ${withBody}, which has none`);
+  if (statuses.length === 0) tested.note('documents no successful response');
+  else if (success === undefined && empty.length < statuses.length) {
+    tested.note('documents no body of its successful response. Declare it with returns of @Operation');
   }
 }
 
 /** A client copies the example of a body. */
-function checkExample(api: Api, { title, body }: Operation): void {
-  if (body === undefined) return;
-  for (const { pointer, rule } of api.document.errors(body, api.document.exampleOf(body))) {
-    api.note(title, `has an example of its body that differs from its schema: body ${pointer} ${rule}`);
+function checkExample(tested: OperationUnderTest): void {
+  const { document, operation } = tested;
+  if (operation.body === undefined) return;
+  for (const { pointer, rule } of document.errors(operation.body, document.exampleOf(operation.body))) {
+    tested.note(`has an example of its body that differs from its schema: body ${pointer} ${rule}`);
   }
 }
 

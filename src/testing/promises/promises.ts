@@ -3,10 +3,10 @@ import { Resources } from '../resources';
 import { accessPromises, limitPromise } from './access.promises';
 import { documentPromise } from './document.promises';
 import { entityTagPromises } from './entity-tag.promises';
-import { idempotencyPromises } from './idempotency.promises';
-import { pagePromises } from './page.promises';
-import type { ApiPromise } from './promise';
 import { exactPromises } from './exact-value.promises';
+import { idempotencyPromises } from './idempotency.promises';
+import { type ApiPromise, OperationUnderTest } from './operation-under-test';
+import { pagePromises } from './page.promises';
 import { valuePromises } from './value.promises';
 
 /** All promises in their order: later ones send more requests, and change or remove more. */
@@ -32,11 +32,13 @@ export async function checkPromises(
     report(title, api.faults.slice(known));
     known = api.faults.length;
   };
+  const operations = api.operations.map((each) => new OperationUnderTest(api, resources, each));
   await resources.createAll();
   take('each operation that creates accepts its documented example');
   for (const promise of PROMISES) {
     if (promise.needs !== undefined && !api.isThorough) continue;
-    await promise.check(api, resources);
+    await promise.checkStore?.(api);
+    for (const each of operations) if (promise.appliesTo?.(each) ?? true) await promise.check(each);
     take(promise.title);
   }
 }

@@ -1,226 +1,176 @@
-import { type Api, codeOf, isSuccess, shown } from '../api';
-import { type Operation, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
+import { codeOf, isSuccess, shown } from '../api';
+import { type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
 import { changedAt, isMembers, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
-import { type Resources, UNKNOWN_IDS } from '../resources';
+import { UNKNOWN_IDS } from '../resources';
 import { BODIES, HOSTILE_VALUES, invalidValues, PARAMETERS } from './hostile-values';
-import type { ApiPromise } from './promise';
+import type { ApiPromise, OperationUnderTest } from './operation-under-test';
 
 /** More of one parameter would make the URL too long. */
 const MAX_REPEATED = 500;
 const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/;
 
+const appliesTo = ({ isAllowed, operation, resources }: OperationUnderTest) =>
+  isAllowed && resources.isOwn(operation);
+
 /** Values of bodies and parameters: invalid ones are rejected, and none is a 5xx. */
 export const valuePromises: readonly ApiPromise[] = [
-  {
-    title: 'an unknown id gets 404',
-    check: (api, resources) => ofEach(api, resources, (values) => values.checkPath()),
-  },
+  { title: 'an unknown id gets 404', appliesTo, check: checkPath },
   {
     title: 'an invalid value gets 400 and changes nothing',
-    async check(api, resources) {
-      if (api.isThorough) await ofEach(api, resources, (values) => values.checkExamples());
-      await ofEach(api, resources, (values) => values.checkQuery());
-      await ofEach(api, resources, (values) => values.checkBody());
+    appliesTo,
+    async check(tested) {
+      if (tested.isThorough) await checkExamples(tested);
+      for (const parameter of parametersIn(tested.operation, 'query')) await checkQuery(tested, parameter);
+      if (tested.operation.body) await checkBody(tested, tested.operation.body);
     },
   },
 ];
 
-async function ofEach(
-  api: Api,
-  resources: Resources,
-  check: (values: Values) => Promise<void>,
-): Promise<void> {
-  for (const operation of api.operations) {
-    if (api.may(operation) && resources.isOwn(operation)) await check(new Values(api, resources, operation));
+async function checkPath(tested: OperationUnderTest): Promise<void> {
+  const { isThorough, operation, resources } = tested;
+  const last = parametersIn(operation, 'path').at(-1);
+  if (!last || !operation.path.endsWith('}')) return;
+  const send = (id: string) =>
+    tested.sendExample({ path: resources.pathOf(operation, id), what: `${last.name} = ${shown(id)}` });
+  for (const value of isThorough ? PARAMETERS : ['x']) await send(value);
+  if (operation.object.responses['404'] === undefined) return;
+  for (const id of UNKNOWN_IDS.slice(0, isThorough ? 2 : 1)) {
+    const { status } = await send(id);
+    if (status === 404 || status === 400) continue;
+    tested.note(`responds ${status} if ${last.name} is unknown, and documents 404`);
   }
 }
 
-class Values {
-  constructor(
-    private readonly api: Api,
-    private readonly resources: Resources,
-    private readonly operation: Operation,
-  ) {}
-
-  async checkPath(): Promise<void> {
-    const { api, operation, resources } = this;
-    const [last] = parametersIn(operation, 'path').slice(-1);
-    if (!last || !operation.path.endsWith('}')) return;
-    for (const value of api.isThorough ? PARAMETERS : ['x']) {
-      await this.send(resources.pathOf(operation, value), `${last.name} = ${shown(value)}`);
-    }
-    if (operation.object.responses['404'] === undefined) return;
-    for (const id of api.isThorough ? UNKNOWN_IDS : UNKNOWN_IDS.slice(0, 1)) {
-      const { status } = await this.send(resources.pathOf(operation, id), `${last.name} = ${id}`);
-      if (status === 404 || status === 400) continue;
-      const problem = `responds ${status} if ${last.name} is unknown, and documents 404`;
-      api.note(operation.title, problem);
+/** A documented example is accepted, or rejected for a reason of its own, such as a conflict. */
+async function checkExamples(tested: OperationUnderTest): Promise<void> {
+  const { document, operation, path, resources } = tested;
+  const body = resources.newBody(operation);
+  const isAccepted = await requireAccepted(tested, path, 'the documented example', body);
+  // The resource may exist now.
+  if (isAccepted && body !== undefined) {
+    await requireAccepted(tested, path, 'the documented example, sent again', body);
+  }
+  for (const { name, example, schema } of parametersIn(operation, 'query')) {
+    for (const value of document.schema(schema).enum ?? [example ?? document.exampleOf(schema)]) {
+      if (value === undefined) continue;
+      const what = `${name} = ${shown(value)}`;
+      await requireAccepted(tested, withQuery(path, name, value), what, resources.newBody(operation));
     }
   }
+}
 
-  /** A documented example is accepted, or rejected for a reason of its own, such as a conflict. */
-  async checkExamples(): Promise<void> {
-    const { operation, resources } = this;
-    const path = resources.pathOf(operation);
-    const body = resources.newBody(operation);
-    const isAccepted = await this.requireAccepted(path, 'the documented example', body);
-    // The resource may exist now.
-    if (isAccepted && body !== undefined)
-      await this.requireAccepted(path, 'the documented example, sent again', body);
-    for (const { name, example, schema } of parametersIn(operation, 'query')) {
-      const { enum: choices } = this.api.document.schema(schema);
-      for (const value of choices ?? [example ?? this.api.document.exampleOf(schema)]) {
-        if (value === undefined) continue;
-        await this.requireAccepted(
-          withQuery(path, name, value),
-          `${name} = ${shown(value)}`,
-          resources.newBody(operation),
-        );
-      }
-    }
+async function requireAccepted(tested: OperationUnderTest, path: string, what: string, body: unknown) {
+  const response = await tested.send({ path, body, what });
+  if (response.status !== 400) return true;
+  const message = shown(valueAt(jsonIn(response.text), 'message'));
+  tested.note(`rejects ${what} (${codeOf(response)}: ${message})`);
+  return false;
+}
+
+/** A parameter is sent as it is written in the URL; a list is a repeated parameter. */
+async function checkQuery(tested: OperationUnderTest, { name, schema: reference }: Parameter): Promise<void> {
+  const { document, isThorough, path } = tested;
+  const schema = document.schema(reference);
+  const send = async (query: string, what: string, isValid: boolean) => {
+    const { status } = await tested.sendExample({ path: query, what });
+    if (status < 300 && !isValid) noteAccepted(tested, what, name);
+  };
+  const own = invalidValues(schema, 1).map((text) => encodeURIComponent(text.replace(/^"(.*)"$/, '$1')));
+  // All lists take the parameters of pages from one class.
+  const hostile = ['limit', 'cursor', 'sort'].includes(name) ? [] : PARAMETERS;
+  for (const value of isThorough ? ['', ...own, ...hostile] : own.slice(0, 3)) {
+    const isValid = allows(tested, schema, decoded(value));
+    if (isValid && !isThorough) continue;
+    await send(`${withQuery(path, name, 'X').slice(0, -1)}${value}`, `${name} = ${shown(value)}`, isValid);
   }
-
-  /** A parameter is sent as it is written in the URL. */
-  async checkQuery(): Promise<void> {
-    const { api, operation, resources } = this;
-    const path = resources.pathOf(operation);
-    for (const parameter of parametersIn(operation, 'query')) {
-      const { name, schema } = parameter;
-      const own = invalidValues(api.document.schema(schema), 1).map((text) =>
-        encodeURIComponent(text.replace(/^"(.*)"$/, '$1')),
-      );
-      // All lists take the parameters of pages from one class.
-      const hostile = ['limit', 'cursor', 'sort'].includes(name) ? [] : PARAMETERS;
-      const values = api.isThorough ? ['', ...own, ...hostile] : own.slice(0, 3);
-      for (const value of values) {
-        const isAllowed = this.allows(parameter, decoded(value));
-        if (isAllowed && !api.isThorough) continue;
-        const what = `${name} = ${shown(value)}`;
-        const { status } = await this.send(`${withQuery(path, name, 'X').slice(0, -1)}${value}`, what);
-        if (status < 300 && !isAllowed) this.noteAccepted(what, name);
-      }
-      await this.checkLength(path, parameter);
-      if (!api.isThorough) continue;
-      await this.send(`${withQuery(path, name, '1')}&${name}=2`, `${name} = (twice)`);
-      await this.send(withQuery(path, `${name}[a]`, '1'), `${name}[a] = 1`);
-    }
-  }
-
-  async checkBody(): Promise<void> {
-    const { api, operation, resources } = this;
-    const { body: schema } = operation;
-    if (!schema) return;
-    await this.requireCode('{', {}, 400, 'malformed_json');
-    await this.requireCode('name=Rex', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type');
-    for (const text of api.isThorough ? BODIES : []) {
-      const response = await this.send(undefined, `body = ${shown(text)}`, text);
-      if (isSuccess(response)) this.noteAccepted(`body = ${shown(text)}`, 'body');
-    }
-    for (const [place, member] of this.members()) {
-      const item = api.document.exampleOf(member.items ?? {});
-      const invalid = invalidValues(member, item);
-      for (const text of api.isThorough ? new Set([...HOSTILE_VALUES, ...invalid]) : invalid.slice(0, 3)) {
-        await this.checkMember(schema, place, replaceAt(resources.newBody(operation), place, text), text);
-      }
-      const without = changedAt(resources.newBody(operation), place, undefined);
-      await this.checkMember(schema, place, without === undefined ? undefined : jsonOf(without), '(missing)');
-    }
-    const example = resources.newBody(operation);
-    for (const [name, value] of api.isThorough && isMembers(example) ? Object.entries(example) : []) {
-      const text = `{${jsonOf(name)}:${jsonOf([value])},${jsonOf(example).slice(1)}`;
-      const response = await this.send(undefined, `body = ${shown(text)}`, text);
-      if (isSuccess(response)) this.noteAccepted('a body with two members of one name', 'duplicate');
-    }
-  }
-
-  private members(): readonly (readonly [Place, Schema])[] {
-    const { body } = this.operation;
-    return body === undefined ? [] : this.api.document.placesOf(body);
-  }
-
-  private async requireAccepted(path: string, what: string, body?: unknown): Promise<boolean> {
-    const response = await this.api.send(this.operation, { path, body, what });
-    if (response.status !== 400) return true;
-    const message = shown(valueAt(jsonIn(response.text), 'message'));
-    this.api.note(this.operation.title, `rejects ${what} (${codeOf(response)}: ${message})`);
-    return false;
-  }
-
-  private async requireCode(
-    body: string,
-    headers: Readonly<Record<string, string>>,
-    status: number,
-    code: string,
-  ) {
-    const { api, operation, resources } = this;
-    const what = `body = ${body}`;
-    const response = await api.send(operation, { path: resources.pathOf(operation), body, headers, what });
-    if (response.status === status && codeOf(response) === code) return;
-    api.note(
-      operation.title,
-      `responds ${response.status} ${codeOf(response)} to ${what}, and must respond ${status} ${code}`,
-    );
-  }
-
-  /** A list in a query is a repeated parameter. */
-  private async checkLength(path: string, { name, schema }: Parameter): Promise<void> {
-    const { type, maxItems = Infinity, items = {} } = this.api.document.schema(schema);
-    if (type !== 'array' || maxItems > MAX_REPEATED) return;
-    const item = this.api.document.exampleOf(items) ?? 1;
+  const { type, maxItems = Infinity, items = {} } = schema;
+  if (type === 'array' && maxItems <= MAX_REPEATED) {
+    const item = document.exampleOf(items) ?? 1;
     const values = Array.from({ length: maxItems + 1 }, () => item);
     const what = `${name} = ${shown(item)} (${values.length} times)`;
-    const { status } = await this.send(withQuery(path, name, values), what);
-    if (status < 300) this.noteAccepted(what, name);
+    await send(withQuery(path, name, values), what, false);
   }
+  if (!isThorough) return;
+  await send(`${withQuery(path, name, '1')}&${name}=2`, `${name} = (twice)`, true);
+  await send(withQuery(path, `${name}[a]`, '1'), `${name}[a] = 1`, true);
+}
 
-  private allows({ schema }: Parameter, text: string): boolean {
-    const { document } = this.api;
-    const { type, items } = document.schema(schema);
-    const single = items === undefined ? type : document.schema(items).type;
-    const isNumber = single === 'integer' || single === 'number';
-    const item = isNumber && PLAIN_NUMBER.test(text) ? (jsonIn(text) ?? Number(text)) : text;
-    const value = items === undefined ? item : [item];
-    return single === 'boolean' || document.errors(schema, value).length === 0;
-  }
+function allows({ document }: OperationUnderTest, schema: Schema, text: string): boolean {
+  const { type, items } = schema;
+  const single = items === undefined ? type : document.schema(items).type;
+  const isNumber = single === 'integer' || single === 'number';
+  const item = isNumber && PLAIN_NUMBER.test(text) ? (jsonIn(text) ?? Number(text)) : text;
+  return single === 'boolean' || document.errors(schema, items === undefined ? item : [item]).length === 0;
+}
 
-  /** A body that differs from its schema must not be accepted. */
-  private async checkMember(
-    schema: Schema,
-    place: Place,
-    body: string | undefined,
-    text: string,
-  ): Promise<void> {
-    if (body === undefined) return;
-    const { api, operation } = this;
-    const [error] = api.document.errors(schema, jsonIn(body));
-    // A value that the schema allows would only create more resources of a deployment.
-    if (!error && !api.isThorough) return;
-    const name = place.join('.');
-    const what = `${name} = ${shown(text)}`;
-    const response = await this.send(undefined, what, body);
-    if (isSuccess(response) && error) {
-      this.noteAccepted(`${what} (${`${error.pointer} ${error.rule}`.trim()})`, name);
-    } else if (error && response.status === 400 && codeOf(response) !== 'validation_failed') {
-      if (api.isThorough) return;
-      api.note(
-        operation.title,
-        `responds 400 ${codeOf(response)} to ${what}, and must respond validation_failed`,
-      );
+async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<void> {
+  const { document, isThorough, operation, resources } = tested;
+  await requireCode(tested, '{', {}, 400, 'malformed_json');
+  await requireCode(tested, 'name=Rex', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type');
+  const requireRejected = async (body: string, accepted: string, place: string) => {
+    const response = await tested.send({ what: `body = ${shown(body)}`, body });
+    if (isSuccess(response)) noteAccepted(tested, accepted, place);
+  };
+  for (const text of isThorough ? BODIES : []) await requireRejected(text, `body = ${shown(text)}`, 'body');
+  for (const [place, member] of tested.members) {
+    const invalid = invalidValues(member, document.exampleOf(member.items ?? {}));
+    for (const text of isThorough ? new Set([...HOSTILE_VALUES, ...invalid]) : invalid.slice(0, 3)) {
+      await checkMember(tested, schema, place, replaceAt(resources.newBody(operation), place, text), text);
     }
+    const without = changedAt(resources.newBody(operation), place, undefined);
+    await checkMember(
+      tested,
+      schema,
+      place,
+      without === undefined ? undefined : jsonOf(without),
+      '(missing)',
+    );
   }
+  const example = resources.newBody(operation);
+  for (const [name, value] of isThorough && isMembers(example) ? Object.entries(example) : []) {
+    const text = `{${jsonOf(name)}:${jsonOf([value])},${jsonOf(example).slice(1)}`;
+    await requireRejected(text, 'a body with two members of one name', 'duplicate');
+  }
+}
 
-  private noteAccepted(what: string, place: string): void {
-    this.api.note(this.operation.title, `accepts ${what}, which its document forbids`, `accepts ${place}`);
-  }
+async function requireCode(
+  tested: OperationUnderTest,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  status: number,
+  code: string,
+): Promise<void> {
+  const what = `body = ${body}`;
+  const response = await tested.send({ body, headers, what });
+  if (response.status === status && codeOf(response) === code) return;
+  tested.noteResponse(`${response.status} ${codeOf(response)}`, `to ${what}`, `${status} ${code}`);
+}
 
-  private send(path: string | undefined, what: string, body?: string) {
-    const { operation, resources } = this;
-    return this.api.send(operation, {
-      path: path ?? resources.pathOf(operation),
-      body: body ?? resources.newBody(operation),
-      what,
-    });
+/** A body that differs from its schema must not be accepted. @param text the varied value in the body */
+async function checkMember(
+  tested: OperationUnderTest,
+  schema: Schema,
+  place: Place,
+  body: string | undefined,
+  text: string,
+): Promise<void> {
+  if (body === undefined) return;
+  const [error] = tested.document.errors(schema, jsonIn(body));
+  // A value that the schema allows would only create more resources of a deployment.
+  if (!error && !tested.isThorough) return;
+  const name = place.join('.');
+  const what = `${name} = ${shown(text)}`;
+  const response = await tested.send({ what, body });
+  const code = codeOf(response);
+  if (!error) return;
+  if (isSuccess(response)) noteAccepted(tested, `${what} (${`${error.pointer} ${error.rule}`.trim()})`, name);
+  if (response.status === 400 && code !== 'validation_failed' && !tested.isThorough) {
+    tested.noteResponse(`400 ${code}`, `to ${what}`, 'validation_failed');
   }
+}
+
+function noteAccepted(tested: OperationUnderTest, what: string, place: string): void {
+  tested.note(`accepts ${what}, which its document forbids`, `accepts ${place}`);
 }
 
 function decoded(text: string): string {

@@ -1,0 +1,81 @@
+import type { Api, ApiRequest } from '../api';
+import type { ApiDocument, Operation, Schema } from '../api-document';
+import type { TestResponse } from '../http-client';
+import type { Place } from '../json';
+import type { Resources } from '../resources';
+
+/** A promise, and how to check it. The checks note each way in which the API breaks it. */
+export interface ApiPromise {
+  readonly title: string;
+  /** Only a test store makes keys; only its document is the subject of a check. */
+  readonly needs?: 'test store';
+  /** Checks what belongs to no operation. */
+  checkStore?(api: Api): Promise<void> | void;
+  /** Default: the promise is one of every operation. */
+  appliesTo?(tested: OperationUnderTest): boolean;
+  check(tested: OperationUnderTest): Promise<void> | void;
+}
+
+/** An operation under check: sends requests to it, and notes how it breaks a promise. */
+export class OperationUnderTest {
+  readonly document: ApiDocument;
+  readonly isThorough: boolean;
+
+  constructor(
+    readonly api: Api,
+    readonly resources: Resources,
+    readonly operation: Operation,
+  ) {
+    this.document = api.document;
+    this.isThorough = api.isThorough;
+  }
+
+  /** The path of a request to the operation, of a resource of this run if there is one. */
+  get path(): string {
+    return this.resources.pathOf(this.operation);
+  }
+
+  get isAllowed(): boolean {
+    return this.api.may(this.operation);
+  }
+
+  get isCreating(): boolean {
+    return this.resources.creating.includes(this.operation);
+  }
+
+  /** The places of the body with their schemas. */
+  get members(): readonly (readonly [Place, Schema])[] {
+    const { body } = this.operation;
+    return body === undefined ? [] : this.document.placesOf(body);
+  }
+
+  send(request: Partial<ApiRequest> = {}): Promise<TestResponse> {
+    return this.api.send(this.operation, { path: this.path, ...request });
+  }
+
+  /** Sends the example of the body with texts that no earlier body has. */
+  sendExample(request: Partial<ApiRequest>): Promise<TestResponse> {
+    return this.send({ body: this.resources.newBody(this.operation), ...request });
+  }
+
+  /** Sends a body that no operation accepts: the request changes nothing. */
+  sendHarmless(request: Partial<ApiRequest> = {}): Promise<TestResponse> {
+    return this.send({ body: this.operation.body && '{', ...request });
+  }
+
+  /** Returns the operation that reads the resources of a path, if the key may use it. */
+  readAt(path: string): Operation | undefined {
+    const read = this.document.at('GET', path);
+    return read && this.api.may(read) ? read : undefined;
+  }
+
+  /** Notes that the operation breaks a promise. @param kind the mistake without the value that shows it */
+  note(problem: string, kind?: string): void {
+    this.api.note(this.operation.title, problem, kind);
+  }
+
+  /** Notes a response with another status or code. @param cause such as `to a wrong key` */
+  noteResponse(got: string | number, cause: string, wanted: string): void {
+    this.note(`responds ${got} ${cause}, and must respond ${wanted}`);
+  }
+}
