@@ -18,7 +18,7 @@ async function show(page: Page, key: string): Promise<string> {
   return sentence.innerText();
 }
 
-/** Promises that only a browser can show. test/openapi and test/problems check the same pages over HTTP. */
+/** The promises that need a browser. test/openapi and test/problems check the same pages over HTTP. */
 inChromium('the pages', (chromium) => {
   let app: TestApp;
   let browser: Browser;
