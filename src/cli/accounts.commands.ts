@@ -1,58 +1,56 @@
 import type { Command } from 'commander';
-import { AccountsService, limitsOf } from '../accounts';
+import { AccountsService, AuditRepository, limitsOf } from '../accounts';
 import { plan, planChoice, type PlanOptions, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
-import { minuteOf, printJson, printLine, printTable } from './output';
+import { printLine, printList } from './output';
 
 export function addAccountsCommands(accounts: Command, context: CommandContext): void {
   accounts
     .command('list')
     .description('list all accounts with their plan and rate limits')
     .option('--json', 'print one JSON document')
-    .action((options) => list(context, options));
+    .action(async ({ json }) => {
+      const listed = await context.withService(AccountsService, (service) => service.list());
+      const rows = listed.map(({ name, createdAt, ...choice }) => ({
+        account: name,
+        plan: choice.plan,
+        ...limitsOf(choice),
+        createdAt,
+      }));
+      const headings = ['ACCOUNT', 'PLAN', 'PER MINUTE', 'PER DAY', 'CREATED'];
+      printList(rows, json, headings, Object.values);
+    });
   accounts
     .command('set-plan <name>')
     .description('move an account to another plan; takes effect everywhere within 5 s')
     .requiredOption('--plan <plan>', 'free, pro, business or enterprise', plan)
     .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
-    .action((name, options, command) => setPlan(context, name, options, command));
+    .action(async (name: string, options: PlanOptions, command: Command) => {
+      const choice = planChoice(options, command);
+      if (!choice) return;
+      await context.withService(AccountsService, (service) => service.setPlan(name, choice));
+      const { perMinute, perDay } = limitsOf(choice);
+      const limits = `(${perMinute} requests per minute, ${perDay} per day)`;
+      printLine(`${name} now has the plan ${choice.plan} ${limits}; takes effect within 5 s.`);
+    });
 }
 
-async function setPlan(
-  context: CommandContext,
-  name: string,
-  options: PlanOptions,
-  command: Command,
-): Promise<void> {
-  const choice = planChoice(options, command);
-  if (!choice) return;
-  await context.withService(AccountsService, (service) => service.setPlan(name, choice));
-  const { perMinute, perDay } = limitsOf(choice);
-  printLine(
-    `${name} now has the plan ${choice.plan} (${perMinute} requests per minute, ${perDay} per day); takes effect within 5 s.`,
-  );
-}
-
-async function list(context: CommandContext, { json }: { readonly json?: true }): Promise<void> {
-  const accounts = await context.withService(AccountsService, (service) => service.list());
-  const rows = accounts.map((account) => ({
-    account: account.name,
-    plan: account.plan,
-    ...limitsOf(account),
-    createdAt: account.createdAt,
-  }));
-  if (json) printJson(rows);
-  else {
-    printTable(
-      ['ACCOUNT', 'PLAN', 'PER MINUTE', 'PER DAY', 'CREATED'],
-      rows.map(({ account, plan: name, perMinute, perDay, createdAt }) => [
+export function addAuditCommands(audit: Command, context: CommandContext): void {
+  audit
+    .command('list')
+    .description('list all administrative changes: time, command, account, key, and the user of the system')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json }) => {
+      const entries = await context.withService(AuditRepository, (repository) => repository.list());
+      const headings = ['AT', 'USER', 'COMMAND', 'ACCOUNT', 'KEY', 'DETAILS'];
+      printList(entries, json, headings, ({ at, osUser, command, account, keyId, details }) => [
+        at,
+        osUser,
+        command,
         account,
-        name,
-        String(perMinute),
-        String(perDay),
-        minuteOf(createdAt),
-      ]),
-    );
-  }
+        keyId,
+        details,
+      ]);
+    });
 }

@@ -1,12 +1,21 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { version } from '../app/store';
+import { backupDatabase } from '../platform/database/backup/backup-database';
+import { restoreDatabase } from '../platform/database/backup/restore-database';
 import { copyDatabase } from '../platform/database/copy/copy-database';
+import type { CopiedTable } from '../platform/database/copy/fill-database';
 import { migrate } from '../platform/database/migrate';
 import { MIN_SERVER_VERSION } from '../platform/database/migration-transaction';
 import { forgetExtension, revertLast } from '../platform/database/revert';
 import { migrationStates } from '../platform/database/schema-state';
 import { databaseUrl } from './arguments';
 import type { CommandContext } from './context';
-import { printLine } from './output';
+import { printJson, printLine } from './output';
+
+interface JsonOptions {
+  readonly json?: true;
+}
 
 export function addDbCommands(db: Command, context: CommandContext): void {
   db.command('migrate')
@@ -25,9 +34,8 @@ export function addDbCommands(db: Command, context: CommandContext): void {
     .description('list all migrations: applied, pending, of a removed extension, or of a newer version')
     .action(async () => {
       for (const { name, state, extension } of await context.withDatabase(migrationStates)) {
-        printLine(
-          `${state.padEnd('applied'.length)}  ${name}${extension === undefined ? '' : ` (${extension})`}`,
-        );
+        const owner = extension === undefined ? '' : ` (${extension})`;
+        printLine(`${state.padEnd('applied'.length)}  ${name}${owner}`);
       }
     });
   db.command('forget <name>')
@@ -36,7 +44,20 @@ export function addDbCommands(db: Command, context: CommandContext): void {
   db.command('copy')
     .description('copy everything from the embedded database to an empty one; the service must be stopped')
     .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${MIN_SERVER_VERSION} or newer`)
-    .action((options, command) => copy(options, command, context));
+    .action(async ({ to }, command) => {
+      const target = databaseUrl(to, command);
+      const copied = await context.withEmbeddedDatabase((config) => copyDatabase(config, target, printTable));
+      printLine(`Copied ${summary(copied)}. Start the service with DATABASE_URL set to that database.`);
+    });
+  db.command('backup <file>')
+    .description('write everything in the database to a file; the service may run')
+    .option('--force', 'replace an existing file')
+    .option('--json', 'print one JSON document')
+    .action((file, options) => backup(file, options, context));
+  db.command('restore <file>')
+    .description('read everything in a backup into an empty database')
+    .option('--json', 'print one JSON document')
+    .action((file, options) => restore(file, options, context));
 }
 
 async function forget(name: string, context: CommandContext): Promise<void> {
@@ -47,17 +68,40 @@ async function forget(name: string, context: CommandContext): Promise<void> {
   }
 }
 
-async function copy(
-  { to }: { readonly to: string },
-  command: Command,
+async function backup(
+  name: string,
+  { force = false, json }: JsonOptions & { readonly force?: boolean },
   context: CommandContext,
 ): Promise<void> {
-  const target = databaseUrl(to, command);
-  const copied = await context.withEmbeddedDatabase((config) =>
-    copyDatabase(config, target, ({ table, rows }) => printLine(`${table}: ${rows}`)),
+  const file = resolve(name);
+  const request = { path: file, isReplacing: force, program: version };
+  const { createdAt, bytes, tables } = await context.withDatabase((config) =>
+    backupDatabase(config, request, json ? ignore : printTable),
   );
-  const total = copied.reduce((sum, { rows }) => sum + rows, 0);
-  printLine(
-    `Copied ${copied.length} tables with ${total} rows. Start the service with DATABASE_URL set to that database.`,
+  if (json) printJson({ file, createdAt, bytes, tables });
+  else printLine(`Wrote ${summary(tables)} to ${file} (${bytes} bytes).`);
+}
+
+async function restore(name: string, { json }: JsonOptions, context: CommandContext): Promise<void> {
+  const file = resolve(name);
+  const { createdAt, tables, migrated } = await context.withDatabase((config) =>
+    restoreDatabase(config, file, json ? ignore : printTable),
   );
+  if (json) {
+    printJson({ file, createdAt, tables, migrated });
+    return;
+  }
+  if (migrated.length > 0) printLine(`Applied ${migrated.join(', ')}.`);
+  printLine(`Restored ${summary(tables)} of ${createdAt}.`);
+}
+
+const ignore = (): void => undefined;
+
+function printTable({ table, rows }: CopiedTable): void {
+  printLine(`${table}: ${rows}`);
+}
+
+function summary(tables: readonly CopiedTable[]): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  return `${tables.length} tables with ${rows} rows`;
 }

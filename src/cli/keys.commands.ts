@@ -1,12 +1,32 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, KeyRotationService } from '../accounts';
-import { grace, scopesOf, scopesText } from './arguments';
+import { ApiKeysService, type IssuedKey, KeyRotationService, type RotatedKey } from '../accounts';
+import { DEFAULT_SCOPES } from '../app/store';
+import {
+  accountName,
+  expiry,
+  grace,
+  label,
+  plan,
+  planChoice,
+  type PlanOptions,
+  scopesOption,
+  wholeNumber,
+} from './arguments';
 import type { CommandContext } from './context';
-import { addCreateCommand } from './keys-create.command';
-import { printKeys, printRotated } from './keys.output';
-import { printJson, printLine } from './output';
+import { cellText, printJson, printLine, printList } from './output';
 
+const DEFAULT_EXPIRY = '365d';
 const DEFAULT_GRACE = '24h';
+
+const HEADINGS = 'ID,ACCOUNT,LABEL,KEY,SCOPES,CREATED,EXPIRES,REVOKED,BANNED UNTIL,LAST USED'.split(',');
+
+interface CreateOptions extends PlanOptions {
+  readonly account: string;
+  readonly scopes: readonly string[];
+  readonly expires: Date | 'never';
+  readonly label: string;
+  readonly json?: true;
+}
 
 interface ScopesOptions {
   readonly scopes: readonly string[];
@@ -21,12 +41,67 @@ interface RotateOptions {
 
 export function addKeysCommands(keys: Command, context: CommandContext): void {
   addCreateCommand(keys, context);
+  addListCommand(keys, context);
+  addRotateCommand(keys, context);
+  addAccessCommands(keys, context);
+}
+
+function addCreateCommand(keys: Command, context: CommandContext): void {
+  const { scopes } = context.store;
+  keys
+    .command('create')
+    .description('create a key, and its account if it is new; prints the secret once')
+    .requiredOption('--account <name>', 'account that owns the key', accountName)
+    .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
+    .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
+    .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
+    .addOption(scopesOption(scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
+    .addOption(
+      new Option('--expires <when>', 'days until the key expires, such as 90d, or never')
+        .argParser(expiry)
+        .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
+    )
+    .option('--label <text>', 'purpose of the key', label, '')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json, ...options }: CreateOptions, command: Command) => {
+      const { account, expires, label: purpose } = options;
+      const request = {
+        account,
+        choice: planChoice(options, command),
+        scopes: options.scopes,
+        expiresAt: expires === 'never' ? undefined : expires,
+        label: purpose,
+      };
+      const issued = await context.withService(ApiKeysService, (service) => service.create(request));
+      if (json) printJson(issued);
+      else printIssued(issued);
+    });
+}
+
+function addListCommand(keys: Command, context: CommandContext): void {
   keys
     .command('list')
     .description('list all keys, or the keys of one account; never shows secrets')
     .option('--account <name>', 'only keys of this account')
     .option('--json', 'print one JSON document')
-    .action((options) => list(context, options));
+    .action(async ({ account, json }) => {
+      const listed = await context.withService(ApiKeysService, (service) => service.list(account));
+      printList(listed, json, HEADINGS, (key) => [
+        key.id,
+        key.account,
+        key.label,
+        `${key.prefix}…${key.lastFour}`,
+        key.scopes.join(','),
+        key.createdAt,
+        key.expiresAt,
+        key.revokedAt,
+        key.bannedUntil,
+        key.lastUsedAt,
+      ]);
+    });
+}
+
+function addRotateCommand(keys: Command, context: CommandContext): void {
   keys
     .command('rotate <id>')
     .description('give a key a new secret and print it once; older secrets work until the grace period ends')
@@ -36,59 +111,51 @@ export function addKeysCommands(keys: Command, context: CommandContext): void {
         .default(grace(DEFAULT_GRACE), DEFAULT_GRACE),
     )
     .option('--json', 'print one JSON document')
-    .action((id, options) => rotate(context, id, options));
+    .action(async (id: string, { grace: graceMs, json }: RotateOptions) => {
+      const rotated = await context.withService(KeyRotationService, (service) => service.rotate(id, graceMs));
+      if (json) printJson(rotated);
+      else printRotated(rotated);
+    });
+}
+
+function addAccessCommands(keys: Command, context: CommandContext): void {
   keys
     .command('set-scopes <id>')
     .description('replace the scopes of a key; takes effect everywhere within 5 s')
-    .requiredOption('--scopes <list>', scopesText(context.store.scopes), scopesOf(context.store.scopes))
+    .addOption(scopesOption(context.store.scopes).makeOptionMandatory())
     .option('--json', 'print one JSON document')
-    .action((id, options) => setScopes(context, id, options));
+    .action(async (id: string, { scopes: allowed, json }: ScopesOptions) => {
+      await context.withService(ApiKeysService, (service) => service.setScopes(id, allowed));
+      const names = allowed.join(', ');
+      if (json) printJson({ id, scopes: allowed });
+      else printLine(`The key ${id} now has the scopes ${names}; takes effect everywhere within 5 s.`);
+    });
   keys
     .command('revoke <id>')
     .description('revoke a key; takes effect everywhere within 5 s')
-    .action((id) => revoke(context, id));
+    .action(async (id) => {
+      await context.withService(ApiKeysService, (service) => service.revoke(id));
+      printLine(`Revoked ${id}; takes effect everywhere within 5 s.`);
+    });
   keys
     .command('unban <id>')
     .description('lift the ban of a key; takes effect within 5 s')
-    .action((id) => unban(context, id));
+    .action(async (id) => {
+      await context.withService(ApiKeysService, (service) => service.unban(id));
+      printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
+    });
 }
 
-async function list(
-  context: CommandContext,
-  { account, json }: { readonly account?: string; readonly json?: true },
-): Promise<void> {
-  const keys = await context.withService(ApiKeysService, (service) => service.list(account));
-  if (json) printJson(keys);
-  else printKeys(keys);
+function printIssued({ id, key, account, plan: name, scopes, expiresAt }: IssuedKey): void {
+  printLine(`API key of the account ${account} (plan ${name}), shown only once:`);
+  printLine(`  ${key}`);
+  printLine(`id ${id}, expires ${cellText(expiresAt)}, scopes ${scopes.join(', ')}`);
 }
 
-async function rotate(
-  context: CommandContext,
-  id: string,
-  { grace: graceMs, json }: RotateOptions,
-): Promise<void> {
-  const rotated = await context.withService(KeyRotationService, (service) => service.rotate(id, graceMs));
-  if (json) printJson(rotated);
-  else printRotated(rotated);
-}
-
-async function setScopes(
-  context: CommandContext,
-  id: string,
-  { scopes: allowed, json }: ScopesOptions,
-): Promise<void> {
-  await context.withService(ApiKeysService, (service) => service.setScopes(id, allowed));
-  if (json) printJson({ id, scopes: allowed });
-  else
-    printLine(`The key ${id} now has the scopes ${allowed.join(', ')}; takes effect everywhere within 5 s.`);
-}
-
-async function revoke(context: CommandContext, id: string): Promise<void> {
-  await context.withService(ApiKeysService, (service) => service.revoke(id));
-  printLine(`Revoked ${id}; takes effect everywhere within 5 s.`);
-}
-
-async function unban(context: CommandContext, id: string): Promise<void> {
-  await context.withService(ApiKeysService, (service) => service.unban(id));
-  printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
+function printRotated({ id, key, account, expiresAt, graceEndsAt }: RotatedKey): void {
+  const until = graceEndsAt.toISOString();
+  printLine(`New secret of the key ${id} of the account ${account}, shown only once:`);
+  printLine(`  ${key}`);
+  printLine(`Older secrets expire at ${until}; every instance rejects them at most 5 s later.`);
+  printLine(`The key still expires at ${cellText(expiresAt)}.`);
 }

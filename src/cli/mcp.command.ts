@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { serveStandardIo } from '../mcp';
 import { readSecretFile } from '../platform/config/secret-file';
 import { UserError } from '../platform/errors/user-error';
-import { baseUrl } from './base-url';
+import { BASE_URL_OPTION } from './arguments';
 
 const KEY_OPTION = '--key-file';
 
@@ -12,11 +12,7 @@ export function addMcpCommand(program: Command): void {
     .description(
       'serve the tools of a deployment to an agent over standard input and output (Model Context Protocol)',
     )
-    .requiredOption(
-      '--base-url <url>',
-      'base address of the API, such as https://api.example.com/v1',
-      baseUrl,
-    )
+    .addOption(BASE_URL_OPTION)
     .requiredOption(`${KEY_OPTION} <file>`, 'file whose one line is the API key')
     .action(({ baseUrl: url, keyFile }: { readonly baseUrl: string; readonly keyFile: string }) =>
       serveStandardIo({ baseUrl: url, key: readKey(keyFile) }, process.stdin, process.stdout),

@@ -1,28 +1,34 @@
+type Cell = string | number | Date | null;
+
 /** Prints one JSON document on one line. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  printLine(JSON.stringify(value));
 }
 
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints headings and rows in columns that are as wide as their longest cell. */
-export function printTable(headings: readonly string[], rows: readonly (readonly string[])[]): void {
-  const widths = headings.map((heading, at) =>
-    Math.max(heading.length, ...rows.map((row) => (row[at] ?? '').length)),
-  );
-  for (const row of [headings, ...rows]) {
-    printLine(
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    );
+/** Prints items as one JSON document, or as a table whose columns are as wide as their longest cell. */
+export function printList<T>(
+  items: readonly T[],
+  isJson: boolean | undefined,
+  headings: readonly string[],
+  cellsOf: (item: T) => readonly Cell[],
+): void {
+  if (isJson) {
+    printJson(items);
+    return;
+  }
+  const rows = [headings, ...items.map((item) => cellsOf(item).map(cellText))];
+  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  for (const row of rows) {
+    const cells = row.map((cell, at) => cell.padEnd(widths[at] ?? 0));
+    printLine(cells.join('  ').trimEnd());
   }
 }
 
-/** Formats a time to the minute; a dash if it is missing. */
-export function minuteOf(time: Date | null): string {
-  return time ? `${time.toISOString().slice(0, 16)}Z` : '-';
+/** Prints a value, a time to the minute; a dash if it is missing. */
+export function cellText(value: Cell): string {
+  return value instanceof Date ? `${value.toISOString().slice(0, 16)}Z` : String(value ?? '-');
 }

@@ -3,9 +3,7 @@ import { loadEnvFile } from '../platform/config/env-file';
 import { startAnimalStore, type StoreOptions } from '../app/start-animal-store';
 import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
-import { addAccountsCommands } from './accounts.commands';
-import { addAuditCommands } from './audit.commands';
-import { addBackupCommands } from './backup.commands';
+import { addAccountsCommands, addAuditCommands } from './accounts.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
@@ -57,7 +55,6 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
   );
   const db = program.command('db').description('manage the schema of the database, copy it, and back it up');
   addDbCommands(db, context);
-  addBackupCommands(db, context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
   addMcpCommand(program);

@@ -22,24 +22,21 @@ export function addSeedCommand(seed: Command, context: CommandContext): void {
       'the same text makes the same animals (default: a random number)',
       randomSeed,
     )
-    .action((options) => addPets(context, options));
+    .action(({ pets, randomSeed: text = String(randomInt(RANDOM_SEEDS)) }: SeedOptions) =>
+      context.withSchema(({ databaseUrl }) => addPets(databaseUrl, pets, text)),
+    );
 }
 
-async function addPets(
-  context: CommandContext,
-  { pets, randomSeed: seed = String(randomInt(RANDOM_SEEDS)) }: SeedOptions,
-): Promise<void> {
-  await context.withSchema(async ({ databaseUrl }) => {
-    const bar = new ProgressBar(pets);
-    const startedAt = performance.now();
-    try {
-      await seedPets(databaseUrl, pets, seed, (done) => bar.show(done));
-    } finally {
-      bar.clear();
-    }
-    const seconds = (performance.now() - startedAt) / 1_000;
-    const rate = Math.round(pets / seconds);
-    const animals = pets === 1 ? '1 animal' : `${pets} animals`;
-    printLine(`Added ${animals} in ${seconds.toFixed(1)} s, ${rate} per second (--random-seed ${seed}).`);
-  });
+async function addPets(databaseUrl: string, pets: number, text: string): Promise<void> {
+  const bar = new ProgressBar(pets);
+  const startedAt = performance.now();
+  try {
+    await seedPets(databaseUrl, pets, text, (done) => bar.show(done));
+  } finally {
+    bar.clear();
+  }
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const rate = Math.round(pets / seconds);
+  const animals = pets === 1 ? '1 animal' : `${pets} animals`;
+  printLine(`Added ${animals} in ${seconds.toFixed(1)} s, ${rate} per second (--random-seed ${text}).`);
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { stringify } from 'lossless-json';
 import { UserError } from '../platform/errors/user-error';
-import { type Verdict, verifyDeployment } from '../testing/verify-deployment';
-import { baseUrl } from './base-url';
+import { type Verdict, type Verification, verifyDeployment } from '../testing/verify-deployment';
+import { BASE_URL_OPTION } from './arguments';
 import { printLine } from './output';
 
 const FROM_INPUT = '-';
@@ -22,11 +22,7 @@ export function addVerifyCommand(program: Command): void {
     .description(
       'check over HTTP that a deployment keeps the promises of the API, those of its extensions included',
     )
-    .requiredOption(
-      '--base-url <url>',
-      'base address of the API, such as https://api.example.com/v1',
-      baseUrl,
-    )
+    .addOption(BASE_URL_OPTION)
     .addOption(
       new Option(
         '--key <key>',
@@ -38,34 +34,29 @@ export function addVerifyCommand(program: Command): void {
     .action(run);
 }
 
-async function run(
-  { baseUrl: url, key: given, exhaust, json }: VerifyOptions,
-  command: Command,
-): Promise<void> {
-  const key = await readKey(given, command);
-  const request = { baseUrl: url, key, exhaust: exhaust === true };
-  const verification = await verifyDeployment(request, json ? () => undefined : printVerdict);
-  const { verdicts, skipped, requests, created, left, stopped } = verification;
+async function run(options: VerifyOptions, command: Command): Promise<void> {
+  const { baseUrl, exhaust = false, json } = options;
+  const key = await readKey(options.key, command);
+  const verification = await verifyDeployment(
+    { baseUrl, key, exhaust },
+    json ? () => undefined : printVerdict,
+  );
+  const { verdicts, stopped } = verification;
   const broken = verdicts.filter(({ faults }) => faults.length > 0).length;
-  if (json) {
-    printLine(stringify(verification) ?? '');
-  } else {
-    const kept = verdicts.length - broken;
-    printLine(
-      `\n${verdicts.length} promises: ${kept} kept, ${broken} broken. ${requests} requests to ${url}.`,
-    );
-    if (skipped.length > 0) {
-      printLine(`Without a successful response, so only their errors were checked: ${skipped.join('; ')}.`);
-    }
-    const isClean = left.length === 0;
-    printLine(
-      isClean
-        ? `Removed or cancelled all ${created.length} resources again.`
-        : `Left there: ${left.join(', ')}.`,
-    );
-  }
+  if (json) printLine(stringify(verification) ?? '');
+  else printSummary(verification, broken);
   if (stopped !== undefined) throw new UserError(stopped);
-  if (broken > 0) throw new UserError(`${url} breaks ${broken} of its promises.`);
+  if (broken > 0) throw new UserError(`${baseUrl} breaks ${broken} of its promises.`);
+}
+
+function printSummary({ baseUrl, verdicts, skipped, requests, created, left }: Verification, broken: number) {
+  const counts = `${verdicts.length - broken} kept, ${broken} broken`;
+  printLine(`\n${verdicts.length} promises: ${counts}. ${requests} requests to ${baseUrl}.`);
+  if (skipped.length > 0) {
+    printLine(`Without a successful response, so only their errors were checked: ${skipped.join('; ')}.`);
+  }
+  if (left.length > 0) printLine(`Left there: ${left.join(', ')}.`);
+  else printLine(`Removed or cancelled all ${created.length} resources again.`);
 }
 
 function printVerdict({ promise, faults }: Verdict): void {
