@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'lossless-json';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
-import { isInt64 } from '../platform/http/int64';
 import { parseExactly, type Place, textOf, valueAt } from './json';
 import { type SchemaError, SchemaChecker } from './schema-checker';
 
@@ -16,7 +14,6 @@ export interface Schema extends Reference {
   readonly allOf?: readonly Schema[];
   readonly type?: string;
   readonly format?: string;
-  readonly pattern?: string;
   readonly nullable?: boolean;
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -99,11 +96,9 @@ export interface Operation {
 /** Later methods may change or remove what the earlier ones need. */
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
-/** The document of this version: in the root of the project and of the package, so `src` and `dist` reach it alike. */
-const COMMITTED = join(__dirname, '..', '..', 'openapi.json');
-
+/** Reads the document of this version, in the root of the project and of the package. */
 export function readCommittedDocument(): string {
-  return readFileSync(COMMITTED, 'utf8');
+  return readFileSync(join(__dirname, '..', '..', 'openapi.json'), 'utf8');
 }
 
 /** An OpenAPI document, and the checks against it. */
@@ -120,11 +115,8 @@ export class ApiDocument {
     this.object = parseExactly(text) as DocumentObject;
     this.checker = new SchemaChecker(this.object.components.schemas, () => false);
     const paths = Object.entries<Paths[string]>(this.object.paths);
-    const found = paths.flatMap(([path, item]) =>
-      Object.entries(item).map(([method, each]) => this.operationOf(method.toUpperCase(), path, each)),
-    );
     this.operations = METHODS.flatMap((method) =>
-      found.filter((each) => each.method === method.toUpperCase()),
+      paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
     this.patterns = paths
       .map(([path]) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
@@ -149,11 +141,7 @@ export class ApiDocument {
 
   /** Lists how a value differs from a schema. */
   errors(schema: Schema, value: unknown): readonly SchemaError[] {
-    // Ajv knows no bigint, and the nearest number could be within the bounds of an int64.
-    const text = stringify(value, (_key, each) =>
-      typeof each === 'bigint' ? Number(each) * (isInt64(each) ? 1 : 2) : each,
-    );
-    return this.checker.errors(schema, JSON.parse(text ?? 'null'));
+    return this.checker.errors(schema, value);
   }
 
   /** Returns the documented example of a value: an object consists of the examples of its members. */
@@ -172,12 +160,12 @@ export class ApiDocument {
   /** Lists the places of a body with their schemas: each member, those of nested objects and of first items included. */
   placesOf(schema: Schema, outer: Place = []): (readonly [Place, Schema])[] {
     const { properties = {}, items } = this.schema(schema);
-    const inner: [Place, Schema][] = Object.entries(properties).map(([name, each]) => [
-      [...outer, name],
-      each,
-    ]);
-    if (items !== undefined) inner.push([[...outer, 0], items]);
-    return inner.flatMap(([place, each]) => [[place, this.schema(each)], ...this.placesOf(each, place)]);
+    const inner: [string | number, Schema][] = Object.entries(properties);
+    if (items !== undefined) inner.push([0, items]);
+    return inner.flatMap(([step, each]) => {
+      const place = [...outer, step];
+      return [[place, this.schema(each)], ...this.placesOf(each, place)];
+    });
   }
 
   /** Returns the operation with a method and a path of the document. */
@@ -207,7 +195,8 @@ export class ApiDocument {
     return item?.[method === 'HEAD' ? 'get' : method.toLowerCase()]?.responses;
   }
 
-  private operationOf(method: string, path: string, object: OperationObject): Operation {
+  private operationOf(name: string, path: string, object: OperationObject): Operation {
+    const method = name.toUpperCase();
     const success = Object.entries(object.responses).find(([status]) => status.startsWith('2'))?.[1];
     return {
       title: `${method} /v1${path}`,
@@ -246,16 +235,7 @@ export function withQuery(path: string, name: string, value: unknown): string {
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 }
 
-/** Spells each segment of a path in one way, because the router decodes `%70ets`. */
+/** Spells a path in one way, because the router decodes `%70ets`. */
 function normalized(path: string): string {
-  return path
-    .split('/')
-    .map((segment) => {
-      try {
-        return encodeURIComponent(decodeURIComponent(segment));
-      } catch {
-        return segment;
-      }
-    })
-    .join('/');
+  return path.replaceAll(/%[2-7][0-9a-f]/gi, (code) => encodeURIComponent(decodeURIComponent(code)));
 }

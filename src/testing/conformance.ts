@@ -1,6 +1,5 @@
 import { prefersProblem } from '../platform/errors/media-types';
-import { isInt64 } from '../platform/http/int64';
-import type { ApiDocument, Content, DocumentedHeader, Schema } from './api-document';
+import type { ApiDocument, Content, DocumentedHeader } from './api-document';
 import { isMembers, jsonOf, parseExactly } from './json';
 import { SchemaChecker } from './schema-checker';
 
@@ -114,16 +113,12 @@ export class Conformance {
       ...unknown.map(([name, got]) => headerMismatch(name, 'must not be there', got)),
       ...[...documented].flatMap(([name, { required, schema }]) => {
         const value = received.headers[name];
-        if (value !== undefined) return this.valueMismatches(name, schema, value);
-        return required === true ? [headerMismatch(name, 'must be there', undefined)] : [];
+        if (value === undefined) return required ? headerMismatch(name, 'must be there', value) : [];
+        const isNumber = schema.type === 'integer' && /^-?\d+$/.test(String(value));
+        const errors = this.checker.errors(schema, isNumber ? Number(value) : value);
+        return errors.map(({ rule }) => headerMismatch(name, rule, value));
       }),
     ];
-  }
-
-  private valueMismatches(name: string, schema: Schema, value: string | readonly string[]): Mismatch[] {
-    const isNumber = schema.type === 'integer' && /^-?\d+$/.test(String(value));
-    const errors = this.checker.errors(schema, isNumber ? Number(value) : value);
-    return errors.map(({ rule }) => headerMismatch(name, rule, value));
   }
 
   private bodyMismatches({ content = {} }: Content, { status, headers, text }: CheckedResponse): Mismatch[] {
@@ -131,10 +126,9 @@ export class Conformance {
     if (documented === undefined) return [];
     let body: unknown;
     try {
-      body = withInt64(parseExactly(text));
+      body = parseExactly(text);
     } catch (error) {
-      const { message } = error instanceof Error ? error : new Error(String(error));
-      return [bodyMismatch('', `must be JSON with int64 integers (${message})`, text)];
+      return [bodyMismatch('', `must be JSON (${String(error)})`, text)];
     }
     const { status: ownStatus, code }: Readonly<Record<string, unknown>> = isMembers(body) ? body : {};
     const codes = Object.keys(documented.examples ?? {});
@@ -174,13 +168,4 @@ function bodyMismatch(pointer: string, rule: string, got: unknown): Mismatch {
 
 function mediaTypeOf(contentType: string | readonly string[] | undefined): string {
   return String(contentType).split(';', 1).join().trim().toLowerCase();
-}
-
-/** Makes each integer a number, for Ajv. @throws Error for one outside int64: Ajv could not see that it was rounded */
-function withInt64(value: unknown): unknown {
-  if (isInt64(value)) return Number(value);
-  if (typeof value === 'bigint') throw new Error(`${value} is not an int64`);
-  if (Array.isArray(value)) return value.map(withInt64);
-  if (!isMembers(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withInt64(each)]));
 }

@@ -1,4 +1,4 @@
-import { Agent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { jsonOf } from './json';
 
@@ -43,20 +43,6 @@ export class HttpClient {
     { method = 'GET', key, body, headers = {} }: TestRequest = {},
   ): Promise<TestResponse> {
     const { protocol, hostname, port } = new URL(origin);
-    const bytes = body === undefined ? undefined : bytesOf(body);
-    const isChunked = 'transfer-encoding' in headers;
-    const sent = {
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(bytes === undefined || isChunked
-        ? {}
-        : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
-      ...Object.fromEntries(
-        Object.entries(headers).map(([name, value]) => [
-          name,
-          typeof value === 'string' ? value : [...value],
-        ]),
-      ),
-    };
     const isSecure = protocol === 'https:';
     const options = {
       ...(isSecure ? {} : { agent: this.agent }),
@@ -64,24 +50,20 @@ export class HttpClient {
       port,
       method,
       path,
-      headers: sent,
       signal: AbortSignal.timeout(MAX_RESPONSE_MS),
     };
+    const bytes = body === undefined ? undefined : bytesOf(body);
     return new Promise((resolve, reject) => {
-      const outgoing = (isSecure ? httpsRequest : httpRequest)(options, (incoming) => {
-        const chunks: Buffer[] = [];
-        let length = 0;
-        incoming.on('data', (chunk: Buffer) => {
-          chunks.push(chunk);
-          length += chunk.length;
-          if (length > MAX_BODY_BYTES) incoming.destroy(new Error('the body has more than 4 MiB'));
-        });
-        incoming.on('error', reject);
-        incoming.on('end', () =>
-          resolve(responseOf(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks).toString())),
-        );
-      });
+      const outgoing = (isSecure ? httpsRequest : httpRequest)(options, (incoming) =>
+        resolve(responseOf(incoming)),
+      );
       outgoing.on('error', reject);
+      if (key !== undefined) outgoing.setHeader('authorization', `Bearer ${key}`);
+      if (bytes !== undefined && !('transfer-encoding' in headers)) {
+        outgoing.setHeader('content-type', 'application/json');
+        outgoing.setHeader('content-length', bytes.length);
+      }
+      for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
       outgoing.end(bytes);
     });
   }
@@ -92,10 +74,18 @@ export class HttpClient {
   }
 }
 
-function responseOf(status: number, headers: IncomingHttpHeaders, text: string): TestResponse {
+async function responseOf(incoming: IncomingMessage): Promise<TestResponse> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw new Error('the body has more than 4 MiB');
+  }
+  const text = Buffer.concat(chunks).toString();
   return {
-    status,
-    headers,
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
     text,
     get json(): unknown {
       return JSON.parse(text);

@@ -1,6 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { stringify } from 'lossless-json';
+import { isInt64 } from '../platform/http/int64';
+import { jsonOf } from './json';
 
 const DOCUMENT_ID = 'openapi.json';
 const COMPONENTS = '"#/components';
@@ -37,14 +39,21 @@ export class SchemaChecker {
   errors(schema: object, value: unknown): readonly SchemaError[] {
     const validate = this.validators.get(schema) ?? this.compile(schema);
     this.validators.set(schema, validate);
-    return validate(value) ? [] : (validate.errors ?? []).map(toSchemaError);
+    return validate(withoutBigints(value)) ? [] : (validate.errors ?? []).map(toSchemaError);
   }
 
   private compile(schema: object): ValidateFunction {
-    const text = (stringify(schema) ?? '{}').replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
-    const local: object = JSON.parse(text);
-    return this.ajv.compile(withNull(local));
+    const text = jsonOf(withNull(schema)).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    return this.ajv.compile(JSON.parse(text));
   }
+}
+
+/** Makes each bigint a number, for Ajv. One outside int64 could be rounded to its bound, so it is doubled. */
+function withoutBigints(value: unknown): unknown {
+  const text = stringify(value, (_key, each) =>
+    typeof each === 'bigint' ? Number(each) * (isInt64(each) ? 1 : 2) : each,
+  );
+  return JSON.parse(text ?? 'null');
 }
 
 /** Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
