@@ -149,12 +149,8 @@ export class Api {
       this.note(operation.title, `responds ${response.status}${cause}: ${error}`, `5xx ${error}`);
       return response;
     }
-    const mismatches = this.conformance.mismatches(
-      method,
-      path,
-      response,
-      rest.headers?.['accept']?.toString(),
-    );
+    const accept = rest.headers?.['accept']?.toString();
+    const mismatches = this.conformance.compare(operation.object.responses, method, response, accept);
     // The schema of a response that the document does not have is unknown.
     const other = mismatches.find(({ where }) => where === 'status');
     for (const mismatch of other ? [other] : [...mismatches, ...this.commonMismatches(operation, response)]) {

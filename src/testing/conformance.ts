@@ -1,5 +1,5 @@
 import { prefersProblem } from '../platform/errors/media-types';
-import type { ApiDocument, Content, DocumentedHeader } from './api-document';
+import type { ApiDocument, Content, DocumentedHeader, OperationObject } from './api-document';
 import { isMembers, jsonOf, parseExactly } from './json';
 import { SchemaChecker } from './schema-checker';
 
@@ -44,6 +44,8 @@ const COMMON_ERROR = 'InternalServerError';
 /** Compares responses with an OpenAPI document: status, headers and body. */
 export class Conformance {
   private readonly checker: SchemaChecker;
+  /** The headers of each response, by their names in lower case. */
+  private readonly headers = new WeakMap<Content, ReadonlyMap<string, DocumentedHeader>>();
 
   /**
    * @param options.isStrict true: headers and members that are not documented are mismatches; false: only in the
@@ -80,8 +82,17 @@ export class Conformance {
    * @param accept the header of the request
    */
   mismatches(method: string, path: string, received: CheckedResponse, accept?: string): readonly Mismatch[] {
+    return this.compare(this.document.responsesOf(method, path), method, received, accept);
+  }
+
+  /** @param responses of the operation; undefined if the document does not have it */
+  compare(
+    responses: OperationObject['responses'] | undefined,
+    method: string,
+    received: CheckedResponse,
+    accept?: string,
+  ): readonly Mismatch[] {
     const { status, text } = received;
-    const responses = this.document.responsesOf(method, path);
     const documented = responses?.[status];
     const response = this.document.follow(
       documented ?? this.document.object.components.responses[COMMON_ERROR] ?? {},
@@ -99,13 +110,17 @@ export class Conformance {
     ];
   }
 
-  private headerMismatches({ headers = {} }: Content, received: CheckedResponse): Mismatch[] {
-    const documented = new Map(
-      Object.entries<DocumentedHeader>(headers).map(([name, header]) => [
-        name.toLowerCase(),
-        this.document.follow(header),
-      ]),
-    );
+  private headersOf(response: Content): ReadonlyMap<string, DocumentedHeader> {
+    const known = this.headers.get(response);
+    if (known) return known;
+    const all = Object.entries<DocumentedHeader>(response.headers ?? {});
+    const headers = new Map(all.map(([name, each]) => [name.toLowerCase(), this.document.follow(each)]));
+    this.headers.set(response, headers);
+    return headers;
+  }
+
+  private headerMismatches(response: Content, received: CheckedResponse): Mismatch[] {
+    const documented = this.headersOf(response);
     const unknown = Object.entries(received.headers).filter(
       ([name]) => this.options.isStrict && !documented.has(name) && !HEADERS_OF_HTTP.has(name),
     );

@@ -22,6 +22,8 @@ export class SchemaChecker {
   private readonly ajv = new Ajv({ strict: false, verbose: true });
   /** By the schema's place in the document. */
   private readonly validators = new WeakMap<object, ValidateFunction>();
+  /** By the text of the schema: each operation refers to the same Error. */
+  private readonly compiled = new Map<string, ValidateFunction>();
 
   /**
    * @param schemas those that references name
@@ -44,12 +46,15 @@ export class SchemaChecker {
 
   private compile(schema: object): ValidateFunction {
     const text = jsonOf(withNull(schema)).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
-    return this.ajv.compile(JSON.parse(text));
+    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
+    this.compiled.set(text, validate);
+    return validate;
   }
 }
 
 /** Makes each bigint a number, for Ajv. One outside int64 could be rounded to its bound, so it is doubled. */
 function withoutBigints(value: unknown): unknown {
+  if (typeof value !== 'object' && typeof value !== 'bigint') return value;
   const text = stringify(value, (_key, each) =>
     typeof each === 'bigint' ? Number(each) * (isInt64(each) ? 1 : 2) : each,
   );
