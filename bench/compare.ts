@@ -1,15 +1,35 @@
-import type { Store } from './loads';
-import { type Bench, type LoadResult, measureLoad } from './measure-load';
+import { type Observation, runLoad } from './load-generator';
+import { type Load, type LoadName, loads, type Store } from './loads';
 import type { Options } from './options';
-import { memoryMiB } from './process-facts';
-import { type Server, type ServerName, startServer } from './servers';
-import { createKey, createWorld, seedPets, UNLIMITED } from './world';
+import { cpuSeconds, memoryMiB } from './process-facts';
+import { type Server, type ServerName, SERVERS, startServer } from './servers';
+import { createKey, createWorld, seedPets, tidyUp, UNLIMITED, type World } from './world';
+
+/** Long enough to compile the code that runs often. */
+const WARM_UP_SECONDS = 2;
+
+/** The figures of one run of one load against one server, with seconds of processor time per 1,000 requests. */
+export interface Measurement extends Observation {
+  readonly serverCpu: number;
+  readonly postgresCpu: number;
+}
+
+/** The runs of a load that are close enough in time to be compared: one for each server. */
+export type Round = Partial<Record<ServerName, Measurement>>;
 
 export interface Comparison {
-  readonly loads: readonly LoadResult[];
+  readonly loads: readonly { readonly load: LoadName; readonly rounds: readonly Round[] }[];
   /** Highest resident memory of each server, in MiB. */
   readonly memory: Partial<Record<ServerName, number>>;
-  readonly seeded: string;
+}
+
+/** The servers under measurement, and their database. */
+interface Bench {
+  readonly world: World;
+  readonly running: ReadonlyMap<ServerName, Server>;
+  readonly store: Store;
+  readonly options: Options;
+  readonly say: (line: string) => void;
 }
 
 /** Measures the servers alternately in short rounds: the speed of a machine drifts, so only close runs are comparable. */
@@ -17,48 +37,78 @@ export async function compare(options: Options, say: (line: string) => void): Pr
   const world = await createWorld();
   const running = new Map<ServerName, Server>();
   try {
-    const url = world.urlOf();
-    const seeded = await seedPets(url, options.pets);
-    say(seeded);
-    const store = await openStore(url, options.pets);
-    const nodeOptions = profiling(options);
+    const { url } = world;
+    say(await seedPets(url, options.pets));
+    const store = {
+      pets: options.pets,
+      key: await createKey(url, 'bench', UNLIMITED),
+      exhaustedKey: await createKey(url, 'exhausted', 1),
+    };
+    const { profile } = options;
+    const nodeOptions = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
     for (const name of options.servers) {
-      running.set(name, await startServer(name, { DATABASE_URL: url }, nodeOptions));
+      const server = await startServer(name, { DATABASE_URL: url }, nodeOptions);
+      running.set(name, server);
+      // The only request that the exhausted account may send.
+      const headers = { authorization: `Bearer ${store.exhaustedKey}` };
+      await (await fetch(`http://127.0.0.1:${server.port}/v1/pets`, { headers })).arrayBuffer();
     }
-    await useUp(running, store);
-    const bench: Bench = { world, running, store, options, say };
-    const results: LoadResult[] = [];
+    const results: { load: LoadName; rounds: Round[] }[] = [];
     for (const name of options.only) {
-      // Otherwise PostgreSQL would tidy up after one load during the next.
-      await world.query('VACUUM ANALYZE pets');
-      await world.query('CHECKPOINT');
-      results.push(await measureLoad(name, bench));
+      await tidyUp(url);
+      results.push({
+        load: name,
+        rounds: await measureRounds(loads[name], { world, running, store, options, say }),
+      });
     }
     const memory: Comparison['memory'] = {};
     for (const [name, { pid }] of running) memory[name] = memoryMiB(pid).highest;
-    return { loads: results, memory, seeded };
+    return { loads: results, memory };
   } finally {
     for (const server of running.values()) await server.stop();
     await world.stop();
   }
 }
 
-function profiling({ profile }: Options): string[] {
-  return profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
-}
-
-async function openStore(url: string, pets: number): Promise<Store> {
-  return {
-    pets,
-    key: await createKey(url, 'bench', UNLIMITED, UNLIMITED),
-    exhaustedKey: await createKey(url, 'exhausted', 1, 1),
-  };
-}
-
-/** Sends the only request that the exhausted account may send. */
-async function useUp(running: ReadonlyMap<ServerName, Server>, { exhaustedKey }: Store): Promise<void> {
-  for (const { url } of running.values()) {
-    const response = await fetch(`${url}/v1/pets`, { headers: { authorization: `Bearer ${exhaustedKey}` } });
-    await response.arrayBuffer();
+async function measureRounds(load: Load, bench: Bench): Promise<Round[]> {
+  const { options, running, say } = bench;
+  for (const server of running.keys()) await measure(load, server, WARM_UP_SECONDS, bench);
+  const names = [...running.keys()];
+  const rounds: Round[] = [];
+  for (let at = 0; at < options.rounds; at += 1) {
+    const round: Round = {};
+    // Each server is first equally often.
+    const turn = at % names.length;
+    for (const server of [...names.slice(turn), ...names.slice(0, turn)]) {
+      round[server] = await measure(load, server, options.seconds, bench);
+    }
+    rounds.push(round);
+    const figures = names.map((server) => `${server} ${round[server]!.perSecond.toFixed(0)}/s`);
+    say(`${load.title} ${at + 1}/${options.rounds}: ${figures.join(', ')}`);
   }
+  return rounds;
+}
+
+async function measure(
+  load: Load,
+  server: ServerName,
+  seconds: number,
+  { running, store, options: { connections }, world: { postmaster } }: Bench,
+): Promise<Measurement> {
+  const { pid, port } = running.get(server)!;
+  const requests = load.requests(store, SERVERS[server].list);
+  const before = [cpuSeconds(pid), cpuSeconds(postmaster)] as const;
+  const seen = await runLoad({
+    port,
+    requests,
+    connections,
+    seconds,
+    expectErrors: load.isRejected ?? false,
+  });
+  const thousands = seen.requests / 1_000;
+  return {
+    ...seen,
+    serverCpu: (cpuSeconds(pid) - before[0]) / thousands,
+    postgresCpu: (cpuSeconds(postmaster) - before[1]) / thousands,
+  };
 }

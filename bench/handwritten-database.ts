@@ -14,9 +14,7 @@ export interface NewPet {
   readonly status: string;
 }
 
-interface Result<Row> {
-  readonly rows: Row[];
-}
+type Result<Row> = { readonly rows: Row[] };
 
 /** The queries of a hand-written baseline. */
 export interface Database {

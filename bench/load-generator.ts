@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { runAutocannon } from './autocannon';
-import type { BenchRequest } from './requests';
-import { hasWrk, runWrk } from './wrk';
+import { connect } from 'node:net';
+import type { BenchRequest } from './loads';
+import { quantileOf } from './figures';
 
-/** The figures of one run of a load generator. */
+/** The figures of one run. */
 export interface Observation {
   readonly requests: number;
   readonly perSecond: number;
@@ -12,59 +11,89 @@ export interface Observation {
 }
 
 export interface Run {
-  readonly url: string;
-  /** A file of `writeRequests`. */
-  readonly file: string;
+  readonly port: number;
+  readonly requests: readonly BenchRequest[];
   readonly connections: number;
   readonly seconds: number;
-  /** Requests per second over all connections, only for wrk; undefined sends without a pause. */
-  readonly rate?: number | undefined;
   /** True if every response must be an error; false if none may be. */
-  readonly expectErrors: boolean;
+  readonly expectErrors?: boolean;
 }
 
-/** The figures of a run, with its failures. */
-export interface Outcome extends Observation {
-  /** The number of responses with a status of 400 or above. */
-  readonly errors: number;
-  /** The number of requests without a response. */
-  readonly broken: number;
-}
-
-/** `wrk` if it is installed, else autocannon, which needs a processor for itself. */
-export const generator = hasWrk() ? 'wrk' : 'autocannon';
+const TIMEOUT_MS = 10_000;
+const FIRST_ERROR_STATUS = 400;
 
 /**
- * Sends the requests of a file in turn, repeatedly.
+ * Sends the requests in turn, repeatedly, from a random one; each connection has one at a time. A library would keep a
+ * copy of all requests for each connection, and parse each response.
  *
  * @throws Error if a response was unexpected or missing
  */
 export async function runLoad(run: Run): Promise<Observation> {
-  const outcome = await (generator === 'wrk' ? runWrk(run) : runAutocannon(run, readRequests(run.file)));
-  const { requests, errors, broken } = outcome;
-  if (requests === 0 || broken > 0 || errors !== (run.expectErrors ? requests : 0)) {
-    throw new Error(`${generator} got unexpected responses: ${JSON.stringify(outcome)}`);
-  }
-  return outcome;
+  const { requests, connections, seconds, expectErrors = false } = run;
+  const prepared = requests.map(toBytes);
+  const milliseconds: number[] = [];
+  const startedAt = performance.now();
+  const endsAt = startedAt + seconds * 1_000;
+  let unexpected: number | undefined;
+  let at = Math.floor(Math.random() * prepared.length);
+  const next = (now: number): string | undefined => {
+    at = (at + 1) % prepared.length;
+    return now < endsAt ? prepared[at] : undefined;
+  };
+  const onResponse = (status: number, ms: number): void => {
+    if (status >= FIRST_ERROR_STATUS !== expectErrors) unexpected = status;
+    milliseconds.push(ms);
+  };
+  await Promise.all(Array.from({ length: connections }, () => replay(run.port, next, onResponse)));
+  if (unexpected !== undefined) throw new Error(`unexpected response: ${unexpected}`);
+  const sorted = Float64Array.from(milliseconds).sort();
+  return {
+    requests: sorted.length,
+    perSecond: (sorted.length / (performance.now() - startedAt)) * 1_000,
+    p50Ms: quantileOf(sorted, 0.5),
+    p99Ms: quantileOf(sorted, 0.99),
+  };
 }
 
-/** Writes one request per line, as `replay.lua` reads them. */
-export function writeRequests(file: string, requests: readonly BenchRequest[]): void {
-  const lines = requests.map(({ method, path, key = '-', body }) =>
-    [method, path, key, ...(body ? [JSON.stringify(body)] : [])].join(' '),
-  );
-  writeFileSync(file, `${lines.join('\n')}\n`);
-}
-
-function readRequests(file: string): BenchRequest[] {
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-  return lines.map((line) => {
-    const [, method = '', path = '', key = '', body = ''] = /^(\S+) (\S+) (\S+) ?(.*)$/.exec(line) ?? [];
-    return {
-      method: method === 'POST' ? 'POST' : 'GET',
-      path,
-      key: key === '-' ? undefined : key,
-      ...(body === '' ? {} : { body: JSON.parse(body) as object }),
+/** Sends requests on one connection until `next` has none. */
+function replay(
+  port: number,
+  next: (now: number) => string | undefined,
+  onResponse: (status: number, ms: number) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let received = '';
+    let sentAt = 0;
+    const send = (): void => {
+      sentAt = performance.now();
+      const request = next(sentAt);
+      if (request === undefined) socket.end();
+      else socket.write(request);
     };
+    const socket = connect(port, '127.0.0.1', send).setEncoding('latin1').setNoDelay();
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no response within 10 s')));
+    socket.on('data', (text: string) => {
+      received += text;
+      const status = statusOf(received);
+      if (status === undefined) return;
+      received = '';
+      onResponse(status, performance.now() - sentAt);
+      send();
+    });
+    socket.on('error', reject).on('close', resolve);
   });
+}
+
+/** Returns the status of a complete response; undefined if a part is missing. */
+function statusOf(response: string): number | undefined {
+  const head = response.indexOf('\r\n\r\n');
+  const length = Number(/\r\ncontent-length: (\d+)/i.exec(response)?.[1]);
+  return head < 0 || response.length < head + 4 + length ? undefined : Number(response.slice(9, 12));
+}
+
+function toBytes({ method, path, key, body }: BenchRequest): string {
+  const text = body ? JSON.stringify(body) : '';
+  const authorization = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
+  const content = body ? `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n` : '';
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}${content}\r\n${text}`;
 }

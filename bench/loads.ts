@@ -1,4 +1,54 @@
-import type { BenchRequest, ListAddress } from './requests';
+import { encodeCursor } from '../src/platform/http/page';
+
+/** One request of a load. */
+export interface BenchRequest {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly body?: object;
+}
+
+/** A page of the list, independent of the paging parameters of a server. */
+export interface ListPlace {
+  readonly limit?: number;
+  readonly status?: string | undefined;
+  /** Only the service has this filter, and the two below. */
+  readonly categoryId?: number;
+  readonly id?: readonly number[];
+  readonly sort?: 'id' | '-id';
+  /** The id after which the page begins. */
+  readonly after?: number | undefined;
+}
+
+/** Returns the path and query of a page in the form that a server expects. */
+export type ListAddress = (place: ListPlace) => string;
+
+export const serviceList: ListAddress = ({ limit, id, categoryId, status, sort, after }) => {
+  // As the service names the list in a cursor.
+  const filters = { id, categoryId, status, sort: sort === 'id' ? undefined : sort };
+  const cursor = after === undefined ? undefined : encodeCursor(`/pets?${search(filters)}`, BigInt(after));
+  return address({ limit, ...filters, cursor });
+};
+
+export const handwrittenList: ListAddress = ({ limit, status, after }) => {
+  const cursor = after === undefined ? undefined : Buffer.from(String(after)).toString('base64url');
+  return address({ limit, status, cursor });
+};
+
+export const textbookList: ListAddress = ({ limit, status, after }) => address({ limit, status, after });
+
+type Parameters = Readonly<Record<string, string | number | readonly number[] | undefined>>;
+
+function address(parameters: Parameters): string {
+  const query = search(parameters);
+  return query === '' ? '/v1/pets' : `/v1/pets?${query}`;
+}
+
+function search(parameters: Parameters): string {
+  return Object.entries(parameters)
+    .flatMap(([name, values = []]) => [values].flat().map((value) => `${name}=${value}`))
+    .join('&');
+}
 
 /** The facts of the store that a load needs. */
 export interface Store {
@@ -12,8 +62,8 @@ export interface Store {
 /** A kind of requests, the same for every server. */
 export interface Load {
   readonly title: string;
-  /** The status of every response. */
-  readonly status: number;
+  /** True if every response is a 401 or 429. */
+  readonly isRejected?: boolean;
   requests(store: Store, list: ListAddress): BenchRequest[];
 }
 
@@ -25,29 +75,12 @@ const MIX = { list: 90, one: 9 };
 const MISSPELT = `ask_test_${'x'.repeat(36)}`;
 
 export const loads = {
-  hot: {
-    title: 'hot page',
-    status: 200,
-    requests: ({ key }, list) => [{ method: 'GET', path: list({}), key }],
-  },
-  mixed: {
-    title: 'mixed pages',
-    status: 200,
-    requests: (store, list) => times((random) => page(store, list, random)),
-  },
-  one: {
-    title: 'one animal',
-    status: 200,
-    requests: (store) => times((random) => oneAnimal(store, random)),
-  },
-  create: {
-    title: 'create',
-    status: 201,
-    requests: (store) => times((random) => creation(store, random)),
-  },
+  hot: { title: 'hot page', requests: ({ key }, list) => [{ method: 'GET', path: list({}), key }] },
+  mixed: { title: 'mixed pages', requests: (store, list) => times((random) => page(store, list, random)) },
+  one: { title: 'one animal', requests: (store) => times((random) => oneAnimal(store, random)) },
+  create: { title: 'create', requests: (store) => times((random) => creation(store, random)) },
   mix: {
     title: '90/9/1 mix',
-    status: 200,
     requests: (store, list) =>
       times((random, at) => {
         const turn = at % 100;
@@ -57,12 +90,12 @@ export const loads = {
   },
   limited: {
     title: '429s',
-    status: 429,
+    isRejected: true,
     requests: ({ exhaustedKey }, list) => [{ method: 'GET', path: list({}), key: exhaustedKey }],
   },
   unknown: {
     title: '401s',
-    status: 401,
+    isRejected: true,
     requests: (_store, list) => [
       { method: 'GET', path: list({}), key: undefined },
       { method: 'GET', path: list({}), key: MISSPELT },
@@ -71,10 +104,6 @@ export const loads = {
 } as const satisfies Readonly<Record<string, Load>>;
 
 export type LoadName = keyof typeof loads;
-
-export function isLoadName(name: string): name is LoadName {
-  return Object.hasOwn(loads, name);
-}
 
 type Random = (below: number) => number;
 

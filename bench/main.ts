@@ -1,51 +1,69 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
 import { compare } from './compare';
-import { measureGrowth, PART_NAMES } from './growth/growth';
-import { interruption } from './interruption';
-import { generator } from './load-generator';
-import { type Options, readOptions, USAGE, UsageError } from './options';
-import { keepResults, machine } from './results';
-import { comparisonTable, rateTable, type Table, toMarkdown } from './table';
+import { comparisonTable } from './comparison-table';
+import { measureDepth } from './depth';
+import { type Table, toMarkdown } from './figures';
+import { measureMemory } from './memory';
+import { type Options, readOptions, USAGE } from './options';
+import { createWorld } from './world';
 
-const FIRST_ARGUMENT = 2;
+const RESULTS = join(__dirname, 'results');
+const BYTES_PER_GIB = 1_073_741_824;
+const PARTS = { depth: measureDepth, memory: measureMemory };
+
+/** On which the figures depend. */
+const machine = {
+  processors: cpus().length,
+  model: cpus()[0]?.model ?? 'unknown',
+  memoryGiB: Math.round(totalmem() / BYTES_PER_GIB),
+  node: process.version,
+};
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function main(): Promise<void> {
-  const args = process.argv.slice(FIRST_ARGUMENT);
-  if (args.includes('--help')) return print(USAGE);
-  const options = readOptions(args);
-  if (generator === 'autocannon')
-    say(
-      'The load generator is autocannon, which needs a processor for itself. Install wrk (apt-get install wrk) for higher figures.',
-    );
-  const { data, tables } = options.command === 'growth' ? await growth(options) : await comparison(options);
+  if (process.argv.includes('--help')) return print(USAGE);
+  const options = readOptions();
+  const { data, tables } = await (options.isGrowth ? growth(options) : comparison(options));
   for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
-  for (const file of keepResults(nameOf(options), { options, ...data }, tables)) print(`\nKept in ${file}`);
-}
-
-function nameOf({ command, parts }: Options): string {
-  const isPart = command === 'growth' && parts.length < PART_NAMES.length;
-  return isPart ? [command, ...parts].join('-') : command;
+  const name = options.isGrowth ? `growth-${options.parts.join('-')}` : 'compare';
+  print(`\nKept in ${keepResults(name, { options, ...data })}`);
 }
 
 async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
-  const result = await compare(options, say);
-  const { processors, model, node } = machine();
-  const how = `${options.connections} connections, ${options.pets} animals, medians of ${options.rounds} rounds of ${options.seconds} s; ${processors} × ${model}, Node ${node}, load from ${generator}`;
-  const tables = [comparisonTable(how, result)];
-  if (options.rate) tables.push(rateTable(`Half the rate of the slowest server: ${how}`, result));
-  return { data: result, tables };
+  const data = await compare(options, say);
+  const { connections, pets, rounds, seconds } = options;
+  const how = `${connections} connections, ${pets} animals, medians of ${rounds} rounds of ${seconds} s`;
+  const title = `${how}; ${machine.processors} × ${machine.model}, Node ${machine.node}`;
+  return { data, tables: [comparisonTable(title, data)] };
 }
 
+/** Measures the service as data and time grow. */
 async function growth(options: Options): Promise<{ data: object; tables: Table[] }> {
-  const tables = await measureGrowth(options, say);
+  const tables: Table[] = [];
+  const world = await createWorld();
+  try {
+    for (const name of options.parts) tables.push(await PARTS[name](world, options, say));
+  } finally {
+    await world.stop();
+  }
   return { data: { tables }, tables };
 }
 
+/** Writes every run of a measurement as JSON. @returns the name of the file */
+function keepResults(name: string, data: object): string {
+  mkdirSync(RESULTS, { recursive: true });
+  const at = new Date().toISOString();
+  // The name includes the minute, so that no run overwrites another of the same day.
+  const file = join(RESULTS, `${at.slice(0, 16).replace(':', '')}-${name}.json`);
+  writeFileSync(file, `${JSON.stringify({ at, machine, ...data }, null, 2)}\n`);
+  return file;
+}
+
 main().catch((error: unknown) => {
-  if (interruption.aborted) say('Interrupted.');
-  else if (error instanceof UsageError) say(`${error.message}\n\n${USAGE}`);
-  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  say(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.exitCode = 1;
 });

@@ -195,14 +195,9 @@ const limitOf = (which: 'perMinute' | 'perDay') => (context: ExecutionContext) =
 })
 class TextbookModule {}
 
-async function main(): Promise<void> {
-  const app = await NestFactory.create<NestFastifyApplication>(TextbookModule, new FastifyAdapter(), {
-    logger: ['error', 'warn'],
-  });
-  await app.listen(Number(process.env['PORT']), '127.0.0.1');
-}
-
-void main();
+void NestFactory.create<NestFastifyApplication>(TextbookModule, new FastifyAdapter(), {
+  logger: ['error', 'warn'],
+}).then((app) => app.listen(Number(process.env['PORT']), '127.0.0.1'));
 
 // exit() lets Node.js write a CPU profile.
 process.once('SIGTERM', () => process.exit());

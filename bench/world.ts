@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client, type QueryResultRow } from 'pg';
-import { type EmbeddedServer, startEmbedded } from '../src/embedded-postgres';
+import { Client } from 'pg';
+import { startEmbedded } from '../src/embedded-postgres';
 import { APP_ROLE } from '../src/embedded-postgres/roles';
-import { admitAllRoles } from '../test/support/superuser';
-import { interruption } from './interruption';
+import { admitAllRoles, superuserUrl } from '../test/support/superuser';
 
 const execute = promisify(execFile);
 const CLI = join(__dirname, '..', 'dist', 'cli', 'main.js');
@@ -17,57 +16,47 @@ export const UNLIMITED = 1_000_000_000;
 
 /** A durable PostgreSQL for the measurement, in a folder that is removed at the end. */
 export interface World {
-  /** The folder for files of the measurement. */
-  readonly folder: string;
   readonly postmaster: number;
-  urlOf(database?: string): string;
-  createDatabase(name: string): Promise<void>;
-  query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
+  readonly url: string;
+  /** @returns the URL of the new database */
+  createDatabase(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 export async function createWorld(): Promise<World> {
-  const folders = ['animal-store-bench-', 'animal-store-bench-data-'].map((name) =>
-    mkdtempSync(join(tmpdir(), name)),
-  );
-  const [folder = '', dataDir = ''] = folders;
-  const removeFolders = (): void => folders.forEach((each) => rmSync(each, { recursive: true, force: true }));
-  try {
-    const postgres = await startEmbedded({ dataDir, dataDirIsExplicit: true, binDir: undefined });
-    return await worldOf(postgres, folder, removeFolders);
-  } catch (error) {
-    removeFolders();
-    throw error;
-  }
-}
-
-async function worldOf(postgres: EmbeddedServer, folder: string, removeFolders: () => void): Promise<World> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  const postgres = await startEmbedded({ dataDir, dataDirIsExplicit: true, binDir: undefined });
   const client = new Client({ connectionString: await admitAllRoles(postgres) });
   client.on('error', () => undefined);
   await client.connect();
-  const query = async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
-    (await client.query<Row>(text, parameters)).rows;
-  const [file] = await query<{ text: string }>(`SELECT pg_read_file('postmaster.pid') AS text`);
   return {
-    folder,
-    postmaster: Number.parseInt(file?.text ?? '', 10),
-    urlOf: (database) => postgres.url(database),
+    postmaster: Number.parseInt(readFileSync(join(postgres.directory, 'pg18', 'postmaster.pid'), 'utf8'), 10),
+    url: postgres.url(),
     createDatabase: async (name) => {
-      await query(`CREATE DATABASE ${name} OWNER ${APP_ROLE}`);
+      await client.query(`CREATE DATABASE ${name} OWNER ${APP_ROLE}`);
+      return postgres.url(name);
     },
-    query,
     stop: async () => {
       await client.end();
       await postgres.stop();
-      removeFolders();
     },
   };
 }
 
+/** Runs maintenance that would otherwise run during a later load. */
+export async function tidyUp(url: string): Promise<void> {
+  const client = new Client({ connectionString: superuserUrl(url) });
+  await client.connect();
+  await client.query('VACUUM ANALYZE pets');
+  await client.query('CHECKPOINT');
+  await client.end();
+}
+
 /** Runs a command of the built command line. @returns its output */
-export async function runCli(databaseUrl: string, ...args: readonly string[]): Promise<string> {
+async function runCli(databaseUrl: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, DATABASE_URL: databaseUrl };
-  const { stdout } = await execute(process.execPath, [CLI, ...args], { env, signal: interruption });
+  const { stdout } = await execute(process.execPath, [CLI, ...args], { env });
   return stdout.trim();
 }
 
@@ -77,14 +66,8 @@ export function seedPets(databaseUrl: string, count: number): Promise<string> {
 }
 
 /** Creates a key of a new Enterprise account. */
-export async function createKey(
-  databaseUrl: string,
-  account: string,
-  perMinute: number,
-  perDay: number,
-): Promise<string> {
-  const numbers = ['--per-minute', String(perMinute), '--per-day', String(perDay)];
-  const plan = ['--account', account, '--plan', 'enterprise', ...numbers];
-  const printed = await runCli(databaseUrl, 'keys', 'create', ...plan, '--json');
+export async function createKey(databaseUrl: string, account: string, limit: number): Promise<string> {
+  const plan = `--account ${account} --plan enterprise --per-minute ${limit} --per-day ${limit}`;
+  const printed = await runCli(databaseUrl, 'keys', 'create', ...plan.split(' '), '--json');
   return (JSON.parse(printed) as { key: string }).key;
 }
