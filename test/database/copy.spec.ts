@@ -35,6 +35,7 @@ const COPYING = `pg_stat_activity WHERE datname = current_database() AND query L
 describe('copying a database', () => {
   let source: TestDatabase;
   let target: TestDatabase;
+  let locker: Client | undefined;
   beforeAll(async () => {
     source = await createDatabase();
     await migrate(configWith(source.url, kennels, extensionOf('stays', Stays)));
@@ -50,7 +51,10 @@ describe('copying a database', () => {
   beforeEach(async () => {
     target = await createDatabase('template0');
   });
-  afterEach(() => target.drop());
+  afterEach(async () => {
+    await locker?.end();
+    await target.drop();
+  });
   afterAll(() => source.drop());
 
   const expectRejection = async (sentence: RegExp, to: { readonly url: string } = target) => {
@@ -61,10 +65,10 @@ describe('copying a database', () => {
   const nameOf = ({ url }: TestDatabase) => new URL(url).pathname.slice(1);
   /** Locks the animals, so that a copy waits while it reads them. */
   const lockAnimals = async () => {
-    const client = new Client({ connectionString: source.url });
-    await client.connect();
-    await client.query('BEGIN; LOCK TABLE pets');
-    return client;
+    locker = new Client({ connectionString: source.url });
+    await locker.connect();
+    await locker.query('BEGIN; LOCK TABLE pets');
+    return locker;
   };
 
   it('copies every row and sequence as of one moment, those of removed extensions too, beyond all timeouts', async () => {
@@ -72,7 +76,9 @@ describe('copying a database', () => {
     const writer = await lockAnimals();
     for (const database of [source, target]) {
       for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
-        await database.query(`ALTER DATABASE ${nameOf(database)} SET ${timeout} = '150ms'`);
+        await database.query(
+          `ALTER ROLE CURRENT_USER IN DATABASE ${nameOf(database)} SET ${timeout} = '150ms'`,
+        );
       }
     }
     const reported: unknown[] = [];
@@ -82,9 +88,8 @@ describe('copying a database', () => {
     await writer.query(
       `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE VALUES (7, 'late', 1, 'sold'); COMMIT`,
     );
-    await writer.end();
     const copied = await copying;
-    await source.query(`ALTER DATABASE ${nameOf(source)} RESET ALL`);
+    await source.query(`ALTER ROLE CURRENT_USER IN DATABASE ${nameOf(source)} RESET ALL`);
     expect(await contentOf(target)).toEqual(before);
     expect(reported).toEqual(copied);
     const tables = Object.keys(before).filter((name) => !name.endsWith('_seq'));
@@ -165,7 +170,6 @@ describe('copying a database', () => {
       }
       await (side === 'source' ? source : target).query(`SELECT pg_terminate_backend(pid) FROM ${COPYING}`);
       await blocker.query('COMMIT');
-      await blocker.end();
       expect(await message).toMatch(
         side === 'source'
           ? /^The embedded database stopped during the copy/

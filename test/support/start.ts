@@ -90,7 +90,12 @@ export async function exitOf(
       jest.spyOn(process, 'exit').mockImplementation((status) => resolve(status) as never);
     });
     void startAnimalStore(options);
-    await meanwhile();
+    // A service that still runs would keep jest from exiting.
+    await meanwhile().catch(async (failure: unknown) => {
+      process.emit('SIGTERM');
+      await exit;
+      throw failure;
+    });
     return { status: await exit, error };
   } finally {
     jest.restoreAllMocks();
