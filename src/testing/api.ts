@@ -2,7 +2,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
 import type { Conformance, Mismatch } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
-import { isMembers, jsonIn, jsonOf } from './json';
+import { isMembers, jsonIn, jsonOf, valueAt } from './json';
 import type { TestKeyOptions } from './test-keys';
 
 /** A running store. A deployment has the first three members only; a test store has all. */
@@ -124,17 +124,18 @@ export class Api {
       return;
     }
     const problem = jsonIn(response.text);
-    const { type, instance, detail, errors }: Readonly<Record<string, unknown>> = isMembers(problem)
-      ? problem
-      : {};
-    const wrong = [
-      String(type).endsWith(`/problems/${code}`) ? [] : ['type', type],
-      instance === `urn:request:${String(response.headers['x-request-id'])}` ? [] : ['instance', instance],
-      typeof detail === 'string' ? [] : ['detail', detail],
-      code !== 'validation_failed' || namesPlaces(errors) ? [] : ['errors', errors],
-    ].find(([member]) => member !== undefined);
-    if (wrong)
-      this.note(operation.title, `has problem details of ${code} with ${wrong.map(shown).join(' ')}`);
+    const isRight: Readonly<Record<string, (value: unknown) => boolean>> = {
+      type: (type) => String(type).endsWith(`/problems/${code}`),
+      instance: (instance) => instance === `urn:request:${String(response.headers['x-request-id'])}`,
+      detail: (detail) => typeof detail === 'string',
+      errors: (errors) => code !== 'validation_failed' || namesPlaces(errors),
+    };
+    const wrong = Object.keys(isRight).find((name) => !isRight[name]?.(valueAt(problem, name)));
+    if (wrong === undefined) return;
+    this.note(
+      operation.title,
+      `has problem details of ${code} with ${wrong} ${shown(valueAt(problem, wrong))}`,
+    );
   }
 
   private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
@@ -154,7 +155,11 @@ export class Api {
     // The schema of a response that the document does not have is unknown.
     const other = mismatches.find(({ where }) => where === 'status');
     for (const mismatch of other ? [other] : [...mismatches, ...this.commonMismatches(operation, response)]) {
-      this.noteMismatch(operation, response, cause, mismatch);
+      const { where, rule, got } = mismatch;
+      const problem = `responds ${response.status}${cause}, which its document does not have`;
+      // Items differ in their index, and have the same mistake.
+      const kind = `${response.status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
+      this.note(operation.title, `${problem}: ${where} ${rule}, got ${shown(got)}`, kind);
     }
     return response;
   }
@@ -162,19 +167,14 @@ export class Api {
   /** Compares what a schema cannot express. */
   private commonMismatches({ object }: Operation, response: TestResponse): Mismatch[] {
     const { status, headers } = response;
-    const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
-      Number(headers[`x-ratelimit-${name}`]),
-    );
-    const ahead = Number(reset) - this.target.now(response);
+    const hasTooMany = Number(headers['x-ratelimit-remaining']) > Number(headers['x-ratelimit-limit']);
+    const ahead = Number(headers['x-ratelimit-reset']) - this.target.now(response);
+    const isFar = ahead < -MAX_SKEW_SECONDS || ahead > DAY_SECONDS + MAX_SKEW_SECONDS;
     const isTagged = (status === 200 || status === 304) && headers.etag !== undefined;
     const wanted = isTagged ? 'private, no-cache' : 'no-store';
     const rules: [boolean, string, string][] = [
-      [!(Number(remaining) > Number(limit)), 'x-ratelimit-remaining', 'must be at most the limit'],
-      [
-        !(ahead < -MAX_SKEW_SECONDS || ahead > DAY_SECONDS + MAX_SKEW_SECONDS),
-        'x-ratelimit-reset',
-        'must be a Unix time within a day',
-      ],
+      [!hasTooMany, 'x-ratelimit-remaining', 'must be at most the limit'],
+      [!isFar, 'x-ratelimit-reset', 'must be a Unix time within a day'],
       [headers['cache-control'] === wanted, 'cache-control', `must be ${wanted}`],
     ];
     // A request whose URL or framing is rejected has no operation yet.
@@ -208,24 +208,6 @@ export class Api {
     this.slow.set(operation, count);
     if (count === SLOW_RESPONSES) this.note(operation.title, 'takes more than a second for each response');
   }
-
-  private noteMismatch(
-    { title }: Operation,
-    { status }: TestResponse,
-    cause: string,
-    mismatch: Mismatch,
-  ): void {
-    const { where, rule, got } = mismatch;
-    // Items differ in their index, and have the same mistake.
-    const kind = `${status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
-    const problem = `responds ${status}${cause}, which its document does not have: ${where} ${rule}, got ${shown(got)}`;
-    this.note(title, problem, kind);
-  }
-}
-
-/** No operation accepts this body: the checks change nothing. */
-export function bodyOf({ body }: Operation): string | undefined {
-  return body === undefined ? undefined : '{';
 }
 
 /** Returns the code of an error, in both of its forms. */
@@ -240,10 +222,8 @@ export function isSuccess({ status }: TestResponse): boolean {
 
 /** Finds the target of the `Link` header (RFC 8288) with this relation. */
 export function linkOf({ headers }: TestResponse, relation: string): string | undefined {
-  for (const [, target, name] of String(headers.link).matchAll(/<([^>]*)>\s*;\s*rel="([^"]*)"/g)) {
-    if (name === relation) return target;
-  }
-  return undefined;
+  const links = [...String(headers.link).matchAll(/<([^>]*)>\s*;\s*rel="([^"]*)"/g)];
+  return links.find(([, , name]) => name === relation)?.[1];
 }
 
 /** Returns the path of a link below the base URL; undefined if it leads elsewhere. */
@@ -267,8 +247,5 @@ export function shortened(text: string): string {
 
 function namesPlaces(errors: unknown): boolean {
   if (!Array.isArray(errors) || errors.length === 0) return false;
-  return errors.every(
-    (each) =>
-      isMembers(each) && (typeof each['pointer'] === 'string' || typeof each['parameter'] === 'string'),
-  );
+  return errors.every((each) => typeof (valueAt(each, 'pointer') ?? valueAt(each, 'parameter')) === 'string');
 }

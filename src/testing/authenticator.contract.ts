@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { type AuthenticatorUnderTest, CredentialsClient, PETS } from './credentials-client';
-import type { TestResponse } from './http-client';
+import type { TestRequest, TestResponse } from './http-client';
+import type { TestStore } from './test-store';
 
 /** A promise of a part that a team replaces. */
 export interface ContractCase {
@@ -13,8 +13,28 @@ export interface ContractCase {
 /** The promises of a part, for any test runner: `for (const { title, check } of contract) it(title, check)`. */
 export type Contract = readonly ContractCase[];
 
+/**
+ * A store with the authenticator under test. Credentials are values of the `Authorization` header.
+ *
+ * The plans of the accounts allow at most 1,000 requests a minute.
+ */
+export interface AuthenticatorUnderTest {
+  readonly store: TestStore;
+  /** Credentials of two accounts, with the scopes of a buyer: read and write of animals and orders. */
+  readonly first: string;
+  readonly second: string;
+  /** Credentials with the scope `pets:read` only. */
+  readonly readOnly: string;
+  /** Credentials of an account that has sent no request; each call returns those of another account. */
+  newAccount(): string | Promise<string>;
+  /** Credentials that look like valid ones and are not. */
+  readonly invalid: string;
+  readonly expired?: string;
+}
+
 type Given = () => AuthenticatorUnderTest | Promise<AuthenticatorUnderTest>;
 
+const PETS = '/v1/pets';
 const ORDERS = '/v1/store/orders';
 const NEW_PET = { name: 'Rex', categoryId: 3 };
 /** Requests in addition to the limit. */
@@ -127,4 +147,29 @@ async function separatesOrders(client: CredentialsClient): Promise<void> {
 
 function remainingOf({ headers }: TestResponse): number {
   return Number(headers['x-ratelimit-remaining']);
+}
+
+/** Sends requests with credentials. */
+class CredentialsClient {
+  /** A new minute, so that no check uses up the limit of the next one. */
+  constructor(readonly under: AuthenticatorUnderTest) {
+    under.store.clock.advance({ seconds: 61 });
+  }
+
+  send(path: string, authorization: string | readonly string[] | undefined, request: TestRequest = {}) {
+    const headers = authorization === undefined ? {} : { authorization };
+    return this.under.store.fetch(path, { ...request, headers });
+  }
+
+  post(path: string, authorization: string, body: object): Promise<TestResponse> {
+    return this.send(path, authorization, { method: 'POST', body });
+  }
+
+  async requireUnauthorized(what: string, authorization: string | readonly string[] | undefined) {
+    const response = await this.send(PETS, authorization);
+    assert.equal(response.status, 401, `${what}: ${response.text}`);
+    assert.match(response.headers['www-authenticate'] ?? '', /^[A-Za-z]+/, what);
+    const { code, message, status } = response.json;
+    assert.deepEqual([typeof code, typeof message, status], ['string', 'string', 401], what);
+  }
 }

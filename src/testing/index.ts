@@ -4,8 +4,12 @@ import 'reflect-metadata';
 
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
-export { authenticatorContract, type Contract, type ContractCase } from './authenticator.contract';
-export type { AuthenticatorUnderTest } from './credentials-client';
+export {
+  authenticatorContract,
+  type AuthenticatorUnderTest,
+  type Contract,
+  type ContractCase,
+} from './authenticator.contract';
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './broken-promises';
 export { TestClock } from './test-clock';

@@ -1,6 +1,13 @@
 import { DAY_MS } from '../platform/runtime/time';
 import { type Api, isSuccess, pathOfLink } from './api';
-import { encoded, type Operation, parametersIn, type Schema, withQuery } from './api-document';
+import {
+  encoded,
+  type Operation,
+  type Parameter,
+  parametersIn,
+  type Schema,
+  withQuery,
+} from './api-document';
 import type { TestRequest, TestResponse } from './http-client';
 import { changedAt, jsonIn, textOf, valueAt } from './json';
 
@@ -118,11 +125,8 @@ export class Resources {
       return known ?? (isThorough ? encoded(example) : UNKNOWN_IDS[0]);
     });
     const required = parametersIn(operation, 'query').filter((each) => each.required === true);
-    return required.reduce(
-      (whole, { name, schema, example }) =>
-        withQuery(whole, name, example ?? document.exampleOf(schema) ?? ''),
-      path,
-    );
+    const valueOf = ({ schema, example }: Parameter) => example ?? document.exampleOf(schema) ?? '';
+    return required.reduce((whole, each) => withQuery(whole, each.name, valueOf(each)), path);
   }
 
   /** True if a resource of this run is at the path of the operation, or it needs none, or the store is a test store. */
@@ -140,24 +144,14 @@ export class Resources {
 
   /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
   async removeAll(): Promise<void> {
-    for (const resource of this.created.toReversed()) {
-      const [remove, change] = ['DELETE', 'PATCH'].map((each) =>
-        this.api.document.at(each, resource.pattern),
-      );
-      if (remove && this.api.may(remove)) {
-        const response = await this.api.send(remove, { path: resource.path });
-        if (isSuccess(response) || response.status === 404) this.forget(resource.path);
-      } else if (!remove && change?.body && this.api.may(change)) {
-        const { status } = this.api.document.schema(change.body).properties ?? {};
-        const values = status && this.api.document.schema(status).enum;
-        if (values?.includes('cancelled')) {
-          const response = await this.api.send(change, {
-            path: resource.path,
-            body: { status: 'cancelled' },
-          });
-          if (isSuccess(response)) this.forget(resource.path);
-        }
-      }
+    const { api } = this;
+    for (const { path, pattern } of this.created.toReversed()) {
+      const remove = api.document.at('DELETE', pattern);
+      const operation = remove ?? this.cancellationOf(pattern);
+      if (!operation || !api.may(operation)) continue;
+      const body = remove ? undefined : { status: 'cancelled' };
+      const response = await api.send(operation, { path, body });
+      if (isSuccess(response) || (remove && response.status === 404)) this.forget(path);
     }
   }
 
@@ -165,15 +159,20 @@ export class Resources {
     return isCreation(operation) && this.api.may(operation);
   }
 
+  private cancellationOf(pattern: string): Operation | undefined {
+    const { document } = this.api;
+    const change = document.at('PATCH', pattern);
+    const { status = {} } = document.schema(change?.body ?? {}).properties ?? {};
+    return document.schema(status).enum?.includes('cancelled') ? change : undefined;
+  }
+
   private refersToOthers({ body }: Operation): boolean {
-    return (
-      body !== undefined && this.api.document.placesOf(body).some(([place]) => this.isReference(place.at(-1)))
-    );
+    return this.api.document.placesOf(body ?? {}).some(([place]) => this.isReference(place.at(-1)));
   }
 
   private async withNewOthers({ body: schema }: Operation, body: unknown): Promise<unknown> {
     let changed = body;
-    for (const [place] of schema ? this.api.document.placesOf(schema) : []) {
+    for (const [place] of this.api.document.placesOf(schema ?? {})) {
       const own = this.api.document.operations.find(({ path }) => path.endsWith(`{${String(place.at(-1))}}`));
       const other = own && (await this.createAt(own.path));
       if (other) changed = changedAt(changed, place, jsonIn(idOf(other)));
@@ -201,13 +200,9 @@ export class Resources {
       const other = this.created.findLast(({ pattern }) => pattern.endsWith(`{${String(place.at(-1))}}`));
       const isVaried = variant > 0 && types.includes(field.type ?? '') && field.enum === undefined;
       const value = other ? jsonIn(idOf(other)) : isVaried ? variantOfExample(field, variant) : undefined;
-      const varied = value === undefined ? undefined : changedAt(body, place, value);
-      if (
-        varied !== undefined &&
-        valueAt(body, ...place) !== undefined &&
-        !document.errors(schema, varied).length
-      )
-        body = varied;
+      if (value === undefined || valueAt(body, ...place) === undefined) continue;
+      const varied = changedAt(body, place, value);
+      if (document.errors(schema, varied).length === 0) body = varied;
     }
     return body;
   }

@@ -31,7 +31,7 @@ export class TestKeys {
   /** @returns the secret */
   async create(options: TestKeyOptions = {}): Promise<string> {
     const { account = `account ${this.plans.size + 1}`, scopes = this.scopes, expiresAt } = options;
-    const choice = choiceOf(options) ?? this.plans.get(account) ?? enterprise(NO_LIMIT, NO_LIMIT);
+    const choice = choiceOf(options, this.plans.get(account));
     const keys = this.app.get(ApiKeysService, { strict: false });
     const { key } = await keys.create({ account, choice, scopes, expiresAt, label: 'test' });
     this.plans.set(account, choice);
@@ -39,12 +39,9 @@ export class TestKeys {
   }
 }
 
-function choiceOf({ plan, perMinute, perDay }: TestKeyOptions): PlanChoice | undefined {
+function choiceOf(options: TestKeyOptions, known: PlanChoice | undefined): PlanChoice {
+  const { plan, perMinute, perDay } = options;
   if (plan !== undefined) return { plan, perMinute: null, perDay: null };
-  if (perMinute === undefined && perDay === undefined) return undefined;
-  return enterprise(perMinute ?? NO_LIMIT, perDay ?? NO_LIMIT);
-}
-
-function enterprise(perMinute: number, perDay: number): PlanChoice {
-  return { plan: 'enterprise', perMinute, perDay };
+  if (known !== undefined && perMinute === undefined && perDay === undefined) return known;
+  return { plan: 'enterprise', perMinute: perMinute ?? NO_LIMIT, perDay: perDay ?? NO_LIMIT };
 }

@@ -55,23 +55,22 @@ export async function verifyDeployment(
     verdicts.push({ promise, faults });
     report({ promise, faults });
   };
-  let stopped: UserError | undefined;
-  let created: readonly string[] = [];
-  try {
-    await checkPromises(api, resources, take);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    stopped = error;
-  }
-  created = resources.created.map(({ path }) => path);
-  try {
+  let stopped: string | undefined;
+  const attempt = async (step: () => Promise<void>): Promise<void> => {
+    try {
+      await step();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      stopped ??= error.message;
+    }
+  };
+  await attempt(() => checkPromises(api, resources, take));
+  const created = resources.created.map(({ path }) => path);
+  await attempt(async () => {
     await resources.removeAll();
-    if (exhaust && !stopped)
-      take('a request over the limit gets 429, not before Retry-After', await useUpLimit(api));
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    stopped ??= error;
-  }
+    if (!exhaust || stopped !== undefined) return;
+    take('a request over the limit gets 429, not before Retry-After', await useUpLimit(api));
+  });
   return {
     baseUrl,
     verdicts,
@@ -79,7 +78,7 @@ export async function verifyDeployment(
     requests: deployment.requests,
     created,
     left: resources.created.map(({ path }) => path),
-    ...(stopped && { stopped: stopped.message }),
+    ...(stopped !== undefined && { stopped }),
   };
 }
 
@@ -96,12 +95,11 @@ class Deployment {
     this.path = pathname;
   }
 
-  /** @throws UserError if the response does not arrive completely */
   send(path: string, request?: TestRequest): Promise<TestResponse> {
     return this.sendTo(`${this.path}${path}`, request);
   }
 
-  /** @param path from the root */
+  /** @param path from the root @throws UserError if the response does not arrive completely */
   async sendTo(path: string, request: TestRequest = {}): Promise<TestResponse> {
     this.requests += 1;
     try {
@@ -155,11 +153,9 @@ function withExtensions(deployed: unknown): string {
 /** Adds the members that only the other object has, in objects within it, too. */
 function merged(own: unknown, other: unknown): unknown {
   if (!isMembers(own) || !isMembers(other)) return own;
-  const members = Object.entries(other).map(([name, value]) => [
-    name,
-    name in own ? merged(own[name], value) : value,
-  ]);
-  return { ...own, ...Object.fromEntries(members) };
+  const both = Object.keys(own).filter((name) => name in other);
+  const members = both.map((name) => [name, merged(own[name], other[name])]);
+  return { ...own, ...other, ...Object.fromEntries(members) };
 }
 
 /** Sends requests until the response is 429; in concurrent batches, so that the minute does not end first. */
@@ -170,31 +166,30 @@ async function useUpLimit(api: Api): Promise<string[]> {
   let last = await send();
   const limit = Number(last.headers['x-ratelimit-limit']);
   if (limit > MAX_LIMIT) {
-    throw new UserError(
-      `The limit of ${limit} requests is too large for --exhaust. Use a key of a smaller plan.`,
-    );
+    const problem = `The limit of ${limit} requests is too large for --exhaust`;
+    throw new UserError(`${problem}. Use a key of a smaller plan.`);
   }
   for (let sent = 1; sent <= 2 * limit + BATCH_SIZE && last.status !== 429; sent += BATCH_SIZE) {
     const responses = await Promise.all(Array.from({ length: BATCH_SIZE }, send));
     last = responses.find(({ status }) => status === 429) ?? last;
   }
   const { headers, status } = last;
-  const after = Number(headers['retry-after']);
+  const { 'retry-after': after, 'x-ratelimit-remaining': remaining } = headers;
   const ahead = Number(headers['x-ratelimit-reset']) - api.target.now(last);
-  const uncounted = await api.target.send('/key', { key: api.key });
-  return [
-    status === 429 && /^(rate_limit_exceeded|daily_quota_exceeded)$/.test(String(codeOf(last)))
-      ? []
-      : `${list.title} responds ${status} ${codeOf(last)} over the limit, and must respond 429 rate_limit_exceeded.`,
-    headers['x-ratelimit-remaining'] === '0'
-      ? []
-      : `${list.title} has X-RateLimit-Remaining ${shown(headers['x-ratelimit-remaining'])} with 429.`,
-    // `Date` is rounded down to the second.
-    after >= 1 && after + 1 >= ahead
-      ? []
-      : `${list.title} has Retry-After ${shown(headers['retry-after'])}, and the window ends in ${ahead} s.`,
-    uncounted.status === 200
-      ? []
-      : `GET /v1/key responds ${uncounted.status} over the limit, and must respond 200.`,
-  ].flat();
+  const own = await api.target.send('/key', { key: api.key });
+  const title = `${list.title} responds ${status} ${codeOf(last)} over the limit`;
+  const rules: [boolean, string][] = [
+    [
+      status === 429 && /^(rate_limit_exceeded|daily_quota_exceeded)$/.test(String(codeOf(last))),
+      `${title}, and must respond 429 rate_limit_exceeded.`,
+    ],
+    [remaining === '0', `${list.title} has X-RateLimit-Remaining ${shown(remaining)} with 429.`],
+    [
+      // `Date` is rounded down to the second.
+      Number(after) >= 1 && Number(after) + 1 >= ahead,
+      `${list.title} has Retry-After ${shown(after)}, and the window ends in ${ahead} s.`,
+    ],
+    [own.status === 200, `GET /v1/key responds ${own.status} over the limit, and must respond 200.`],
+  ];
+  return rules.flatMap(([isKept, sentence]) => (isKept ? [] : sentence));
 }

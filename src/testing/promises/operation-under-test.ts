@@ -45,8 +45,7 @@ export class OperationUnderTest {
 
   /** The places of the body with their schemas. */
   get members(): readonly (readonly [Place, Schema])[] {
-    const { body } = this.operation;
-    return body === undefined ? [] : this.document.placesOf(body);
+    return this.document.placesOf(this.operation.body ?? {});
   }
 
   send(request: Partial<ApiRequest> = {}): Promise<TestResponse> {
