@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import type { SchemaConfig } from '../platform/database/migration-transaction';
-import { joinDatabase, type OpenDatabase, openEmbeddedExclusively } from '../platform/database/open-database';
+import { joinDatabase } from '../platform/database/open-database';
 import { migrationStates } from '../platform/database/schema-state';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from '../app/store';
@@ -18,39 +18,42 @@ class CliModule {}
 /** Connections of a process, which runs one command. */
 const POOL_SIZE = 2;
 
+type Work<T> = (config: Config & SchemaConfig) => Promise<T>;
+
 /** Opens the database, and the services, for one command. */
 export class CommandContext {
   constructor(readonly store: Store) {}
 
-  /** Runs `work` on the configured database. Joins the embedded server of a running service, or starts one. */
-  async withDatabase<T>(work: (config: SchemaConfig) => Promise<T>): Promise<T> {
-    const config = this.readConfig();
-    return this.using(await joinDatabase(config), config, work);
-  }
-
-  /** Runs `work` on the embedded database while no service uses it. */
-  async withEmbeddedDatabase<T>(work: (config: SchemaConfig) => Promise<T>): Promise<T> {
-    const config = this.readConfig();
-    return this.using(await openEmbeddedExclusively(config), config, work);
+  /**
+   * Runs `work` on the configured database.
+   *
+   * @param open by default joins the embedded server of a running service, or starts one
+   */
+  async withDatabase<T>(work: Work<T>, open = joinDatabase): Promise<T> {
+    const { migrations, settings } = this.store;
+    const config = readConfig(undefined, settings);
+    const database = await open(config);
+    try {
+      for (const notice of database.notices) process.stderr.write(`${notice}\n`);
+      return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });
+    } finally {
+      await database.close();
+    }
   }
 
   /** Runs `work` on the configured database with an up-to-date schema. */
-  withSchema<T>(work: (config: SchemaConfig) => Promise<T>): Promise<T> {
-    return this.withDatabase(async (database) => {
-      await prepareSchema(database);
-      return await work(database);
+  withSchema<T>(work: Work<T>): Promise<T> {
+    return this.withDatabase(async (config) => {
+      await prepareSchema(config);
+      return await work(config);
     });
   }
 
   /** Runs `work` with a service of the accounts module on an up-to-date schema, without HTTP. */
   withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
-    return this.withSchema(async (database) => {
-      const config = { ...this.readConfig(), ...database };
-      const imports = [
-        RuntimeModule.forRoot(config, new SystemClock()),
-        DatabaseModule.forRoot(config),
-        AccountsModule,
-      ];
+    return this.withSchema(async (config) => {
+      const runtime = RuntimeModule.forRoot(config, new SystemClock());
+      const imports = [runtime, DatabaseModule.forRoot(config), AccountsModule];
       const services = await NestFactory.createApplicationContext(
         { module: CliModule, imports },
         { logger: false, abortOnError: false },
@@ -61,24 +64,6 @@ export class CommandContext {
         await services.close();
       }
     });
-  }
-
-  private readConfig(): Config {
-    return readConfig(undefined, this.store.settings);
-  }
-
-  private async using<T>(
-    database: OpenDatabase,
-    config: Config,
-    work: (config: SchemaConfig) => Promise<T>,
-  ): Promise<T> {
-    const { migrations } = this.store;
-    try {
-      for (const notice of database.notices) process.stderr.write(`${notice}\n`);
-      return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });
-    } finally {
-      await database.close();
-    }
   }
 }
 

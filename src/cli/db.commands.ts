@@ -7,6 +7,7 @@ import { copyDatabase } from '../platform/database/copy/copy-database';
 import type { CopiedTable } from '../platform/database/copy/fill-database';
 import { migrate } from '../platform/database/migrate';
 import { MIN_SERVER_VERSION } from '../platform/database/migration-transaction';
+import { openEmbeddedExclusively } from '../platform/database/open-database';
 import { forgetExtension, revertLast } from '../platform/database/revert';
 import { migrationStates } from '../platform/database/schema-state';
 import { databaseUrl } from './arguments';
@@ -46,7 +47,10 @@ export function addDbCommands(db: Command, context: CommandContext): void {
     .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${MIN_SERVER_VERSION} or newer`)
     .action(async ({ to }, command) => {
       const target = databaseUrl(to, command);
-      const copied = await context.withEmbeddedDatabase((config) => copyDatabase(config, target, printTable));
+      const copied = await context.withDatabase(
+        (config) => copyDatabase(config, target, printTable),
+        openEmbeddedExclusively,
+      );
       printLine(`Copied ${summary(copied)}. Start the service with DATABASE_URL set to that database.`);
     });
   db.command('backup <file>')

@@ -52,7 +52,8 @@ export class HttpClient {
       path,
       signal: AbortSignal.timeout(MAX_RESPONSE_MS),
     };
-    const bytes = body === undefined ? undefined : bytesOf(body);
+    const isWritten = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+    const bytes = isWritten ? body : jsonOf(body);
     return new Promise((resolve, reject) => {
       const outgoing = (isSecure ? httpsRequest : httpRequest)(options, (incoming) =>
         resolve(responseOf(incoming)),
@@ -61,7 +62,7 @@ export class HttpClient {
       if (key !== undefined) outgoing.setHeader('authorization', `Bearer ${key}`);
       if (bytes !== undefined && !('transfer-encoding' in headers)) {
         outgoing.setHeader('content-type', 'application/json');
-        outgoing.setHeader('content-length', bytes.length);
+        outgoing.setHeader('content-length', Buffer.byteLength(bytes));
       }
       for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
       outgoing.end(bytes);
@@ -91,9 +92,4 @@ async function responseOf(incoming: IncomingMessage): Promise<TestResponse> {
       return JSON.parse(text);
     },
   };
-}
-
-function bytesOf(body: unknown): Buffer {
-  if (Buffer.isBuffer(body)) return body;
-  return Buffer.from(typeof body === 'string' ? body : jsonOf(body));
 }

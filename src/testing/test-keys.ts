@@ -18,25 +18,18 @@ export interface TestKeyOptions {
 
 const NO_LIMIT = 1_000_000_000;
 
-/** Creates keys of a store. */
-export class TestKeys {
+/** Returns a function that creates a key of a store, and returns its secret. */
+export function keyCreator(app: NestFastifyApplication, allScopes: readonly string[]) {
   /** The plans of the accounts by name: a further key of an account must name its plan. */
-  private readonly plans = new Map<string, PlanChoice>();
-
-  constructor(
-    private readonly app: NestFastifyApplication,
-    private readonly scopes: readonly string[],
-  ) {}
-
-  /** @returns the secret */
-  async create(options: TestKeyOptions = {}): Promise<string> {
-    const { account = `account ${this.plans.size + 1}`, scopes = this.scopes, expiresAt } = options;
-    const choice = choiceOf(options, this.plans.get(account));
-    const keys = this.app.get(ApiKeysService, { strict: false });
+  const plans = new Map<string, PlanChoice>();
+  return async (options: TestKeyOptions = {}): Promise<string> => {
+    const { account = `account ${plans.size + 1}`, scopes = allScopes, expiresAt } = options;
+    const choice = choiceOf(options, plans.get(account));
+    const keys = app.get(ApiKeysService, { strict: false });
     const { key } = await keys.create({ account, choice, scopes, expiresAt, label: 'test' });
-    this.plans.set(account, choice);
+    plans.set(account, choice);
     return key;
-  }
+  };
 }
 
 function choiceOf(options: TestKeyOptions, known: PlanChoice | undefined): PlanChoice {

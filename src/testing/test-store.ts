@@ -10,7 +10,7 @@ import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { HttpClient, type TestRequest, type TestResponse } from './http-client';
 import { TestClock } from './test-clock';
-import { type TestKeyOptions, TestKeys } from './test-keys';
+import { keyCreator, type TestKeyOptions } from './test-keys';
 import { startTestServer, type TestDatabase, type TestServer } from './test-server';
 
 export interface TestStoreOptions {
@@ -91,7 +91,6 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
   const url = await app.getUrl();
   const client = new HttpClient();
   closing.push(() => Promise.resolve(client.close()));
-  const keys = new TestKeys(app, store.scopes);
   let conformance: Conformance | undefined;
   return {
     url,
@@ -100,7 +99,7 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
     extensions,
     scopes: store.scopes,
     log,
-    key: (request) => keys.create(request),
+    key: keyCreator(app, store.scopes),
     fetch: async (path, request = {}) => {
       conformance ??= new Conformance(new ApiDocument((await client.send(url, '/openapi.json')).text), {
         isStrict: true,

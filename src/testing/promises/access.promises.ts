@@ -1,10 +1,9 @@
 import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
 import { type Api, codeOf, isSuccess } from '../api';
-import type { Operation } from '../api-document';
-import { jsonIn, valueAt } from '../json';
-import { idOf, parentOf, type Resource, UNKNOWN_IDS } from '../resources';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
+import { idOf as lastSegment, parentOf, type Resource, UNKNOWN_IDS } from '../resources';
+import { type ApiPromise, OperationUnderTest } from './operation-under-test';
+import { idOf, newestOf } from './page.promises';
 
 /** No operation has this method. */
 const FOREIGN_METHOD = 'PROPFIND';
@@ -144,21 +143,19 @@ async function checkOtherAccounts(tested: OperationUnderTest): Promise<void> {
   if (!list) return;
   const isAt = ({ pattern }: Resource) => pattern === operation.path;
   const resource = (await resources.createAt(operation.path)) ?? resources.created.find(isAt);
+  if (!resource) return;
   const key = await api.keyWith([list, operation].flatMap((both) => both.scopes.slice(0, 1)));
-  if (!resource || !(await lists(api, list, resource)) || (await lists(api, list, resource, key))) return;
+  const listing = new OperationUnderTest(api, resources, list);
+  const isListed = async (as: string) => {
+    const items = await newestOf(listing, parentOf(resource.path), as);
+    return items.some((item) => String(idOf(item)) === lastSegment(resource));
+  };
+  if (!(await isListed(api.key)) || (await isListed(key))) return;
   const body = operation.body && document.exampleOf(operation.body);
   const response = await tested.send({ path: resource.path, key, body, what: 'a key of another account' });
   if (!isSuccess(response)) return;
   const cause = 'Compare the account of the key in its statement';
   tested.note(`responds ${response.status} to a key of an account whose list lacks the resource. ${cause}`);
-}
-
-/** True if the list has the resource; with `sort=-id` it is on the first page. */
-async function lists(api: Api, list: Operation, resource: Resource, key = api.key): Promise<boolean> {
-  const isSortable = list.parameters.some(({ name }) => name === 'sort');
-  const path = `${parentOf(resource.path)}?limit=100${isSortable ? '&sort=-id' : ''}`;
-  const items = jsonIn((await api.send(list, { path, key })).text);
-  return Array.isArray(items) && items.some((item) => String(valueAt(item, 'id')) === idOf(resource));
 }
 
 async function checkLimit(tested: OperationUnderTest): Promise<void> {

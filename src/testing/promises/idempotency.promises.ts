@@ -3,8 +3,8 @@ import { IDEMPOTENCY_KEY_HEADER } from '../../platform/api-docs/request-headers'
 import { codeOf } from '../api';
 import { takesHeader } from '../api-document';
 import { jsonOf } from '../json';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
-import { itemsOf } from './page.promises';
+import { type ApiPromise, OperationUnderTest } from './operation-under-test';
+import { newestOf } from './page.promises';
 
 const HEADER = IDEMPOTENCY_KEY_HEADER.name ?? '';
 /** Makes the commit of a transaction that stores a response fail. */
@@ -76,5 +76,6 @@ async function checkRollback(tested: OperationUnderTest): Promise<void> {
 async function countOf({ api, operation, resources }: OperationUnderTest): Promise<number | undefined> {
   const list = api.document.listOf(operation.path);
   if (!list || !api.may(list)) return undefined;
-  return itemsOf(await api.send(list, { path: `${resources.pathOf(list)}?limit=100` }))?.length;
+  const listing = new OperationUnderTest(api, resources, list);
+  return (await newestOf(listing, listing.path)).length;
 }

@@ -30,7 +30,7 @@ export const pagePromises: readonly ApiPromise[] = [
 ];
 
 /** Returns the items of a page; undefined if the response is not a list of resources with ids. */
-export function itemsOf(response: TestResponse): readonly unknown[] | undefined {
+function itemsOf(response: TestResponse): readonly unknown[] | undefined {
   const items = isSuccess(response) ? jsonIn(response.text) : undefined;
   if (!Array.isArray(items)) return undefined;
   return items.every((item) => /^(number|bigint)$/.test(typeof valueAt(item, 'id'))) ? items : undefined;
@@ -153,10 +153,14 @@ async function checkFilters(tested: OperationUnderTest): Promise<void> {
   }
 }
 
-/** Returns the items that a filter must find again: the newest, so that those of this run are among them. */
-async function newestOf(tested: OperationUnderTest, path: string): Promise<readonly unknown[]> {
+/** Returns the items of a list on its largest page: the newest, so that those of this run are among them. */
+export async function newestOf(
+  tested: OperationUnderTest,
+  path: string,
+  key = tested.api.key,
+): Promise<readonly unknown[]> {
   const sorted = isSortable(tested) ? withQuery(path, 'sort', DESCENDING) : path;
-  return itemsOf(await tested.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE) })) ?? [];
+  return itemsOf(await tested.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key })) ?? [];
 }
 
 /** Lists the values of a filter that its schema allows. */
@@ -216,7 +220,7 @@ async function checkFilter(
   await requireInvalidCursor(tested, withQuery(path, 'cursor', cursor), 'that of a filter');
 }
 
-function idOf(item: unknown): number | bigint {
+export function idOf(item: unknown): number | bigint {
   const id = valueAt(item, 'id');
   return typeof id === 'bigint' ? id : Number(id);
 }
