@@ -85,7 +85,9 @@ describe('problem details', () => {
 
   it('are checked for every code of the document', async () => {
     const checked = new Set([...rejections, ...MORE, ...rejectedByParser].map(([, code]) => code));
-    const codes = codesOf((JSON.parse(readCommittedDocument()) as OpenAPIObject).paths).map(({ code }) => code);
+    const codes = codesOf((JSON.parse(readCommittedDocument()) as OpenAPIObject).paths).map(
+      ({ code }) => code,
+    );
     expect(codes.filter((code) => !checked.has(code))).toEqual(['service_unavailable']);
   });
 
