@@ -1,6 +1,6 @@
 import { prefersProblem } from '../platform/errors/media-types';
 import type { ApiDocument, Content, DocumentedHeader, OperationObject } from './api-document';
-import { isMembers, jsonOf, parseExactly } from './json';
+import { jsonOf, parseExactly, valueAt } from './json';
 import { SchemaChecker } from './schema-checker';
 
 /** A response as it was received. */
@@ -94,9 +94,8 @@ export class Conformance {
   ): readonly Mismatch[] {
     const { status, text } = received;
     const documented = responses?.[status];
-    const response = this.document.follow(
-      documented ?? this.document.object.components.responses[COMMON_ERROR] ?? {},
-    );
+    const { [COMMON_ERROR]: common = {} } = this.document.object.components.responses;
+    const response = this.document.follow(documented ?? common);
     const isBodyKnown = documented !== undefined || status >= MIN_ERROR_STATUS;
     const statuses = Object.keys(responses ?? {}).join(', ');
     return [
@@ -145,17 +144,15 @@ export class Conformance {
     } catch (error) {
       return [bodyMismatch('', `must be JSON (${String(error)})`, text)];
     }
-    const { status: ownStatus, code }: Readonly<Record<string, unknown>> = isMembers(body) ? body : {};
+    const [ownStatus, code] = [valueAt(body, 'status'), valueAt(body, 'code')];
     const codes = Object.keys(documented.examples ?? {});
+    const isOtherStatus = status >= MIN_ERROR_STATUS && ownStatus !== status;
     // A later version may add codes, so only a strict comparison rejects one that is not documented.
     const isOtherCode = this.options.isStrict && codes.length > 0 && !codes.includes(String(code));
+    const errors = this.checker.errors(documented.schema, body);
     return [
-      ...this.checker
-        .errors(documented.schema, body)
-        .map(({ pointer, rule, got }) => bodyMismatch(pointer, rule, got)),
-      ...(status >= MIN_ERROR_STATUS && ownStatus !== status
-        ? [bodyMismatch('/status', `must be ${status}`, ownStatus)]
-        : []),
+      ...errors.map(({ pointer, rule, got }) => bodyMismatch(pointer, rule, got)),
+      ...(isOtherStatus ? [bodyMismatch('/status', `must be ${status}`, ownStatus)] : []),
       ...(isOtherCode ? [bodyMismatch('/code', `must be one of ${codes.join(', ')}`, code)] : []),
     ];
   }

@@ -31,6 +31,7 @@ export class SchemaChecker {
    */
   constructor(schemas: Readonly<Record<string, object>>, isClosed: (name: string) => boolean) {
     addFormats(this.ajv);
+    this.ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
     const known = Object.entries(withNull(schemas)).map(([name, schema]) => [
       name,
       'properties' in schema && isClosed(name) ? { ...schema, additionalProperties: false } : schema,
@@ -59,6 +60,11 @@ function withoutBigints(value: unknown): unknown {
     typeof each === 'bigint' ? Number(each) * (isInt64(each) ? 1 : 2) : each,
   );
   return JSON.parse(text ?? 'null');
+}
+
+/** True for the nearest number of an int64. */
+function isNearInt64(value: number): boolean {
+  return Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
 }
 
 /** Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
