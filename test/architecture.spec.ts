@@ -41,8 +41,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** These may import everything: they assemble the service or stand in front of it. */
 const MAY_IMPORT_ALL = ['app', 'cli', 'index', 'main', 'testing'];
 
-const MAX_LINES = 300;
-
 interface SourceFile {
   /** Relative to src, with slashes. */
   readonly path: string;
@@ -135,11 +133,6 @@ describe('the architecture', () => {
         .map((target) => `${path} → ${target}`),
     );
     expect(deep).toEqual([]);
-  });
-
-  it(`has no file of more than ${MAX_LINES} lines`, () => {
-    const long = files.filter(({ text }) => text.split('\n').length - 1 > MAX_LINES);
-    expect(long.map(({ path }) => path)).toEqual([]);
   });
 
   it('reads process.env in config only', () => {

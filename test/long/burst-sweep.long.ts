@@ -1,5 +1,11 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
-import { BURST_POOL_SIZE, JOINED, summary, sweepCreations, sweepReads } from '../failure/support/burst-sweep';
+import {
+  BURST_POOL_SIZE,
+  type Bursts,
+  JOINED,
+  sweepCreations,
+  sweepReads,
+} from '../failure/support/burst-sweep';
 import { type CutApp, startCutApp } from '../failure/support/fault-sweep';
 import { type OwnServer, useOwnServer } from '../failure/support/own-server';
 import { holdMeasuredTime } from '../support/timers';
@@ -45,3 +51,8 @@ describe('a connection to PostgreSQL that is cut at every third byte while reque
     },
   );
 });
+
+/** Describes a sweep. */
+function summary({ cuts, responses, unavailable, joined, pooled }: Bursts): string {
+  return `${cuts} cuts, ${responses} responses, of these 503 ${unavailable}; statements of the pool ${pooled}; cuts of several creations in a statement ${joined}`;
+}

@@ -1,13 +1,9 @@
-import { CHANGES, sweepChanges } from '../failure/support/change-sweep';
-import {
-  type Cut,
-  type CutApp,
-  startCutApp,
-  summary,
-  sweepOrders,
-  sweepPets,
-} from '../failure/support/fault-sweep';
+import { isOutcomeUnknown } from '../failure/support/expect-unavailable';
+import { type Cut, type CutApp, startCutApp, sweepPets } from '../failure/support/fault-sweep';
 import { type OwnServer, useOwnServer } from '../failure/support/own-server';
+import type { HttpResponse } from '../support/http';
+import { CHANGES, sweepChanges } from './support/change-sweep';
+import { sweepOrders } from './support/order-sweep';
 
 /** Larger transactions have more bytes. Primes, so that successive cuts are at varying places of a message. */
 const STRIDE_OF_ORDERS = 3;
@@ -51,3 +47,10 @@ describe('a connection to PostgreSQL that is cut within a request, in each direc
     },
   );
 });
+
+/** Describes a sweep: the number of cuts by response. */
+function summary(cuts: readonly Cut[]): string {
+  const count = (test: (response: HttpResponse) => boolean) =>
+    cuts.filter(({ response }) => test(response)).length;
+  return `${cuts.length} cuts: 2xx ${count(({ status }) => status < 300)}, 503 ${count(({ status }) => status === 503)}, of these of unknown outcome ${count(isOutcomeUnknown)}`;
+}

@@ -186,8 +186,3 @@ const REJECT = `
   CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN IF NEW.name LIKE '%${REJECTED}' THEN RAISE 'no' USING ERRCODE = '23514'; END IF; RETURN NEW; END $$;
   CREATE TRIGGER reject BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION reject()`;
-
-/** Describes a sweep. */
-export function summary({ cuts, responses, unavailable, joined, pooled }: Bursts): string {
-  return `${cuts} cuts, ${responses} responses, of these 503 ${unavailable}; statements of the pool ${pooled}; cuts of several creations in a statement ${joined}`;
-}

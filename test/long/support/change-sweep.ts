@@ -1,6 +1,6 @@
-import { type Cut, type CutApp, MAX_BYTES, sweep } from './fault-sweep';
-import { isOutcomeUnknown } from './expect-unavailable';
-import { query } from './own-server';
+import { type Cut, type CutApp, MAX_BYTES, sweep } from '../../failure/support/fault-sweep';
+import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
+import { query } from '../../failure/support/own-server';
 
 /** A change of one animal or of its order. */
 interface Change {
