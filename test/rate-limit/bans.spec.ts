@@ -1,6 +1,7 @@
 import { ApiKeysService } from '../../src/accounts';
 import { KeyService } from '../../src/key/key.service';
 import { readConfig } from '../../src/platform/config/config';
+import { BansRepository } from '../../src/rate-limit/bans.repository';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { startApp, type TestApp } from '../support/app';
 import { TestClock } from '../support/clock';
@@ -125,7 +126,7 @@ describe('bans', () => {
 
   it('a ban survives a restart, is in keys list until it ends, and makes the next one longer', async () => {
     await hammer(BAN_AFTER);
-    const [first, firstAccount] = [key, account];
+    const [first, firstAccount, keyId] = [key, account, id];
     ({ key, id } = await app.createKey({ account: (account = 'banned, too'), choice }));
     await hammer(BAN_AFTER);
     await app.restart();
@@ -140,6 +141,9 @@ describe('bans', () => {
     [key, account] = [first, firstAccount];
     app.clock.advance({ seconds: BAN_SECONDS });
     expect(await listed()).toBeUndefined();
+    // A start would load the ban that has ended.
+    const recent = await app.nest.get(BansRepository, { strict: false }).recent(app.clock.now());
+    expect(recent).toContainEqual(expect.objectContaining({ keyId }));
     expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
     expect((await ask()).retryAfter).toBe(6 * BAN_SECONDS);
   });
