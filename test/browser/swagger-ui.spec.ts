@@ -6,6 +6,7 @@ import { Int64, Int64List, PageQuery } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { moveSequence } from '../support/factories';
 import { itemsExtension } from '../testing/support/items.extension';
+import { NOTE, PLACES } from '../testing/support/items.parts';
 import { inChromium } from './support/chromium';
 import { SwaggerUi } from './support/swagger-ui';
 import { openBrowser, overflowOf, visit, type Visit, WINDOWS } from './support/visit';
@@ -41,7 +42,7 @@ const KIND = [
 ];
 
 const scales = itemsExtension('scales', {
-  body: { weight: weight(ODD) },
+  body: { weight: weight(ODD), ...PLACES, ...NOTE },
   item: { weight: weight(BELOW_MAX), kind: KIND },
   queryType: ScalesQuery,
   list: () => [],

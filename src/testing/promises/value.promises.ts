@@ -111,6 +111,7 @@ async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<vo
     if (isSuccess(response)) noteAccepted(tested, accepted, place);
   };
   for (const text of isThorough ? BODIES : []) await requireRejected(text, `body = ${shown(text)}`, 'body');
+  await checkMember(tested, schema, ['body'], '{}', '{}');
   for (const [place, member] of tested.members) {
     const invalid = invalidValues(member, document.exampleOf(member.items ?? {}));
     for (const text of isThorough ? new Set([...HOSTILE_VALUES, ...invalid]) : invalid.slice(0, 3)) {
