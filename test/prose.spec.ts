@@ -30,26 +30,18 @@ function problemsIn(pattern: RegExp, proseOf: (text: string) => Paragraph[]): st
 }
 
 describe('the prose', () => {
-  it('of every document follows docs/style.md', () => {
-    expect(problemsIn(/\.md$/, proseOfMarkdown)).toEqual([]);
-  });
-
-  it('of every comment in src and clients follows docs/style.md', () => {
-    expect(problemsIn(/^(src|clients)\/.*\.(ts|lua|html)$/, proseOfComments)).toEqual([]);
-  });
-
-  it('of every comment in test and bench follows docs/style.md', () => {
-    expect(problemsIn(/^(test|bench)\/.*\.(ts|mjs|cjs)$/, proseOfComments)).toEqual([]);
-  });
-
-  it('of every comment in the other files follows docs/style.md', () => {
-    expect(
-      problemsIn(/^(Dockerfile|\.ci\/.*|scripts\/.*|.*\.(ya?ml|cjs|mjs|js|sh))$/, proseOfComments),
-    ).toEqual([]);
-  });
-
-  it('of every test title follows docs/style.md', () => {
-    expect(problemsIn(/^test\/.*\.(spec|long)\.ts$/, titlesOf)).toEqual([]);
+  it.each([
+    ['document', /\.md$/, proseOfMarkdown],
+    ['comment in src and clients', /^(src|clients)\/.*\.(ts|lua|html)$/, proseOfComments],
+    ['comment in test and bench', /^(test|bench)\/.*\.(ts|mjs|cjs)$/, proseOfComments],
+    [
+      'comment in the other files',
+      /^(Dockerfile|\.ci\/.*|scripts\/.*|.*\.(ya?ml|cjs|mjs|js|sh))$/,
+      proseOfComments,
+    ],
+    ['test title', /^test\/.*\.(spec|long)\.ts$/, titlesOf],
+  ])('of every %s follows docs/style.md', (_what, pattern, proseOf) => {
+    expect(problemsIn(pattern, proseOf)).toEqual([]);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { CoalescedRead } from '../../src/platform/database/coalesced-read';
+import { until } from '../support/until';
 
 describe('reads that share a query', () => {
   /** A query that resolves with its number when the spec calls `end`. */
@@ -41,8 +42,7 @@ describe('reads that share a query', () => {
     const shared = new CoalescedRead<number>();
     const hanging = shared.read('page', query);
     const next = shared.read('page', query);
-    const deadline = Date.now() + 10_000;
-    while (begun.length < 2 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => begun.length === 2);
     begun[0]?.end();
     expect(await hanging).toBe(0);
     const last = shared.read('page', query);

@@ -1,5 +1,4 @@
 import { Client } from 'pg';
-import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { migrate } from '../../src/platform/database/migrate';
 import { CopySource } from '../../src/platform/database/copy/copy-source';
 import { forgetExtension } from '../../src/platform/database/revert';
@@ -118,45 +117,27 @@ describe('copying a database', () => {
     }
   });
 
-  it('rejects a server below 15 in a sentence that names --to; accepts 15, and objects of an extension', async () => {
+  it('rejects another encoding, and a database that cannot be written; accepts objects of an extension', async () => {
+    const admin = await connectAdmin();
+    const name = `${nameOf(target)}_latin`;
+    await admin.query(
+      `CREATE DATABASE ${name} ENCODING LATIN1 LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
+    );
+    await expectRejection(/^The database in --to has the encoding LATIN1: /, {
+      url: target.url.replace(nameOf(target), name),
+    });
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.end();
+    await target.query(`ALTER DATABASE ${nameOf(target)} SET default_transaction_read_only = on`);
+    await expectRejection(/^The database in --to is read-only/);
+    await target.query(`ALTER DATABASE ${nameOf(target)} RESET default_transaction_read_only`);
     // Not every server has an extension with a table, so the catalog is changed.
     await target.administer(`
       CREATE TABLE of_an_extension ();
       INSERT INTO pg_depend (classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype)
       SELECT 'pg_class'::regclass, 'of_an_extension'::regclass, 0, 'pg_extension'::regclass, oid, 0, 'e'
       FROM pg_extension WHERE extname = 'plpgsql'`);
-    const proxy = await startCuttingProxy(target.url);
-    const [row] = await target.query<{ server_version_num: string }>('SHOW server_version_num');
-    const copyAsOf = (version: string) => {
-      proxy.replaced = [row!.server_version_num, version];
-      return messageOf(copy(source, { url: proxy.through(target.url) }));
-    };
-    expect(await copyAsOf('140012')).toBe(
-      'The server in --to is PostgreSQL 14, and Animal Store needs 15 or later: upgrade it, or name another.',
-    );
-    expect(await copyAsOf('150000')).toBe('copied');
-    await proxy.close();
-  });
-
-  it('rejects another encoding, a missing database, and a role or database that cannot be written', async () => {
-    const admin = await connectAdmin();
-    const name = nameOf(target);
-    const latin = `ENCODING LATIN1 LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`;
-    await admin.query(`CREATE DATABASE ${name}_latin ${latin}`);
-    await admin.query(`CREATE ROLE ${name} LOGIN`);
-    const other = { url: target.url.replace(name, `${name}_latin`) };
-    await expectRejection(/^The database in --to has the encoding LATIN1: /, other);
-    await admin.query(`DROP DATABASE ${name}_latin WITH (FORCE)`);
-    await expectRejection(/^The database named in --to does not exist/, other);
-    const guest = { url: Object.assign(new URL(target.url), { username: name }).href };
-    await expectRejection(/^The user in --to may not create/, guest);
-    await admin.query(`DROP ROLE ${name}`);
-    await admin.end();
-    await target.query(`ALTER DATABASE ${name} SET search_path = nowhere`);
-    await expectRejection(/has no schema to create tables in/);
-    await target.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await expectRejection(/^The database in --to is read-only/);
-    expect(await relationsOf(target)).toEqual([]);
+    expect(await messageOf(copy(source, target))).toBe('copied');
   });
 
   it.each(['source', 'target'])(

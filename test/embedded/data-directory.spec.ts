@@ -57,21 +57,16 @@ describe('DATA_DIR', () => {
     expect([statSync(home).uid, statSync(home).mode & 0o777]).toEqual([uid, 0o755]);
   });
 
-  it('becomes private if it is an empty folder', () => {
-    const empty = join(folder, 'empty');
-    mkdirSync(empty, { mode: 0o777 });
-    chmodSync(empty, 0o777);
-    prepareData({ directory: empty, moved: false }, chooseServerUser());
-    expect(statSync(empty).mode & 0o777).toBe(0o700);
-  });
-
-  it("becomes private if it holds PostgreSQL's files and others", () => {
-    const mixed = join(folder, 'mixed');
-    mkdirSync(mixed);
-    chmodSync(mixed, 0o755);
-    for (const name of ['postgres.log', 'notes.txt']) writeFileSync(join(mixed, name), '');
-    prepareData({ directory: mixed, moved: false }, chooseServerUser());
-    expect(statSync(mixed).mode & 0o777).toBe(0o700);
+  it.each([
+    ['is empty', []],
+    ["holds PostgreSQL's files and others", ['postgres.log', 'notes.txt']],
+  ])('becomes private if it %s', (what, names) => {
+    const open = join(folder, what);
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    for (const name of names) writeFileSync(join(open, name), '');
+    prepareData({ directory: open, moved: false }, chooseServerUser());
+    expect(statSync(open).mode & 0o777).toBe(0o700);
   });
 
   asOrdinaryUser('is rejected if it cannot be written', async () => {

@@ -3,6 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseError } from 'pg';
+import { userMessage } from '../../src/app/user-message';
+import { TargetError } from '../../src/platform/database/copy/copy-database';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -117,9 +120,23 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await messageWith('51')).toContain('DATABASE_POOL_SIZE must be at most 50');
     expect(await messageWith('50')).toContain(__filename);
   });
+});
 
-  it('that DATA_DIR is a file', async () => {
-    expect(await rejectionOf({ DATA_DIR: __filename })).toContain(__filename);
+describe('an error of PostgreSQL is explained by its code', () => {
+  it.each([
+    ['28P01', /^The database rejected the password: correct it in --to\.$/],
+    ['28000', /^The database rejected the user: correct it in --to\.$/],
+    ['3D000', /^The database named in --to does not exist/],
+    ['25006', /^The database in --to is read-only/],
+    ['53100', /^The disk of the database is full/],
+    ['26000', /has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false\.$/],
+    ['42P05', /has no prepared statements/],
+    ['3F000', /^The user in --to has no schema to create tables in/],
+    ['42501', /^The user in --to may not create tables/],
+    ['53300', /^The database cannot be reached \(rejected\): check --to/],
+  ])('%s', (code, sentence) => {
+    const error = Object.assign(new DatabaseError('rejected', 0, 'error'), { code });
+    expect(userMessage(new TargetError(error))).toMatch(sentence);
   });
 });
 

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
-import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver';
 import { running, type RunningService, runScript } from '../support/service';
 import { until } from '../support/until';
 
@@ -69,3 +72,60 @@ describe('the SDK of docs/operations.md', () => {
     expect(await service.ended).toBe(0);
   });
 });
+
+/** A span as OTLP/JSON has it, with the resource that sent it. */
+interface ReceivedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  /** `service.name` and `service.instance.id`. */
+  readonly service: string;
+}
+
+interface KeyValue {
+  readonly key: string;
+  readonly value: { readonly stringValue?: string };
+}
+
+interface TraceRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly KeyValue[] };
+    readonly scopeSpans: readonly { readonly spans: readonly Omit<ReceivedSpan, 'service'>[] }[];
+  }[];
+}
+
+/** A receiver of traces in OTLP over HTTP, as JSON. */
+interface OtlpReceiver {
+  readonly url: string;
+  readonly spans: readonly ReceivedSpan[];
+  close(): void;
+}
+
+async function startOtlpReceiver(): Promise<OtlpReceiver> {
+  const spans: ReceivedSpan[] = [];
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const isTrace = request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
+    const body = await json(request);
+    if (isTrace) spans.push(...spansIn(body as TraceRequest));
+    response.writeHead(isTrace ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
+  };
+  const server = createServer((request, response) => void receive(request, response));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function spansIn({ resourceSpans }: TraceRequest): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const valueOf = (name: string) => resource.attributes.find(({ key }) => key === name)?.value.stringValue;
+    const service = `${valueOf('service.name')} ${valueOf('service.instance.id')}`;
+    return scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, service })));
+  });
+}
