@@ -93,6 +93,9 @@ export interface Operation {
   readonly scopes: readonly string[];
 }
 
+/** Objects within objects that are checked. */
+const MAX_DEPTH = 6;
+
 /** Later methods may change or remove what the earlier ones need. */
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
@@ -119,7 +122,7 @@ export class ApiDocument {
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
     this.patterns = paths
-      .map(([path]) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+      .map(([path]) => ({ path, pattern: patternFor(path) }))
       .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
   }
 
@@ -145,20 +148,26 @@ export class ApiDocument {
   }
 
   /** Returns the documented example of a value: an object consists of the examples of its members. */
-  exampleOf(schema: Schema): unknown {
+  exampleOf(schema: Schema, depth = 0): unknown {
+    // A schema may contain itself.
+    if (depth > MAX_DEPTH) return undefined;
     const { properties, items, example, enum: choices, default: preset } = this.schema(schema);
     if (properties !== undefined) {
-      const members = Object.entries(properties).map(([name, member]) => [name, this.exampleOf(member)]);
+      const members = Object.entries(properties).map(([name, member]) => [
+        name,
+        this.exampleOf(member, depth + 1),
+      ]);
       return Object.fromEntries(members.filter(([, value]) => value !== undefined));
     }
     if (example !== undefined) return example;
     if (items === undefined) return choices?.[0] ?? preset;
-    const item = this.exampleOf(items);
+    const item = this.exampleOf(items, depth + 1);
     return item === undefined ? [] : [item];
   }
 
   /** Lists the places of a body with their schemas: each member, those of nested objects and of first items included. */
   placesOf(schema: Schema, outer: Place = []): (readonly [Place, Schema])[] {
+    if (outer.length > MAX_DEPTH) return [];
     const { properties = {}, items } = this.schema(schema);
     const inner: [string | number, Schema][] = Object.entries(properties);
     if (items !== undefined) inner.push([0, items]);
@@ -209,6 +218,12 @@ export class ApiDocument {
       scopes: object[REQUIRED_SCOPES] ?? [],
     };
   }
+}
+
+/** Matches the paths that an address with parameters in braces means. */
+function patternFor(path: string): RegExp {
+  const literal = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
+  return new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }
 
 export function isList({ success }: Operation): boolean {

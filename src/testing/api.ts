@@ -195,8 +195,9 @@ export class Api {
       if (response.status !== TOO_MANY_REQUESTS || request.key !== this.key) return response;
       const seconds = Number(response.headers['retry-after'] ?? 2 ** (attempt - 1));
       if (attempt === MAX_ATTEMPTS || !(seconds <= MAX_WAIT_SECONDS)) {
+        const later = Number.isNaN(seconds) ? 'Retry later' : `Retry in ${seconds} s`;
         throw new UserError(
-          `${title} responds 429 ${shortened(response.text)}. Retry in ${seconds} s, or use a key with requests remaining.`,
+          `${title} responds 429 ${shortened(response.text)}. ${later}, or use a key with requests remaining.`,
         );
       }
       await this.target.wait(seconds);
@@ -228,6 +229,7 @@ export function linkOf({ headers }: TestResponse, relation: string): string | un
 
 /** Returns the path of a link below the base URL; undefined if it leads elsewhere. */
 export function pathOfLink(link: string): string | undefined {
+  if (!URL.canParse(link, 'http://localhost')) return undefined;
   const { pathname, search } = new URL(link, 'http://localhost');
   const [, path] = /^.*?\/v1(\/.*)$/.exec(pathname) ?? [];
   return path === undefined ? undefined : `${path}${search}`;

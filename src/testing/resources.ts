@@ -9,7 +9,7 @@ import {
   withQuery,
 } from './api-document';
 import type { TestRequest, TestResponse } from './http-client';
-import { changedAt, jsonIn, textOf, valueAt } from './json';
+import { changedAt, jsonIn, type Place, textOf, valueAt } from './json';
 
 /** The resources of each kind that exist before other promises are checked; a page of two then has a next one. */
 const COUNT = 3;
@@ -90,11 +90,19 @@ export class Resources {
   add(operation: Operation, body: unknown, response: TestResponse): Resource {
     const { location = '', 'idempotent-replayed': replayed } = response.headers;
     const id = valueAt(jsonIn(response.text), 'id');
-    const known = id === undefined ? '' : `${this.pathOf(operation)}/${textOf(id)}`;
-    const path = pathOfLink(location) ?? known;
-    const pattern = this.api.document.patternOf(path) ?? '';
+    const known = id === undefined ? undefined : `${this.pathOf(operation)}/${encoded(id)}`;
+    const linked = pathOfLink(location);
+    // A Location that names another id could lead to a resource of others.
+    const isOwn = linked !== undefined && (id === undefined || linked.endsWith(`/${encoded(id)}`));
+    if (linked !== undefined && !isOwn) {
+      const problem = `responds with the Location ${location}, where GET responds with another id than ${textOf(id)}`;
+      this.api.note(operation.title, problem, 'Location');
+    }
+    const path = (isOwn ? linked : known) ?? `${operation.path} (of an unknown id)`;
+    const found = this.api.document.patternOf(path) ?? '';
+    const pattern = found.endsWith('}') ? found : '';
     const resource = { path, pattern, operation, body, response };
-    if (path !== '' && replayed === undefined) this.created.push(resource);
+    if (response.status === 201 && replayed === undefined) this.created.push(resource);
     return resource;
   }
 
@@ -137,9 +145,10 @@ export class Resources {
     return this.api.isThorough || operation.method === 'GET' || isKnown;
   }
 
-  /** True if a member of the body has the name of a path parameter: it refers to a resource. */
-  isReference(name: unknown): boolean {
-    return this.api.document.operations.some(({ path }) => path.endsWith(`{${String(name)}}`));
+  /** True if a member of the body has the name of a path parameter, such as `petId`: it refers to a resource. */
+  isReference(place: Place): boolean {
+    const parameter = parameterOf(place);
+    return this.api.document.operations.some(({ path }) => path.endsWith(parameter));
   }
 
   /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
@@ -167,17 +176,24 @@ export class Resources {
   }
 
   private refersToOthers({ body }: Operation): boolean {
-    return this.api.document.placesOf(body ?? {}).some(([place]) => this.isReference(place.at(-1)));
+    return this.api.document.placesOf(body ?? {}).some(([place]) => this.isReference(place));
   }
 
   private async withNewOthers({ body: schema }: Operation, body: unknown): Promise<unknown> {
     let changed = body;
     for (const [place] of this.api.document.placesOf(schema ?? {})) {
-      const own = this.api.document.operations.find(({ path }) => path.endsWith(`{${String(place.at(-1))}}`));
+      const own = this.api.document.operations.find(({ path }) => path.endsWith(parameterOf(place)));
       const other = own && (await this.createAt(own.path));
-      if (other) changed = changedAt(changed, place, jsonIn(idOf(other)));
+      if (other) changed = changedAt(changed, place, jsonIn(idOf(other)) ?? idOf(other));
     }
     return changed;
+  }
+
+  /** Returns the id of the newest resource of this run; without one, that of none. A test store has the example. */
+  private referenceAt(place: Place): unknown {
+    const other = this.created.findLast(({ pattern }) => pattern.endsWith(parameterOf(place)));
+    if (other) return jsonIn(idOf(other)) ?? idOf(other);
+    return this.api.isThorough ? undefined : jsonIn(UNKNOWN_IDS[0]);
   }
 
   private idAt(path: string): string | undefined {
@@ -197,15 +213,22 @@ export class Resources {
     const { document } = this.api;
     let body = document.exampleOf(schema);
     for (const [place, field] of document.placesOf(schema)) {
-      const other = this.created.findLast(({ pattern }) => pattern.endsWith(`{${String(place.at(-1))}}`));
       const isVaried = variant > 0 && types.includes(field.type ?? '') && field.enum === undefined;
-      const value = other ? jsonIn(idOf(other)) : isVaried ? variantOfExample(field, variant) : undefined;
+      const varying = isVaried ? variantOfExample(field, variant) : undefined;
+      const value = this.isReference(place) ? this.referenceAt(place) : varying;
       if (value === undefined || valueAt(body, ...place) === undefined) continue;
       const varied = changedAt(body, place, value);
       if (document.errors(schema, varied).length === 0) body = varied;
     }
     return body;
   }
+}
+
+/** Returns the path parameter that a member refers to: `{petId}` for `petId`, and for an item of `petIds`. */
+function parameterOf(place: Place): string {
+  const isItem = typeof place.at(-1) === 'number';
+  const name = String(place.findLast((step) => typeof step === 'string'));
+  return `{${isItem ? name.replace(/s$/, '') : name}}`;
 }
 
 export function isCreation({ method, object }: Operation): boolean {

@@ -60,11 +60,16 @@ export async function verifyDeployment(
     try {
       await step();
     } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      stopped ??= error.message;
+      // The created resources are removed or listed after any failure.
+      const unexpected = `verify itself failed (${String(error)}). Report it, please.`;
+      stopped ??= error instanceof UserError ? error.message : unexpected;
     }
   };
+  const interrupt = (): void => deployment.interrupt();
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   await attempt(() => checkPromises(api, resources, take));
+  process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  deployment.resume();
   const created = resources.created.map(({ path }) => path);
   await attempt(async () => {
     await resources.removeAll();
@@ -88,6 +93,7 @@ class Deployment {
   private readonly origin: string;
   readonly path: string;
   requests = 0;
+  private interruption = new AbortController();
 
   constructor(readonly url: string) {
     const { origin, pathname } = new URL(url);
@@ -99,8 +105,18 @@ class Deployment {
     return this.sendTo(`${this.path}${path}`, request);
   }
 
+  /** Ends the checks at the next request; the removal of what was created comes after `resume`. */
+  interrupt(): void {
+    this.interruption.abort();
+  }
+
+  resume(): void {
+    this.interruption = new AbortController();
+  }
+
   /** @param path from the root @throws UserError if the response does not arrive completely */
   async sendTo(path: string, request: TestRequest = {}): Promise<TestResponse> {
+    if (this.interruption.signal.aborted) throw new UserError('Interrupted.');
     this.requests += 1;
     try {
       return await this.client.send(this.origin, path, request);
@@ -115,7 +131,8 @@ class Deployment {
 
   async wait(seconds: number): Promise<void> {
     process.stderr.write(`The limit of the key is used up. Continuing in ${seconds} s.\n`);
-    await sleep(seconds * 1_000);
+    const { signal } = this.interruption;
+    await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
   }
 
   /** `Date`, or our own time if the deployment sends none. */
@@ -133,13 +150,26 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
       `The deployment rejects the key (${own.status} ${codeOf(own)}): give one with the scopes of a new key.`,
     );
   }
-  const { status, text } = await deployment.sendTo(`${deployment.path.replace(/\/v1$/, '')}/openapi.json`);
-  const document = new ApiDocument(withExtensions(status === 200 ? jsonIn(text) : undefined));
   const listed = valueAt(jsonIn(own.text), 'scopes');
+  if (own.status !== 200 || listed === undefined) {
+    throw new UserError(
+      `GET ${deployment.url}/key responds ${own.status} and no key: check --base-url, and that the deployment is an Animal Store.`,
+    );
+  }
+  const { status, text } = await deployment.sendTo(`${deployment.path.replace(/\/v1$/, '')}/openapi.json`);
+  const document = documentOf(deployment.url, status === 200 ? jsonIn(text) : undefined);
   const scopes = Array.isArray(listed)
     ? listed.map(String)
     : document.operations.flatMap((each) => each.scopes);
   return new Api(document, deployment, new Conformance(document, { isStrict: false }), key, scopes, false);
+}
+
+function documentOf(url: string, deployed: unknown): ApiDocument {
+  try {
+    return new ApiDocument(withExtensions(deployed));
+  } catch (error) {
+    throw new UserError(`The OpenAPI document of ${url} cannot be read (${shortened(String(error))}).`);
+  }
 }
 
 /** Returns the document of this version, with the operations that only the deployment's document has. */

@@ -81,6 +81,45 @@ describe('cli verify', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^Left there: \/pets\/\d+/));
   });
 
+  it('orders no animal of others with a key that cannot add one', async () => {
+    const { key } = await verified.app.createKey({ scopes: ['orders:read', 'orders:write'] });
+    const pets = 'SELECT json_agg(pets ORDER BY id)::text AS pets FROM pets';
+    const orders = 'SELECT count(*) FROM store_orders';
+    const before = [await verified.app.database.query(pets), await verified.app.database.query(orders)];
+    const { status, lines } = await verify(key);
+    expect(status).toBe(0);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^Without a successful .*: .*POST \/v1\/store\/orders/),
+    );
+    const after = [await verified.app.database.query(pets), await verified.app.database.query(orders)];
+    expect(after).toEqual(before);
+  });
+
+  it('removes nothing that a wrong Location names', async () => {
+    const rows = () => verified.app.database.query('SELECT id FROM pets ORDER BY id LIMIT 5');
+    const before = await rows();
+    const { broken } = await verify(await verified.createKey(), {
+      response: (response, { method, path }) => {
+        if (method === 'POST' && path === '/v1/pets') response.headers['location'] = '/v1/pets/1';
+      },
+    });
+    expect(await rows()).toEqual(before);
+    expect(broken).toContainEqual(
+      expect.stringMatching(/POST \/v1\/pets responds with the Location \/v1\/pets\/1,/),
+    );
+  });
+
+  it.each([
+    ['another program', { status: 200, text: '<html>' }, /\/key responds 200 and no key: check --base-url/],
+    ['a redirect', { status: 302, text: '' }, /\/key responds 302 and no key: check --base-url/],
+  ])('exits with 1 and one sentence for %s', async (_, replaced, sentence) => {
+    const { status, all } = await verify('k', { response: (response) => Object.assign(response, replaced) });
+    expect({ status, lines: all.trim().split('\n') }).toEqual({
+      status: 1,
+      lines: [expect.stringMatching(sentence)],
+    });
+  });
+
   it('prints only one JSON document with --json', async () => {
     const args = ['--base-url', `${url}/v1/`, '--key', await verified.createKey(), '--json'];
     const { status, out, all } = await verified.run(args);

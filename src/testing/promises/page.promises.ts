@@ -1,5 +1,5 @@
 import { codeOf, isSuccess, linkOf, pathOfLink, shown } from '../api';
-import { isList, type Parameter, parametersIn, withQuery } from '../api-document';
+import { isList, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
 import type { TestResponse } from '../http-client';
 import { jsonIn, jsonOf, valueAt } from '../json';
 import { idOf as lastSegment } from '../resources';
@@ -36,13 +36,20 @@ function itemsOf(response: TestResponse): readonly unknown[] | undefined {
   return items.every((item) => /^(number|bigint)$/.test(typeof valueAt(item, 'id'))) ? items : undefined;
 }
 
+/** Returns the schema of an item of a list. */
+function itemOf({ document, operation }: OperationUnderTest): Schema {
+  return document.schema(document.schema(operation.success ?? {}).items ?? {});
+}
+
 async function checkPages(tested: OperationUnderTest): Promise<void> {
   const { path } = tested;
-  const missing = ['limit', 'cursor'].filter((name) => !queryOf(tested, name));
+  // A short, fixed list has no pages.
+  const hasIds = itemOf(tested).properties?.['id'] !== undefined;
+  const missing = ['limit', 'cursor'].filter((name) => hasIds && !queryOf(tested, name));
   for (const name of missing) {
     tested.note(`is a list without the parameter ${name}. Its query must extend PageQuery`);
   }
-  if (missing.length > 0) return;
+  if (missing.length > 0 || !hasIds) return;
   await requireInvalidCursor(tested, withQuery(path, 'cursor', 'abc'), 'abc');
   await checkDefault(tested);
   const ascending = await checkList(tested, path, 'ascending');
@@ -140,14 +147,15 @@ async function follow(
 /** A filter is checked with values of items, with each value of an enumeration, and with one that no item has. */
 async function checkFilters(tested: OperationUnderTest): Promise<void> {
   const { document, operation } = tested;
-  const { properties = {} } = document.schema(document.schema(operation.success ?? {}).items ?? {});
+  const { properties = {} } = itemOf(tested);
+  const typeOf = (member: Schema | undefined) => String(member && document.schema(member).type);
   const filters = parametersIn(operation, 'query').filter(
-    ({ name }) => !PAGING.has(name) && properties[name] !== undefined,
+    ({ name }) => !PAGING.has(name) && /^(string|integer|number|boolean)$/.test(typeOf(properties[name])),
   );
   if (filters.length === 0) return;
   const items = await newestOf(tested, tested.path);
   for (const filter of filters) {
-    for (const value of valuesOf(tested, filter, items)) {
+    for (const value of valuesOf(tested, filter, properties[filter.name] ?? {}, items)) {
       await checkFilter(tested, filter.name, value, items);
     }
   }
@@ -167,15 +175,17 @@ export async function newestOf(
 function valuesOf(
   { document, isThorough }: OperationUnderTest,
   { name, schema }: Parameter,
+  member: Schema,
   items: readonly unknown[],
 ): unknown[] {
   const whole = document.schema(schema);
   const single = whole.items === undefined ? whole : document.schema(whole.items);
-  if (single.enum) return [...single.enum];
+  // A filter may have further values, such as `all`.
+  if (single.enum) return single.enum.filter((value) => document.errors(member, value).length === 0);
   const found = [...new Set(items.map((item) => valueAt(item, name)))].slice(0, isThorough ? 2 : 1);
   const other = single.type === 'integer' ? (single.maximum ?? 2 ** 52 + 1) : 'a value of no item';
   const values = [...found, other].filter((value) => value !== undefined && value !== null);
-  const list = [items[0], items.at(-1)].map((each) => valueAt(each, name));
+  const list = items.slice(0, 2).map((each) => valueAt(each, name));
   return [...values, ...(whole.items ? [list] : [])].filter(
     (value) => document.errors(schema, whole.items && !Array.isArray(value) ? [value] : value).length === 0,
   );
