@@ -16,13 +16,19 @@ const shared = {
   transformIgnorePatterns: [],
 };
 
-// `quick` leaves these out: programs and servers of their own, outages, and every file that takes 2 s or more except
-// the bytes of `edge/raw` and the limits themselves.
+// `quick` leaves these out: programs and servers of their own, outages, agents, traces, and files that take 2 s or more,
+// except one for each module.
 const SLOW = [
-  '/test/(browser|cli|embedded|failure|logging|process)/',
+  '/test/(browser|cli|embedded|failure|logging|mcp|metrics|process|tracing)/',
+  '/test/auth/rotate-key[.]',
   '/test/database/(backup|copy|extension-migrations|restore|schema|sessions)[.]',
-  '/test/edge/(greedy-clients|limits|property|protocol-errors|request-log)[.]',
-  '/test/rate-limit/(persistence|redis-.*)[.]',
+  '/test/edge/(greedy-clients|limits|property|protocol-errors|raw|request-log)[.]',
+  '/test/modules/(authenticators|start-checks)[.]',
+  '/test/openapi/(document|pages)[.]',
+  '/test/pets/(joined-creations|list-under-load)[.]',
+  '/test/problems/(codes|negotiation)[.]',
+  '/test/rate-limit/(persistence|redis-.*|route-limits)[.]',
+  '/test/store-orders/(list-orders|staff)[.]',
   '/test/testing/(broken-promises|test-store)[.]',
 ];
 
