@@ -58,6 +58,13 @@ describe('an Idempotency-Key', () => {
     expect(await countKeys()).toBe(before);
   });
 
+  it('is another key if a letter has the other case', async () => {
+    await addPet('case', 'case');
+    const other = await addPet('Case', 'case');
+    expect([other.status, other.headers['idempotent-replayed']]).toEqual([201, undefined]);
+    expect(await countOf('case')).toBe(2);
+  });
+
   it('400 validation_failed if it is sent twice', async () => {
     const body = JSON.stringify(aNewPet({ name: 'twice' }));
     const response = await sendRaw(

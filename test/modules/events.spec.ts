@@ -41,6 +41,9 @@ describe('a listener to animals and orders', () => {
       'Rex: pending to sold',
       `${by}: approved to delivered`,
     ]);
+    // A change of the animal itself, after its order is final.
+    await app.send('PATCH', `/v1/pets/${id}`, { body: { name: 'Max', status: 'available' } });
+    expect((await entries()).at(-1)).toBe('Max: sold to available');
   });
 
   it('rolls back the change and the rows of every listener if it throws; an ApiError is the response', async () => {

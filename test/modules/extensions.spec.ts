@@ -81,6 +81,11 @@ describe('mistakes in extensions end the start in one message', () => {
       'the scope pets:feed of kennels must begin with "kennels:"',
     ],
     [
+      'a scope whose prefix only begins like its name',
+      [{ name: 'kennels', scopes: ['kennelsx:read'] }],
+      'the scope kennelsx:read of kennels must begin with "kennels:"',
+    ],
+    [
       'a migration that is given twice',
       [{ name: 'one', migrations: [Kennels1795300000000] }, kennels],
       'the migration Kennels1795300000000 is given twice',

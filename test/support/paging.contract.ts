@@ -79,8 +79,11 @@ export function pagingContract(
 
     it('200 has exactly `limit` rows if there are more', async () => {
       await list.fill(105);
-      for (const limit of [1, 9, 10, 99, 100])
-        expect((await get(`?limit=${limit}`)).json).toHaveLength(limit);
+      for (const limit of [1, 9, 10, 99, 100]) {
+        const response = await get(`?limit=${limit}`);
+        expect(response.json).toHaveLength(limit);
+        expect(linksOf(response)['next']).toBeDefined();
+      }
     });
 
     it.each([
