@@ -164,13 +164,16 @@ describe('npm start', () => {
         ({ status }) => status === 200,
         () => false,
       );
+    const standardOutput = join(folder.path, 'standard-output');
     const meanwhile = async () => {
       await until(isReady);
+      // The banner ends the start, which still has statements when the first request is served.
+      await until(() => Promise.resolve(readFileSync(standardOutput, 'utf8').includes('keys create')));
       const { json } = await send(url, 'GET', '/v1/kennels/first', { key: first.key, isDocumented: false });
       expect(json.code).toBe('insufficient_scope');
       process.kill(Number(postmasterPid()), 'SIGKILL');
     };
-    const options = { extensions: [kennels], meanwhile };
+    const options = { extensions: [kennels], meanwhile, standardOutput };
     expect(await exitOf({ ...environment, PORT: port }, options)).toEqual({
       status: 1,
       error: expect.stringMatching(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*\n$/),
