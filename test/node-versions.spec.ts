@@ -1,3 +1,4 @@
+/** @jest-environment-options {"ownSources": true} */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';

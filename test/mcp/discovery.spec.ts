@@ -1,3 +1,4 @@
+/** @jest-environment-options {"ownSources": true} */
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { INITIALIZE, post } from './support';

@@ -64,7 +64,12 @@ export async function startApp(
   const store = createStore([...extensions, { name: 'team', modules }]);
   const log: string[] = [];
   const clock = beside?.clock ?? new TestClock();
-  const environment = { LOG_LEVEL: 'trace', DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()) };
+  const environment = {
+    LOG_LEVEL: 'trace',
+    // Each connection costs the server 10 ms.
+    DATABASE_POOL_SIZE: '6',
+    DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()),
+  };
   const config = { ...readConfig(environment, store.settings), ...settings, databaseUrl: database.url };
 
   if (extensions.some(({ migrations = [] }) => migrations.length > 0)) {

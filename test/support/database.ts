@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Socket } from 'node:net';
 import { Client, type QueryResultRow } from 'pg';
 import {
   ADMIN_URL_VARIABLE,
@@ -10,6 +11,10 @@ import {
 } from './database-urls';
 import { once } from './once';
 import { ensureTemplate } from './template';
+
+declare global {
+  var adminsOfWorker: Map<string, Promise<Client>> | undefined;
+}
 
 /** Returns false if the service connects through a PgBouncer without prepared statements. */
 export function hasPreparedStatements(): boolean {
@@ -38,7 +43,7 @@ export async function createDatabase(
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const origin = template === undefined ? '' : `TEMPLATE ${template}`;
   // Writing every page to the write-ahead log as well, the default, takes twice the processor time.
-  await once(adminUrl, `CREATE DATABASE ${name} ${origin} STRATEGY FILE_COPY ${ownership()}`);
+  await asAdmin(adminUrl, `CREATE DATABASE ${name} ${origin} STRATEGY FILE_COPY ${ownership()}`);
   const directUrl = serviceUrl(urlOfDatabase(adminUrl, name));
   const client = new Client({ connectionString: directUrl });
   // A spec may terminate this session on purpose.
@@ -52,7 +57,7 @@ export async function createDatabase(
     administer: (text) => once(urlOfDatabase(adminUrl, name), text),
     drop: async () => {
       await client.end().catch(() => undefined);
-      await once(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
+      await asAdmin(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
 }
@@ -71,9 +76,20 @@ function ownership(): string {
 }
 
 /** Connects to the server, outside every database under test. */
-export async function connectAdmin(): Promise<Client> {
-  const client = new Client({ connectionString: process.env[ADMIN_URL_VARIABLE] ?? '' });
-  client.on('error', () => undefined);
+export async function connectAdmin(onLoss: () => void = () => undefined): Promise<Client> {
+  const connectionString = process.env[ADMIN_URL_VARIABLE] ?? '';
+  // The process of a worker ends while it is open.
+  const client = new Client({ connectionString, stream: () => new Socket().unref() });
+  // A spec may terminate all sessions, or stop the server.
+  client.on('error', onLoss);
   await client.connect();
   return client;
+}
+
+/** Runs a statement on the connection that all spec files of this worker share: a new one takes the server 10 ms. */
+async function asAdmin(url: string, statement: string): Promise<void> {
+  const admins = (globalThis.adminsOfWorker ??= new Map<string, Promise<Client>>());
+  const opening = admins.get(url) ?? connectAdmin(() => admins.delete(url));
+  admins.set(url, opening);
+  await (await opening).query(statement);
 }

@@ -1,3 +1,4 @@
+/** @jest-environment-options {"ownSources": true} */
 import { request as httpRequest } from 'node:http';
 import { Controller, Get, Module } from '@nestjs/common';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';

@@ -1,3 +1,4 @@
+/** @jest-environment-options {"ownSources": true} */
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { tracer } from '../../src/platform/tracing/tracer';

@@ -1,3 +1,4 @@
+/** @jest-environment-options {"ownSources": true} */
 import { request as httpRequest } from 'node:http';
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';

@@ -1,5 +1,6 @@
-// Runs spec files in the main context of their worker, so that the packages of the service are loaded once for all files
-// (see packages.cjs). Jest's own environment creates a context for each file and loads 2,300 modules into each.
+// Runs spec files in the main context of their worker, so that packages and the service are loaded once for all files (see
+// packages.cjs and sources.cjs). Jest's own environment creates a context for each file and loads 2,700 modules into each.
+require('../typescript.cjs');
 const { createRequire } = require('node:module');
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
@@ -39,6 +40,9 @@ module.exports = class extends TestEnvironment {
     this.console = globalThis.console;
     this.exit = process.exit;
     globalThis.requireInMainContext = createRequire(__filename);
+    const { ownSources = false } = config.projectConfig.testEnvironmentOptions;
+    // Coverage counts only what Jest has compiled.
+    if (!ownSources && !config.globalConfig.collectCoverage) globalThis.requireSource = requireInMainContext;
   }
 
   getVmContext() {
@@ -47,6 +51,7 @@ module.exports = class extends TestEnvironment {
 
   async teardown() {
     delete globalThis.requireInMainContext;
+    delete globalThis.requireSource;
     for (const name of [...KEPT_BY_JEST, '__coverage__']) delete globalThis[name];
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
       if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol];
