@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
 import { parseExactly, type Place, textOf, valueAt } from './json';
-import { type SchemaError, SchemaChecker } from './schema-checker';
+import { type Mismatch, SchemaChecker } from './schema-checker';
 
 interface Reference {
   readonly $ref?: string;
@@ -122,7 +122,10 @@ export class ApiDocument {
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
     this.patterns = paths
-      .map(([path]) => ({ path, pattern: patternFor(path) }))
+      .map(([path]) => {
+        const literal = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
+        return { path, pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+')}$`) };
+      })
       .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
   }
 
@@ -143,7 +146,7 @@ export class ApiDocument {
   }
 
   /** Lists how a value differs from a schema. */
-  errors(schema: Schema, value: unknown): readonly SchemaError[] {
+  errors(schema: Schema, value: unknown): readonly Mismatch[] {
     return this.checker.errors(schema, value);
   }
 
@@ -218,12 +221,6 @@ export class ApiDocument {
       scopes: object[REQUIRED_SCOPES] ?? [],
     };
   }
-}
-
-/** Matches the paths that an address with parameters in braces means. */
-function patternFor(path: string): RegExp {
-  const literal = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
-  return new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
 }
 
 export function isList({ success }: Operation): boolean {

@@ -1,8 +1,9 @@
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
-import type { Conformance, Mismatch } from './conformance';
+import type { Conformance } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
+import type { Mismatch } from './schema-checker';
 import type { TestKeyOptions } from './test-keys';
 
 /** A running store. A deployment has the first three members only; a test store has all. */
@@ -95,10 +96,10 @@ export class Api {
   }
 
   /** @param kind the mistake without the value that shows it */
-  note(subject: string, problem: string, kind: string = problem): void {
+  readonly note = (subject: string, problem: string, kind: string = problem): void => {
     const mistake = `${subject} ${kind}`;
     if (!this.found.has(mistake)) this.found.set(mistake, `${subject} ${problem}.`);
-  }
+  };
 
   /** Sends a request with the key, and compares the response with the document; each rejection in both forms. */
   async send(operation: Operation, request: ApiRequest): Promise<TestResponse> {
@@ -117,32 +118,37 @@ export class Api {
     const headers = { ...request.headers, accept: PROBLEM };
     const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
     const response = await this.sendOnce(operation, { ...request, headers, what });
-    const code = codeOf(plain);
-    if (response.status !== plain.status || codeOf(response) !== code) {
-      const difference = `${response.status} ${codeOf(response)} to ${what}, and ${plain.status} ${code} without it`;
+    const [code, other] = [codeOf(plain), codeOf(response)];
+    if (response.status !== plain.status || other !== code) {
+      const difference = `${response.status} ${other} to ${what}, and ${plain.status} ${code} without it`;
       this.note(operation.title, `responds ${difference}`);
       return;
     }
     const problem = jsonIn(response.text);
-    const isRight: Readonly<Record<string, (value: unknown) => boolean>> = {
-      type: (type) => String(type).endsWith(`/problems/${code}`),
-      instance: (instance) => instance === `urn:request:${String(response.headers['x-request-id'])}`,
-      detail: (detail) => typeof detail === 'string',
-      errors: (errors) => code !== 'validation_failed' || namesPlaces(errors),
-    };
-    const wrong = Object.keys(isRight).find((name) => !isRight[name]?.(valueAt(problem, name)));
-    if (wrong === undefined) return;
-    this.note(
-      operation.title,
-      `has problem details of ${code} with ${wrong} ${shown(valueAt(problem, wrong))}`,
+    const [type, instance, detail, errors] = ['type', 'instance', 'detail', 'errors'].map((name) =>
+      valueAt(problem, name),
     );
+    const isRight = {
+      type: String(type).endsWith(`/problems/${code}`),
+      instance: instance === `urn:request:${String(response.headers['x-request-id'])}`,
+      detail: typeof detail === 'string',
+      errors: code !== 'validation_failed' || namesPlaces(errors),
+    };
+    for (const [name] of Object.entries(isRight).filter(([, isKept]) => !isKept)) {
+      const got = shown(valueAt(problem, name));
+      this.note(operation.title, `has problem details of ${code} with ${name} ${got}`);
+    }
   }
 
   private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
     const { path, what = '', method = operation.method, ...rest } = request;
     const startedAt = performance.now();
     const response = await this.sendPatiently(operation.title, path, { key: this.key, ...rest, method });
-    if (this.isThorough && performance.now() - startedAt > SLOW_MS) this.noteSlow(operation);
+    if (this.isThorough && performance.now() - startedAt > SLOW_MS) {
+      const count = (this.slow.get(operation) ?? 0) + 1;
+      this.slow.set(operation, count);
+      if (count === SLOW_RESPONSES) this.note(operation.title, 'takes more than a second for each response');
+    }
     const cause = what === '' ? '' : ` to ${what}`;
     if (isSuccess(response)) this.succeeded.add(operation);
     if (response.status >= MIN_SERVER_ERROR) {
@@ -171,20 +177,21 @@ export class Api {
     const ahead = Number(headers['x-ratelimit-reset']) - this.target.now(response);
     const isFar = ahead < -MAX_SKEW_SECONDS || ahead > DAY_SECONDS + MAX_SKEW_SECONDS;
     const isTagged = (status === 200 || status === 304) && headers.etag !== undefined;
-    const wanted = isTagged ? 'private, no-cache' : 'no-store';
-    const rules: [boolean, string, string][] = [
-      [!hasTooMany, 'x-ratelimit-remaining', 'must be at most the limit'],
-      [!isFar, 'x-ratelimit-reset', 'must be a Unix time within a day'],
-      [headers['cache-control'] === wanted, 'cache-control', `must be ${wanted}`],
-    ];
+    const cache = isTagged ? 'private, no-cache' : 'no-store';
+    const sunset = object['x-sunset'];
     // A request whose URL or framing is rejected has no operation yet.
-    if (object['x-sunset'] !== undefined && ![400, 408, 414, 417, 431].includes(status)) {
-      const day = new Date(String(headers['sunset'])).getTime() === Date.parse(object['x-sunset']);
-      rules.push([day, 'sunset', `must be ${object['x-sunset']}`]);
-      rules.push([/^@\d+$/.test(String(headers['deprecation'])), 'deprecation', 'must be a Unix time']);
-    }
+    const isRemoved = sunset !== undefined && ![400, 408, 414, 417, 431].includes(status);
+    const isSunset = Date.parse(String(headers['sunset'])) === Date.parse(sunset ?? '');
+    const isDeprecated = /^@\d+$/.test(String(headers['deprecation']));
+    const rules: [isBroken: boolean, name: string, rule: string][] = [
+      [hasTooMany, 'x-ratelimit-remaining', 'must be at most the limit'],
+      [isFar, 'x-ratelimit-reset', 'must be a Unix time within a day'],
+      [headers['cache-control'] !== cache, 'cache-control', `must be ${cache}`],
+      [isRemoved && !isSunset, 'sunset', `must be ${sunset}`],
+      [isRemoved && !isDeprecated, 'deprecation', 'must be a Unix time'],
+    ];
     return rules
-      .filter(([isKept]) => !isKept)
+      .filter(([isBroken]) => isBroken)
       .map(([, name, rule]) => ({ where: `header ${name}`, rule, got: headers[name] }));
   }
 
@@ -202,12 +209,6 @@ export class Api {
       }
       await this.target.wait(seconds);
     }
-  }
-
-  private noteSlow(operation: Operation): void {
-    const count = (this.slow.get(operation) ?? 0) + 1;
-    this.slow.set(operation, count);
-    if (count === SLOW_RESPONSES) this.note(operation.title, 'takes more than a second for each response');
   }
 }
 
@@ -228,8 +229,8 @@ export function linkOf({ headers }: TestResponse, relation: string): string | un
 }
 
 /** Returns the path of a link below the base URL; undefined if it leads elsewhere. */
-export function pathOfLink(link: string): string | undefined {
-  if (!URL.canParse(link, 'http://localhost')) return undefined;
+export function pathOfLink(link: string | undefined): string | undefined {
+  if (link === undefined || !URL.canParse(link, 'http://localhost')) return undefined;
   const { pathname, search } = new URL(link, 'http://localhost');
   const [, path] = /^.*?\/v1(\/.*)$/.exec(pathname) ?? [];
   return path === undefined ? undefined : `${path}${search}`;

@@ -1,7 +1,7 @@
 import { prefersProblem } from '../platform/errors/media-types';
 import type { ApiDocument, Content, DocumentedHeader, OperationObject } from './api-document';
 import { jsonOf, parseExactly, valueAt } from './json';
-import { SchemaChecker } from './schema-checker';
+import { type Mismatch, SchemaChecker } from './schema-checker';
 
 /** A response as it was received. */
 export interface CheckedResponse {
@@ -9,15 +9,6 @@ export interface CheckedResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
-}
-
-/** One way in which a response differs from the document. */
-export interface Mismatch {
-  /** `status`, `header link`, `body /0/id` (RFC 6901). */
-  readonly where: string;
-  /** Begins with "must". */
-  readonly rule: string;
-  readonly got: unknown;
 }
 
 /** HTTP and CORS themselves add these; the document does not name them. */
@@ -65,10 +56,10 @@ export class Conformance {
    * @param target of the request, such as `/v1/pets?limit=2`
    * @throws Error that names each difference
    */
-  require(method: string, target: string, response: CheckedResponse, accept?: string): void {
+  require(method: string, target: string, received: CheckedResponse, accept?: string): void {
     const path = target.replace(BASE_PATH, '');
-    if (path === target || this.document.responsesOf(method, path) === undefined) return;
-    const mismatches = this.mismatches(method, path, response, accept);
+    const responses = path === target ? undefined : this.document.responsesOf(method, path);
+    const mismatches = responses ? this.compare(responses, method, received, accept) : [];
     if (mismatches.length === 0) return;
     const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${jsonOf(got)}`);
     throw new Error(`The document does not have this response to ${method} ${target}:${lines.join('')}`);
@@ -78,35 +69,33 @@ export class Conformance {
    * Lists how a response differs from the document. If the document has no such response, its headers are compared with
    * those of every response, and an error's body with the Error body.
    *
-   * @param path below the base URL, with or without a query
+   * @param responses of the operation, by status
    * @param accept the header of the request
    */
-  mismatches(method: string, path: string, received: CheckedResponse, accept?: string): readonly Mismatch[] {
-    return this.compare(this.document.responsesOf(method, path), method, received, accept);
-  }
-
-  /** @param responses of the operation; undefined if the document does not have it */
   compare(
-    responses: OperationObject['responses'] | undefined,
+    responses: OperationObject['responses'],
     method: string,
     received: CheckedResponse,
     accept?: string,
   ): readonly Mismatch[] {
     const { status, text } = received;
-    const documented = responses?.[status];
+    const documented = responses[status];
     const { [COMMON_ERROR]: common = {} } = this.document.object.components.responses;
     const response = this.document.follow(documented ?? common);
-    const isBodyKnown = documented !== undefined || status >= MIN_ERROR_STATUS;
-    const statuses = Object.keys(responses ?? {}).join(', ');
-    return [
-      ...(responses && !documented
-        ? [{ where: 'status', rule: `must be one of ${statuses}`, got: `${status} ${text}` }]
-        : []),
+    const mismatches: Mismatch[] = [
       ...this.headerMismatches(response, received),
       ...mediaTypeMismatches(response, received, accept),
-      ...(method === 'HEAD' && text !== '' ? [bodyMismatch('', 'must be empty after HEAD', text)] : []),
-      ...(method === 'HEAD' || !isBodyKnown ? [] : this.bodyMismatches(response, received)),
     ];
+    if (!documented) {
+      const rule = `must be one of ${Object.keys(responses).join(', ')}`;
+      mismatches.unshift({ where: 'status', rule, got: `${status} ${text}` });
+    }
+    if (method === 'HEAD') {
+      const empty = { where: 'body', rule: 'must be empty after HEAD', got: text };
+      return text === '' ? mismatches : [...mismatches, empty];
+    }
+    const isBodyKnown = documented !== undefined || status >= MIN_ERROR_STATUS;
+    return isBodyKnown ? [...mismatches, ...this.bodyMismatches(response, received)] : mismatches;
   }
 
   private headersOf(response: Content): ReadonlyMap<string, DocumentedHeader> {
@@ -118,19 +107,20 @@ export class Conformance {
     return headers;
   }
 
-  private headerMismatches(response: Content, received: CheckedResponse): Mismatch[] {
+  private headerMismatches(response: Content, { headers }: CheckedResponse): Mismatch[] {
     const documented = this.headersOf(response);
-    const unknown = Object.entries(received.headers).filter(
+    const unknown = Object.entries(headers).filter(
       ([name]) => this.options.isStrict && !documented.has(name) && !HEADERS_OF_HTTP.has(name),
     );
     return [
-      ...unknown.map(([name, got]) => headerMismatch(name, 'must not be there', got)),
-      ...[...documented].flatMap(([name, { required, schema }]) => {
-        const value = received.headers[name];
-        if (value === undefined) return required ? headerMismatch(name, 'must be there', value) : [];
-        const isNumber = schema.type === 'integer' && /^-?\d+$/.test(String(value));
-        const errors = this.checker.errors(schema, isNumber ? Number(value) : value);
-        return errors.map(({ rule }) => headerMismatch(name, rule, value));
+      ...unknown.map(([name, got]) => ({ where: `header ${name}`, rule: 'must not be there', got })),
+      ...[...documented].flatMap(([name, { required, schema }]): Mismatch[] => {
+        const where = `header ${name}`;
+        const got = headers[name];
+        if (got === undefined) return required ? [{ where, rule: 'must be there', got }] : [];
+        const isNumber = schema.type === 'integer' && /^-?\d+$/.test(String(got));
+        const errors = this.checker.errors(schema, isNumber ? Number(got) : got);
+        return errors.map(({ rule }) => ({ where, rule, got }));
       }),
     ];
   }
@@ -142,40 +132,32 @@ export class Conformance {
     try {
       body = parseExactly(text);
     } catch (error) {
-      return [bodyMismatch('', `must be JSON (${String(error)})`, text)];
+      return [{ where: 'body', rule: `must be JSON (${String(error)})`, got: text }];
     }
     const [ownStatus, code] = [valueAt(body, 'status'), valueAt(body, 'code')];
     const codes = Object.keys(documented.examples ?? {});
-    const isOtherStatus = status >= MIN_ERROR_STATUS && ownStatus !== status;
+    const mismatches = [...this.checker.errors(documented.schema, body)];
+    if (status >= MIN_ERROR_STATUS && ownStatus !== status) {
+      mismatches.push({ where: '/status', rule: `must be ${status}`, got: ownStatus });
+    }
     // A later version may add codes, so only a strict comparison rejects one that is not documented.
-    const isOtherCode = this.options.isStrict && codes.length > 0 && !codes.includes(String(code));
-    const errors = this.checker.errors(documented.schema, body);
-    return [
-      ...errors.map(({ pointer, rule, got }) => bodyMismatch(pointer, rule, got)),
-      ...(isOtherStatus ? [bodyMismatch('/status', `must be ${status}`, ownStatus)] : []),
-      ...(isOtherCode ? [bodyMismatch('/code', `must be one of ${codes.join(', ')}`, code)] : []),
-    ];
+    if (this.options.isStrict && codes.length > 0 && !codes.includes(String(code))) {
+      mismatches.push({ where: '/code', rule: `must be one of ${codes.join(', ')}`, got: code });
+    }
+    return mismatches.map((each) => ({ ...each, where: `body ${each.where}`.trim() }));
   }
 }
 
 function mediaTypeMismatches(
   { content = {} }: Content,
   { headers }: CheckedResponse,
-  accept: string | undefined,
+  accept = '',
 ): Mismatch[] {
   const documented = Object.keys(content);
   const preferred = prefersProblem(accept) && documented.includes(PROBLEM) ? PROBLEM : documented[0];
-  const sent = headers['content-type'];
-  if (preferred === undefined || preferred === mediaTypeOf(sent)) return [];
-  return [headerMismatch('content-type', `must be ${preferred}`, sent)];
-}
-
-function headerMismatch(name: string, rule: string, got: unknown): Mismatch {
-  return { where: `header ${name}`, rule, got };
-}
-
-function bodyMismatch(pointer: string, rule: string, got: unknown): Mismatch {
-  return { where: `body ${pointer}`.trim(), rule, got };
+  const got = headers['content-type'];
+  if (preferred === undefined || preferred === mediaTypeOf(got)) return [];
+  return [{ where: 'header content-type', rule: `must be ${preferred}`, got }];
 }
 
 function mediaTypeOf(contentType: string | readonly string[] | undefined): string {

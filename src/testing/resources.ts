@@ -47,12 +47,10 @@ export class Resources {
 
   /** Creates resources by each POST. Some operations need those of another. */
   async createAll(): Promise<void> {
-    const missing = new Map(this.creating.map((operation) => [operation, COUNT]));
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const [operation, count] of missing) {
-        let left = count;
-        for (let at = 0; at < count; at += 1) if (await this.create(operation)) left -= 1;
-        missing.set(operation, left);
+      for (const operation of this.creating) {
+        const known = this.created.filter((each) => each.operation === operation).length;
+        for (let at = known; at < COUNT; at += 1) await this.create(operation);
       }
     }
   }
@@ -66,8 +64,9 @@ export class Resources {
     for (const types of [['string'], ['string', 'integer']]) {
       let body = this.variantOf(operation.body, variant, types);
       for (const areNew of [false, true]) {
-        if (areNew && !this.refersToOthers(operation)) break;
+        const earlier = body;
         if (areNew) body = await this.withNewOthers(operation, body);
+        if (areNew && body === earlier) break;
         const response = await this.api.send(operation, { path: this.pathOf(operation), body, headers });
         if (isSuccess(response)) return this.add(operation, body, response);
       }
@@ -147,8 +146,7 @@ export class Resources {
 
   /** True if a member of the body has the name of a path parameter, such as `petId`: it refers to a resource. */
   isReference(place: Place): boolean {
-    const parameter = parameterOf(place);
-    return this.api.document.operations.some(({ path }) => path.endsWith(parameter));
+    return this.pathReferredTo(place) !== undefined;
   }
 
   /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
@@ -175,16 +173,12 @@ export class Resources {
     return document.schema(status).enum?.includes('cancelled') ? change : undefined;
   }
 
-  private refersToOthers({ body }: Operation): boolean {
-    return this.api.document.placesOf(body ?? {}).some(([place]) => this.isReference(place));
-  }
-
   private async withNewOthers({ body: schema }: Operation, body: unknown): Promise<unknown> {
     let changed = body;
     for (const [place] of this.api.document.placesOf(schema ?? {})) {
-      const own = this.api.document.operations.find(({ path }) => path.endsWith(parameterOf(place)));
-      const other = own && (await this.createAt(own.path));
-      if (other) changed = changedAt(changed, place, jsonIn(idOf(other)) ?? idOf(other));
+      const path = this.pathReferredTo(place);
+      const other = path === undefined ? undefined : await this.createAt(path);
+      if (other) changed = changedAt(changed, place, valueOfId(other));
     }
     return changed;
   }
@@ -192,8 +186,13 @@ export class Resources {
   /** Returns the id of the newest resource of this run; without one, that of none. A test store has the example. */
   private referenceAt(place: Place): unknown {
     const other = this.created.findLast(({ pattern }) => pattern.endsWith(parameterOf(place)));
-    if (other) return jsonIn(idOf(other)) ?? idOf(other);
+    if (other) return valueOfId(other);
     return this.api.isThorough ? undefined : jsonIn(UNKNOWN_IDS[0]);
+  }
+
+  private pathReferredTo(place: Place): string | undefined {
+    const parameter = parameterOf(place);
+    return this.api.document.operations.find(({ path }) => path.endsWith(parameter))?.path;
   }
 
   private idAt(path: string): string | undefined {
@@ -237,6 +236,10 @@ export function isCreation({ method, object }: Operation): boolean {
 
 export function idOf({ path }: Resource): string {
   return path.split('/').at(-1) ?? '';
+}
+
+function valueOfId(resource: Resource): unknown {
+  return jsonIn(idOf(resource)) ?? idOf(resource);
 }
 
 /** Returns the path of the collection of a resource: `/pets` for `/pets/{petId}`. */

@@ -1,16 +1,16 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { stringify } from 'lossless-json';
 import { isInt64 } from '../platform/http/int64';
-import { jsonOf } from './json';
+import { isMembers, jsonOf } from './json';
 
 const DOCUMENT_ID = 'openapi.json';
 const COMPONENTS = '"#/components';
 
-/** One way in which a value differs from its schema. */
-export interface SchemaError {
-  /** JSON pointer to the value; empty for the whole. */
-  readonly pointer: string;
+/** One way in which a value differs from its schema, or a response from the document. */
+export interface Mismatch {
+  /** JSON pointer to a value (RFC 6901), empty for the whole; of a response: `status`, `header link`, `body /0/id`. */
+  readonly where: string;
   /** Begins with "must". */
   readonly rule: string;
   readonly got: unknown;
@@ -39,27 +39,31 @@ export class SchemaChecker {
     this.ajv.addSchema({ components: { schemas: Object.fromEntries(known) } }, DOCUMENT_ID);
   }
 
-  errors(schema: object, value: unknown): readonly SchemaError[] {
+  errors(schema: object, value: unknown): readonly Mismatch[] {
     const validate = this.validators.get(schema) ?? this.compile(schema);
-    this.validators.set(schema, validate);
-    return validate(withoutBigints(value)) ? [] : (validate.errors ?? []).map(toSchemaError);
+    if (validate(withoutBigints(value))) return [];
+    return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
+      const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
+      return { where: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
+    });
   }
 
   private compile(schema: object): ValidateFunction {
     const text = jsonOf(withNull(schema)).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
     const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
     this.compiled.set(text, validate);
+    this.validators.set(schema, validate);
     return validate;
   }
 }
 
 /** Makes each bigint a number, for Ajv. One outside int64 could be rounded to its bound, so it is doubled. */
 function withoutBigints(value: unknown): unknown {
-  if (typeof value !== 'object' && typeof value !== 'bigint') return value;
-  const text = stringify(value, (_key, each) =>
-    typeof each === 'bigint' ? Number(each) * (isInt64(each) ? 1 : 2) : each,
-  );
-  return JSON.parse(text ?? 'null');
+  if (typeof value === 'bigint') return Number(value) * (isInt64(value) ? 1 : 2);
+  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (!isMembers(value)) return value;
+  const members = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(members.map(([name, each]) => [name, withoutBigints(each)]));
 }
 
 /** True for the nearest number of an int64. */
@@ -79,9 +83,4 @@ function withNull<T extends object>(schemas: T): T {
   });
   const result: T = JSON.parse(text ?? '{}');
   return result;
-}
-
-function toSchemaError({ instancePath, message = 'must be valid', params, data }: ErrorObject): SchemaError {
-  const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
-  return { pointer: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
 }

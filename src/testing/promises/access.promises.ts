@@ -1,6 +1,7 @@
 import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
 import { type Api, codeOf, isSuccess } from '../api';
+import type { TestResponse } from '../http-client';
 import { idOf as lastSegment, parentOf, type Resource, UNKNOWN_IDS } from '../resources';
 import { type ApiPromise, OperationUnderTest } from './operation-under-test';
 import { idOf, newestOf } from './page.promises';
@@ -8,6 +9,8 @@ import { idOf, newestOf } from './page.promises';
 /** No operation has this method. */
 const FOREIGN_METHOD = 'PROPFIND';
 const NO_PATH = '/nothing-here';
+/** No operation requires this scope. */
+const NO_SCOPE = 'nothing:read';
 
 /** Keys, scopes, methods and addresses of each operation. */
 export const accessPromises: readonly ApiPromise[] = [
@@ -35,24 +38,22 @@ export const limitPromise: ApiPromise = {
 
 async function checkKeys(tested: OperationUnderTest): Promise<void> {
   const attempts = [
-    ['a request without a key', {}, 'missing_api_key', /^Bearer\b/i],
+    ['a request without a key', {}, '401 missing_api_key', /^Bearer\b/i],
     [
       'a wrong key',
       { authorization: 'Bearer wrong' },
-      'invalid_api_key',
+      '401 invalid_api_key',
       /^Bearer\b.*error="invalid_token"/i,
     ],
-    ['another scheme', { authorization: 'Basic dTpw' }, 'missing_api_key', /^Bearer\b/i],
+    ['another scheme', { authorization: 'Basic dTpw' }, '401 missing_api_key', /^Bearer\b/i],
   ] as const;
   // All operations read the scheme in the same way.
   const isFirst = tested.operation === tested.api.operations[0];
-  for (const [what, headers, code, challenge] of attempts.slice(0, isFirst ? 3 : 2)) {
+  for (const [what, headers, wanted, challenge] of attempts.slice(0, isFirst ? 3 : 2)) {
     const response = await tested.sendHarmless({ key: undefined, headers, what });
-    if (response.status !== 401 || codeOf(response) !== code) {
-      tested.noteResponse(response.status, `to ${what}`, `401 ${code}`);
-    } else if (!challenge.test(String(response.headers['www-authenticate']))) {
-      tested.note(`responds 401 to ${what} with a WWW-Authenticate that does not match ${challenge}`);
-    }
+    const isRejected = tested.requires(response, `to ${what}`, wanted);
+    if (!isRejected || challenge.test(String(response.headers['www-authenticate']))) continue;
+    tested.note(`responds 401 to ${what} with a WWW-Authenticate that does not match ${challenge}`);
   }
 }
 
@@ -79,61 +80,45 @@ async function checkMethods(tested: OperationUnderTest): Promise<void> {
 }
 
 async function checkScope(tested: OperationUnderTest): Promise<void> {
-  const { api, operation, isAllowed } = tested;
-  const { scopes: all } = api.target;
-  if (all && operation.scopes.length === 0) {
-    for (const scope of all.slice(0, 2)) await requireAdmitted(tested, scope, `${REQUIRED_SCOPES} is empty`);
-  } else if (all) {
-    await checkRequiredScopes(tested, all);
-  } else if (!isAllowed) {
-    // Without keys of other scopes only a scope that the key itself lacks is checked.
-    const response = await tested.sendHarmless();
-    if (response.status !== 403 || codeOf(response) !== 'insufficient_scope') {
-      noteScope(tested, response.status, operation.scopes.join(' or '));
-    }
-  }
-}
-
-/** @param all the scopes of the store */
-async function checkRequiredScopes(tested: OperationUnderTest, all: readonly string[]): Promise<void> {
   const { api, operation, path } = tested;
   const { object, scopes: listed } = operation;
-  // The rejection of a key with another scope names those that are required.
-  const others = all.filter((scope) => !listed.includes(scope));
-  let scopes: string[] | undefined;
-  for (const other of others.slice(0, 2)) {
-    const { status, headers } = await tested.sendHarmless({ key: await api.keyWith([other]) });
-    if (status === 403) scopes ??= /scope="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1]?.split(' ');
+  const requireRejected = (response: TestResponse, scopes: readonly string[]) =>
+    tested.requires(response, `to a key without the scope ${scopes.join(' or ')}`, '403 insufficient_scope');
+  const all = api.target.scopes;
+  if (!all) {
+    // Without keys of other scopes only a scope that the key itself lacks is checked.
+    if (!tested.isAllowed) requireRejected(await tested.sendHarmless(), listed);
+    return;
   }
-  if (!scopes) {
+  const without = await tested.sendHarmless({ key: await api.keyWith([NO_SCOPE]) });
+  const required = /scope="([^"]+)"/.exec(without.headers['www-authenticate'] ?? '')?.[1]?.split(' ') ?? [];
+  // Without a body a change gets an unknown id, so that it changes nothing.
+  const isHarmless = operation.method === 'GET' || operation.body !== undefined;
+  const harmless = isHarmless ? path : tested.resources.pathOf(operation, UNKNOWN_IDS[0]);
+  const requireAdmitted = async (scope: string, cause: string) => {
+    const { status } = await tested.sendHarmless({ path: harmless, key: await api.keyWith([scope]) });
+    if (status === 403) tested.note(`responds 403 to a key with the scope ${scope}, and its ${cause}`);
+  };
+  if (listed.length === 0) {
+    for (const scope of all.slice(0, 2)) await requireAdmitted(scope, `${REQUIRED_SCOPES} is empty`);
+    return;
+  }
+  if (required.length === 0) {
     tested.note('accepts a key without its scope. Declare the scope with @Operation');
     return;
   }
-  const names = scopes.join(' or ');
-  if (object.description?.includes(scopeSentence(scopes)) === false) {
+  const names = required.join(' or ');
+  if (object.description?.includes(scopeSentence(required)) === false) {
     tested.note(`requires the scope ${names}, and its description names another one or none`);
   }
   if (listed.join(' or ') !== names) {
     tested.note(`requires the scope ${names}, and its ${REQUIRED_SCOPES} names another one or none`);
   }
-  const lacking = all.filter((scope) => !scopes.includes(scope));
-  const { status } = await tested.sendHarmless({ key: await api.keyWith(lacking) });
-  if (status !== 403) noteScope(tested, status, names);
-  // Without a body a change gets an unknown id, so that it changes nothing.
-  const isHarmless = operation.method === 'GET' || operation.body !== undefined;
-  const harmless = isHarmless ? path : tested.resources.pathOf(operation, UNKNOWN_IDS[0]);
-  for (const scope of scopes.length > 1 ? scopes : []) {
-    await requireAdmitted(tested, scope, 'description admits it', harmless);
+  const others = all.filter((scope) => !required.includes(scope));
+  requireRejected(await tested.sendHarmless({ key: await api.keyWith(others) }), required);
+  for (const scope of required.length > 1 ? required : []) {
+    await requireAdmitted(scope, 'description admits it');
   }
-}
-
-function noteScope(tested: OperationUnderTest, status: number, names: string): void {
-  tested.noteResponse(status, `to a key without the scope ${names}`, '403');
-}
-
-async function requireAdmitted(tested: OperationUnderTest, scope: string, cause: string, path = tested.path) {
-  const { status } = await tested.sendHarmless({ path, key: await tested.api.keyWith([scope]) });
-  if (status === 403) tested.note(`responds 403 to a key with the scope ${scope}, and its ${cause}`);
 }
 
 /** A list decides what belongs to an account: what another account's list lacks, it may neither read nor change. */
@@ -169,6 +154,6 @@ async function checkLimit(tested: OperationUnderTest): Promise<void> {
     }
     return;
   }
-  const { status } = await tested.sendHarmless(request);
-  if (status !== 429) tested.noteResponse(status, 'after the last request of the minute', '429');
+  const second = await tested.sendHarmless(request);
+  tested.requires(second, 'after the last request of the minute', '429');
 }

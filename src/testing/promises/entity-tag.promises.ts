@@ -1,117 +1,89 @@
 import { IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
 import { entityTagOf } from '../../platform/http/entity-tag';
-import { codeOf, isSuccess } from '../api';
-import { type Operation, takesHeader } from '../api-document';
+import { isSuccess } from '../api';
+import { takesHeader } from '../api-document';
 import type { TestResponse } from '../http-client';
 import type { ApiPromise, OperationUnderTest } from './operation-under-test';
 
+const ifMatch = (tag: string) => ({ [IF_MATCH_HEADER.name]: tag });
+const ifNoneMatch = (tag: string) => ({ [IF_NONE_MATCH_HEADER.name]: tag });
 /** A tag of this form that no resource has. */
 const OTHER_TAG = entityTagOf('another state');
-const CURRENT = 'the current ETag';
 
 /** `ETag`, `If-None-Match` and `If-Match` of each operation that has them in its document. */
 export const entityTagPromises: readonly ApiPromise[] = [
   {
     title: 'the ETag of a response is the hash of its body, and gets 304 while nothing changes',
     appliesTo: ({ isAllowed }) => isAllowed,
-    async check(tested) {
-      const created = tested.isCreating && (await tested.resources.create(tested.operation));
-      if (created) checkTag(tested, created.response);
-      if (takesHeader(tested.operation, IF_NONE_MATCH_HEADER.name)) await checkRead(tested);
-    },
+    check: checkRead,
   },
   {
     title: 'a change with the ETag of another state in If-Match gets 412 and changes nothing',
-    appliesTo: ({ isAllowed }) => isAllowed,
-    async check(tested) {
-      const { operation, isThorough } = tested;
-      if (takesHeader(operation, IF_MATCH_HEADER.name)) await checkChange(tested);
-      else if (isThorough && /^(PUT|PATCH|DELETE)$/.test(operation.method)) await checkUndocumented(tested);
-    },
+    appliesTo: ({ isAllowed, operation }) => isAllowed && /^(PUT|PATCH|DELETE)$/.test(operation.method),
+    check: checkChange,
   },
 ];
 
 async function checkRead(tested: OperationUnderTest): Promise<void> {
-  const tag = checkTag(tested, await tested.send());
+  const { isCreating, operation, resources } = tested;
+  const created = isCreating && (await resources.create(operation));
+  if (created) tagOf(tested, created.response);
+  if (!takesHeader(operation, IF_NONE_MATCH_HEADER.name)) return;
+  const tag = tagOf(tested, await tested.send());
   if (tag === undefined) return;
   const what = 'the ETag of its last response';
-  const again = await tested.send({ headers: { [IF_NONE_MATCH_HEADER.name]: tag }, what });
-  if (again.status === 304 && again.text === '' && again.headers.etag === tag) return;
-  tested.noteResponse(again.status, `to ${what}`, '304. Return the same body while nothing changes');
+  const again = await tested.send({ headers: ifNoneMatch(tag), what });
+  tested.requires(again, `to ${what}`, '304. Return the same body while nothing changes');
 }
 
 /** The change is tried with a tag of another state, then with the current one. */
 async function checkChange(tested: OperationUnderTest): Promise<void> {
-  const { api, operation, resources } = tested;
+  const { api, isThorough, operation, resources } = tested;
+  const isConditional = takesHeader(operation, IF_MATCH_HEADER.name);
   const read = tested.readAt(operation.path);
+  if (!isConditional && !isThorough) return;
   const resource = await resources.createAt(operation.path);
-  if (!read || !(resource || resources.isOwn(operation))) return;
   const path = resource?.path ?? tested.path;
-  const before = await api.send(read, { path });
-  if (!isSuccess(before)) return;
   const change = (tag: string | undefined, what: string) =>
-    tested.sendExample({ path, headers: tag === undefined ? {} : { [IF_MATCH_HEADER.name]: tag }, what });
-  const { status } = await change(OTHER_TAG, 'the ETag of another state');
-  const after = await api.send(read, { path });
-  const cause = 'to an If-Match of another state';
-  if (status !== 412) {
-    const advice = 'Compare with preconditionOf in the transaction of the change';
-    tested.noteResponse(status, cause, `412. ${advice}`);
-  } else if (before.text !== after.text) {
-    tested.note(`responds 412 ${cause}, and changes the resource. Compare before the change`);
-  } else if (operation.method !== 'DELETE') {
-    await checkCurrentTag(tested, read, path, after, await change(after.headers.etag, CURRENT));
-  } else if (resource) {
-    await checkRemoval(tested, read, path, await change(after.headers.etag, CURRENT));
-  }
-}
-
-async function checkCurrentTag(
-  tested: OperationUnderTest,
-  read: Operation,
-  path: string,
-  before: TestResponse,
-  changed: TestResponse,
-): Promise<void> {
-  if (changed.status === 412) {
-    const cause = 'Give preconditionOf the class of the response of GET, and its state';
-    tested.note(`responds 412 to the current ETag in If-Match. ${cause}`);
-  }
-  if (tested.operation.success) checkTag(tested, changed);
-  if (!isSuccess(changed) || changed.text === before.text) return;
-  const headers = { [IF_NONE_MATCH_HEADER.name]: String(before.headers.etag) };
-  const what = 'the ETag before a change';
-  const again = await tested.api.send(read, { path, headers, what });
-  if (again.status === 304) tested.api.note(read.title, `responds 304 to ${what}`);
-}
-
-/** A removal with the current tag removes: afterwards the resource is unknown. */
-async function checkRemoval(
-  tested: OperationUnderTest,
-  read: Operation,
-  path: string,
-  removed: TestResponse,
-) {
-  if (!isSuccess(removed)) {
-    tested.note(`responds ${removed.status} to the current ETag in If-Match`);
+    tested.sendExample({ path, headers: tag === undefined ? {} : ifMatch(tag), what });
+  if (!isConditional) {
+    // A 412 is a response that its document does not have.
+    await change(OTHER_TAG, 'an If-Match that its document does not have');
     return;
   }
-  tested.resources.forget(path);
-  const { status } = await tested.api.send(read, { path, what: 'a removed resource' });
-  if (status !== 404) tested.note(`responds ${removed.status}, and GET then responds ${status}`);
+  if (!read || !(resource || resources.isOwn(operation))) return;
+  const before = await api.send(read, { path });
+  if (!isSuccess(before)) return;
+  const cause = 'to an If-Match of another state';
+  const rejected = await change(OTHER_TAG, 'the ETag of another state');
+  const advice = 'Compare with preconditionOf in the transaction of the change';
+  if (!tested.requires(rejected, cause, `412. ${advice}`)) return;
+  const { headers, text } = await api.send(read, { path });
+  if (text !== before.text) {
+    tested.note(`responds 412 ${cause}, and changes the resource. Compare before the change`);
+    return;
+  }
+  const isRemoval = operation.method === 'DELETE';
+  if (isRemoval && !resource) return;
+  const changed = await change(headers.etag, 'the current ETag');
+  if (changed.status === 412 || (isRemoval && !isSuccess(changed))) {
+    const remedy = 'Give preconditionOf the class of the response of GET, and its state';
+    tested.note(`responds ${changed.status} to the current ETag in If-Match. ${remedy}`);
+  } else if (isRemoval) {
+    resources.forget(path);
+    const { status } = await api.send(read, { path, what: 'a removed resource' });
+    if (status !== 404) tested.note(`responds ${changed.status}, and GET then responds ${status}`);
+  }
+  if (isRemoval) return;
+  if (operation.success) tagOf(tested, changed);
+  if (!isSuccess(changed) || changed.text === text) return;
+  const what = 'the ETag before a change';
+  const again = await api.send(read, { path, headers: ifNoneMatch(String(headers.etag)), what });
+  if (again.status === 304) api.note(read.title, `responds 304 to ${what}`);
 }
 
-/** A change that compares without saying so in its document. */
-async function checkUndocumented(tested: OperationUnderTest): Promise<void> {
-  const resource = await tested.resources.createAt(tested.operation.path);
-  const path = resource?.path ?? tested.path;
-  const response = await tested.sendExample({ path, headers: { [IF_MATCH_HEADER.name]: OTHER_TAG } });
-  if (codeOf(response) !== 'precondition_failed') return;
-  tested.note('compares If-Match, and its document lacks it. Add conditional to @Operation');
-}
-
-/** @returns the tag of a success; undefined if it has none, or another one than the hash of its body */
-function checkTag(tested: OperationUnderTest, response: TestResponse): string | undefined {
+/** Returns the tag of a success; undefined if it has none, or another one than the hash of its body. */
+function tagOf(tested: OperationUnderTest, response: TestResponse): string | undefined {
   const { etag } = response.headers;
   if (!isSuccess(response) || etag === undefined) return undefined;
   if (etag === entityTagOf(response.text)) return etag;

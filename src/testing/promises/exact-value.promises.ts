@@ -26,30 +26,29 @@ async function checkCreation(tested: OperationUnderTest): Promise<void> {
     if (resources.isReference(place)) continue;
     const values = [...boundaryValues(member), 'null', ...(member.enum ?? []).map(jsonOf)];
     for (const text of values) await checkExact(tested, place, text);
-    if (member.default !== undefined && first) await checkDefault(tested, place, member.default);
+    if (member.default !== undefined && first) await checkExact(tested, place, undefined, member.default);
   }
 }
 
-async function checkDefault(tested: OperationUnderTest, place: Place, wanted: unknown): Promise<void> {
-  const { operation, resources } = tested;
-  const body = changedAt(await resources.newBodyWithOthers(operation), place, undefined);
-  const response = await tested.send({ body });
-  if (!isSuccess(response)) return;
-  resources.add(operation, body, response);
-  const got = valueAt(jsonIn(response.text), ...place);
-  if (jsonOf(got) === jsonOf(wanted)) return;
-  const name = place.join('.');
-  tested.note(`responds with ${name} = ${shown(got)} without ${name}, whose default is ${shown(wanted)}`);
-}
-
-/** The response to a creation, and the created resource, have the sent value. */
-async function checkExact(tested: OperationUnderTest, place: Place, text: string): Promise<void> {
+/**
+ * Compares the response to a creation, and the created resource, with the sent value.
+ *
+ * @param text JSON; undefined: the member is left out, and its default is expected
+ */
+async function checkExact(
+  tested: OperationUnderTest,
+  place: Place,
+  text: string | undefined,
+  wanted = jsonIn(text ?? ''),
+): Promise<void> {
   const { api, document, operation, resources } = tested;
-  const body = replaceAt(await resources.newBodyWithOthers(operation), place, text);
+  const example = await resources.newBodyWithOthers(operation);
+  const body =
+    text === undefined ? jsonOf(changedAt(example, place, undefined)) : replaceAt(example, place, text);
   if (body === undefined || document.errors(operation.body ?? {}, jsonIn(body)).length > 0) return;
-  const wanted = jsonIn(text);
   const name = place.join('.');
-  const what = `${name} = ${shown(wanted === null ? null : text)}`;
+  const what = `${name} = ${shown(wanted === null ? null : (text ?? wanted))}`;
+  const cause = text === undefined ? `without ${name}, whose default is ${shown(wanted)}` : `to ${what}`;
   const response = await tested.send({ body, what });
   if (response.status === 400) tested.note(`rejects ${what}, which its document allows`);
   if (!isSuccess(response)) return;
@@ -58,7 +57,7 @@ async function checkExact(tested: OperationUnderTest, place: Place, text: string
   const read = tested.readAt(created.pattern);
   if (read) texts.push((await api.send(read, { path: created.path })).text);
   const wrong = texts.map((each) => valueAt(jsonIn(each), ...place)).find((got) => !isSame(got, wanted));
-  if (wrong !== undefined) tested.note(`responds with ${name} = ${shown(wrong)} to ${what}`);
+  if (wrong !== undefined) tested.note(`responds with ${name} = ${shown(wrong)} ${cause}`);
 }
 
 /** `Location` leads to the created resource, as the response of the creation has it. */
@@ -76,29 +75,28 @@ async function checkLocation(tested: OperationUnderTest, { path, pattern, respon
 
 /** Each change is made to a resource of its own. */
 async function checkChange(tested: OperationUnderTest): Promise<void> {
-  const { document, operation } = tested;
-  for (const [place, member] of tested.members.filter(([{ length }]) => length === 1)) {
-    const example = valueAt(document.exampleOf(operation.body ?? {}), ...place);
-    for (const value of document.schema(member).enum ?? [example]) await checkMember(tested, place, value);
-  }
-}
-
-async function checkMember(tested: OperationUnderTest, place: Place, value: unknown): Promise<void> {
-  const { api, operation, resources } = tested;
+  const { api, document, members, operation, resources } = tested;
   const read = tested.readAt(operation.path);
-  const resource = read && (await resources.createAt(operation.path));
-  if (!resource) return;
-  const { path } = resource;
-  const before = jsonIn((await api.send(read, { path })).text);
-  const what = `${place.join('.')} = ${shown(value)}`;
-  const changed = await tested.send({ path, body: changedAt({}, place, value), what });
-  if (!isSuccess(changed)) return;
-  const after = jsonIn(changed.text);
-  for (const [other] of tested.members) {
-    const [was, is] = [before, after].map((each) => jsonOf(valueAt(each, ...other)));
-    const wanted = other[0] === place[0] ? jsonOf(value) : was;
-    if (is === wanted || valueAt(after, ...other) === undefined) continue;
-    tested.note(`responds with ${other.join('.')} = ${is} to ${what}, and must respond with ${wanted}`);
+  const example = document.exampleOf(operation.body ?? {});
+  const changes = members
+    .filter(([{ length }]) => length === 1)
+    .flatMap(([place, member]) =>
+      (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
+    );
+  for (const [place, value] of changes) {
+    const resource = read && (await resources.createAt(operation.path));
+    if (!resource) return;
+    const { path } = resource;
+    const before = jsonIn((await api.send(read, { path })).text);
+    const what = `${place.join('.')} = ${shown(value)}`;
+    const changed = await tested.send({ path, body: changedAt({}, place, value), what });
+    const after = isSuccess(changed) ? jsonIn(changed.text) : undefined;
+    for (const [other] of members) {
+      const [was, is] = [before, after].map((each) => jsonOf(valueAt(each, ...other)));
+      const wanted = other[0] === place[0] ? jsonOf(value) : was;
+      if (is === wanted || valueAt(after, ...other) === undefined) continue;
+      tested.note(`responds with ${other.join('.')} = ${is} to ${what}, and must respond with ${wanted}`);
+    }
   }
 }
 

@@ -5,7 +5,6 @@ const MANY = 10_000;
 
 /** Texts that break programs: of databases, of JavaScript objects, of terminals. */
 const TEXTS: readonly string[] = [
-  '',
   ' ',
   'a\u0000b',
   '\ud800',
@@ -16,9 +15,9 @@ const TEXTS: readonly string[] = [
   '2027-02-30',
 ];
 
-/** JSON texts that every member gets: values of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
-export const HOSTILE_VALUES: readonly string[] = [
-  ...[null, true, -1, 1.5, [], {}, ...TEXTS].map(jsonOf),
+/** JSON texts of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
+const VALUES: readonly string[] = [
+  ...[null, true, -1, 1.5, [], {}, ''].map(jsonOf),
   '9223372036854775808',
   '-9223372036854775809',
   '1e400',
@@ -52,6 +51,11 @@ export const PARAMETERS: readonly string[] = [
   'x'.repeat(300),
   ...TEXTS.filter((text) => text.trim() !== '' && text.isWellFormed()).map(encodeURIComponent),
 ];
+
+/** Lists JSON texts that every member gets. Only one that can be a text gets all hostile texts. */
+export function hostileValues({ type = 'string' }: Schema): readonly string[] {
+  return type === 'string' ? [...VALUES, ...TEXTS.map(jsonOf)] : VALUES;
+}
 
 /**
  * Lists JSON texts that break a bound of a member's schema, or have another type.

@@ -1,4 +1,4 @@
-import type { Api, ApiRequest } from '../api';
+import { type Api, type ApiRequest, codeOf } from '../api';
 import type { ApiDocument, Operation, Schema } from '../api-document';
 import type { TestResponse } from '../http-client';
 import type { Place } from '../json';
@@ -73,8 +73,18 @@ export class OperationUnderTest {
     this.api.note(this.operation.title, problem, kind);
   }
 
-  /** Notes a response with another status or code. @param cause such as `to a wrong key` */
-  noteResponse(got: string | number, cause: string, wanted: string): void {
-    this.note(`responds ${got} ${cause}, and must respond ${wanted}`);
+  /**
+   * Notes a response with another status or code.
+   *
+   * @param cause such as `to a wrong key`
+   * @param wanted a status, with or without a code and advice: `404`, `400 invalid_cursor`, `304. Return the same body`
+   */
+  requires(response: TestResponse, cause: string, wanted: string): boolean {
+    const [, status, code] = /^(\d+)(?: (\w+))?/.exec(wanted) ?? [];
+    const own = codeOf(response);
+    const isMet = response.status === Number(status) && (code === undefined || own === code);
+    const got = [response.status, ...(code !== undefined && own !== undefined ? [own] : [])].join(' ');
+    if (!isMet) this.note(`responds ${got} ${cause}, and must respond ${wanted}`);
+    return isMet;
   }
 }

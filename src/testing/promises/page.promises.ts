@@ -1,4 +1,4 @@
-import { codeOf, isSuccess, linkOf, pathOfLink, shown } from '../api';
+import { isSuccess, linkOf, pathOfLink, shown } from '../api';
 import { isList, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
 import type { TestResponse } from '../http-client';
 import { jsonIn, jsonOf, valueAt } from '../json';
@@ -29,29 +29,24 @@ export const pagePromises: readonly ApiPromise[] = [
   },
 ];
 
-/** Returns the items of a page; undefined if the response is not a list of resources with ids. */
-function itemsOf(response: TestResponse): readonly unknown[] | undefined {
-  const items = isSuccess(response) ? jsonIn(response.text) : undefined;
-  if (!Array.isArray(items)) return undefined;
-  return items.every((item) => /^(number|bigint)$/.test(typeof valueAt(item, 'id'))) ? items : undefined;
-}
-
-/** Returns the schema of an item of a list. */
-function itemOf({ document, operation }: OperationUnderTest): Schema {
-  return document.schema(document.schema(operation.success ?? {}).items ?? {});
+/** Returns the members of an item of a list. */
+function membersOf({ document, operation }: OperationUnderTest): Readonly<Record<string, Schema>> {
+  return document.schema(document.schema(operation.success ?? {}).items ?? {}).properties ?? {};
 }
 
 async function checkPages(tested: OperationUnderTest): Promise<void> {
   const { path } = tested;
   // A short, fixed list has no pages.
-  const hasIds = itemOf(tested).properties?.['id'] !== undefined;
-  const missing = ['limit', 'cursor'].filter((name) => hasIds && !queryOf(tested, name));
+  if (membersOf(tested)['id'] === undefined) return;
+  const missing = ['limit', 'cursor'].filter((name) => !queryOf(tested, name));
   for (const name of missing) {
     tested.note(`is a list without the parameter ${name}. Its query must extend PageQuery`);
   }
-  if (missing.length > 0 || !hasIds) return;
+  if (missing.length > 0) return;
   await requireInvalidCursor(tested, withQuery(path, 'cursor', 'abc'), 'abc');
-  await checkDefault(tested);
+  const preset = Number(queryOf(tested, 'limit')?.default);
+  const { length } = (await itemsAt(tested, path)) ?? [];
+  if (length > preset) tested.note(`has ${length} items without limit, whose default is ${preset}`);
   const ascending = await checkList(tested, path, 'ascending');
   if (!isSortable(tested)) return;
   const descending = await checkList(tested, withQuery(path, 'sort', DESCENDING), 'descending');
@@ -60,28 +55,20 @@ async function checkPages(tested: OperationUnderTest): Promise<void> {
   }
 }
 
-function queryOf({ operation }: OperationUnderTest, name: string): Parameter | undefined {
-  return parametersIn(operation, 'query').find((each) => each.name === name);
+/** Returns the schema of a query parameter. */
+function queryOf({ document, operation }: OperationUnderTest, name: string): Schema | undefined {
+  const found = parametersIn(operation, 'query').find((each) => each.name === name);
+  return found && document.schema(found.schema);
 }
 
 function isSortable(tested: OperationUnderTest): boolean {
-  const sort = queryOf(tested, 'sort');
-  return sort !== undefined && tested.document.schema(sort.schema).enum?.includes(DESCENDING) === true;
+  return queryOf(tested, 'sort')?.enum?.includes(DESCENDING) === true;
 }
 
 /** A cursor belongs to its list, its filters and its sort. */
 async function requireInvalidCursor(tested: OperationUnderTest, path: string, cursor: string): Promise<void> {
   const response = await tested.send({ path, what: `cursor = ${cursor}` });
-  if (codeOf(response) === 'invalid_cursor') return;
-  tested.noteResponse(response.status, 'to a cursor of another list', '400 invalid_cursor');
-}
-
-async function checkDefault(tested: OperationUnderTest): Promise<void> {
-  const limit = queryOf(tested, 'limit');
-  const preset = limit && tested.document.schema(limit.schema).default;
-  const items = itemsOf(await tested.send());
-  if (!items || typeof preset !== 'number' || items.length <= preset) return;
-  tested.note(`has ${items.length} items without limit, whose default is ${preset}`);
+  tested.requires(response, 'to a cursor of another list', '400 invalid_cursor');
 }
 
 /**
@@ -94,27 +81,26 @@ async function checkList(
   order: 'ascending' | 'descending',
 ): Promise<number | undefined> {
   const largest = await tested.send({ path: withQuery(path, 'limit', LARGEST_PAGE) });
-  const whole = itemsOf(largest);
-  if (whole === undefined) return undefined;
-  const ids = whole.map(idOf);
+  const ids = itemsOf(largest)?.map(idOf);
+  if (ids === undefined) return undefined;
   const ascending = order === 'ascending' ? ids : ids.toReversed();
   if (!ascending.every((id, at) => at === 0 || (ascending[at - 1] ?? id) < id)) {
     tested.note(`is not in ${order} order of id`);
   }
-  if (whole.length < LARGEST_PAGE && linkOf(largest, 'next') !== undefined) {
+  if (ids.length < LARGEST_PAGE && linkOf(largest, 'next') !== undefined) {
     tested.note('has a next page after a page that is not full');
   }
-  const maxPages = tested.isThorough ? whole.length : MAX_PAGES;
+  const maxPages = tested.isThorough ? ids.length : MAX_PAGES;
   const followed = await follow(tested, path, PAGE_SIZE, maxPages);
   // Others may add items to a deployment meanwhile.
   const newest = ascending.at(-1) ?? 0;
   const seen = followed?.map(idOf).filter((id) => tested.isThorough || id <= newest);
-  const count = Math.min(whole.length, maxPages * PAGE_SIZE);
+  const count = Math.min(ids.length, maxPages * PAGE_SIZE);
   const isShort = (followed?.length ?? count) < count;
   if (isShort || seen?.slice(0, count).some((id, at) => id !== ids[at])) {
     tested.note('has other items on its pages, followed by Link, than on one large page');
   }
-  return whole.length;
+  return ids.length;
 }
 
 /** @returns the items of the pages, in their order; undefined if a page is broken */
@@ -129,17 +115,15 @@ async function follow(
   for (let at = 0; at < maxPages && path !== undefined; at += 1) {
     const response: TestResponse = await tested.send({ path });
     const items = itemsOf(response);
-    if (items === undefined) return undefined;
-    if (items.length > size) {
+    if (items && items.length > size) {
       tested.note(`has ${items.length} items on a page with limit=${size}`);
-      return undefined;
     }
+    if (!items || items.length > size) return undefined;
     if ((linkOf(response, 'first') === undefined) !== (at === 0)) {
       tested.note('must have Link with rel="first" on every page but the first');
     }
     found.push(...items);
-    const next = linkOf(response, 'next');
-    path = next && pathOfLink(next);
+    path = pathOfLink(linkOf(response, 'next'));
   }
   return found;
 }
@@ -147,15 +131,14 @@ async function follow(
 /** A filter is checked with values of items, with each value of an enumeration, and with one that no item has. */
 async function checkFilters(tested: OperationUnderTest): Promise<void> {
   const { document, operation } = tested;
-  const { properties = {} } = itemOf(tested);
-  const typeOf = (member: Schema | undefined) => String(member && document.schema(member).type);
-  const filters = parametersIn(operation, 'query').filter(
-    ({ name }) => !PAGING.has(name) && /^(string|integer|number|boolean)$/.test(typeOf(properties[name])),
-  );
-  if (filters.length === 0) return;
-  const items = await newestOf(tested, tested.path);
+  const members = membersOf(tested);
+  const isFilter = ({ name }: Parameter) =>
+    !PAGING.has(name) &&
+    /^(string|integer|number|boolean)$/.test(document.schema(members[name] ?? {}).type ?? '');
+  const filters = parametersIn(operation, 'query').filter(isFilter);
+  const items = filters.length === 0 ? [] : await newestOf(tested, tested.path);
   for (const filter of filters) {
-    for (const value of valuesOf(tested, filter, properties[filter.name] ?? {}, items)) {
+    for (const value of valuesOf(tested, filter, members[filter.name] ?? {}, items)) {
       await checkFilter(tested, filter.name, value, items);
     }
   }
@@ -165,10 +148,21 @@ async function checkFilters(tested: OperationUnderTest): Promise<void> {
 export async function newestOf(
   tested: OperationUnderTest,
   path: string,
-  key = tested.api.key,
+  key?: string,
 ): Promise<readonly unknown[]> {
   const sorted = isSortable(tested) ? withQuery(path, 'sort', DESCENDING) : path;
-  return itemsOf(await tested.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key })) ?? [];
+  return (await itemsAt(tested, withQuery(sorted, 'limit', LARGEST_PAGE), key)) ?? [];
+}
+
+async function itemsAt(tested: OperationUnderTest, path: string, key = tested.api.key) {
+  return itemsOf(await tested.send({ path, key }));
+}
+
+/** Returns the items of a page; undefined if the response is not a list of resources with ids. */
+function itemsOf(response: TestResponse): readonly unknown[] | undefined {
+  const items = isSuccess(response) ? jsonIn(response.text) : undefined;
+  if (!Array.isArray(items)) return undefined;
+  return items.every((item) => /^(number|bigint)$/.test(typeof valueAt(item, 'id'))) ? items : undefined;
 }
 
 /** Lists the values of a filter that its schema allows. */
@@ -178,16 +172,17 @@ function valuesOf(
   member: Schema,
   items: readonly unknown[],
 ): unknown[] {
-  const whole = document.schema(schema);
-  const single = whole.items === undefined ? whole : document.schema(whole.items);
+  const { items: item, ...whole } = document.schema(schema);
+  const single = item === undefined ? whole : document.schema(item);
   // A filter may have further values, such as `all`.
   if (single.enum) return single.enum.filter((value) => document.errors(member, value).length === 0);
-  const found = [...new Set(items.map((item) => valueAt(item, name)))].slice(0, isThorough ? 2 : 1);
+  const found = items.map((each) => valueAt(each, name));
   const other = single.type === 'integer' ? (single.maximum ?? 2 ** 52 + 1) : 'a value of no item';
-  const values = [...found, other].filter((value) => value !== undefined && value !== null);
-  const list = items.slice(0, 2).map((each) => valueAt(each, name));
-  return [...values, ...(whole.items ? [list] : [])].filter(
-    (value) => document.errors(schema, whole.items && !Array.isArray(value) ? [value] : value).length === 0,
+  const values = [...[...new Set(found)].slice(0, isThorough ? 2 : 1), other].filter(
+    (value) => value !== undefined && value !== null,
+  );
+  return [...values, ...(item ? [found.slice(0, 2)] : [])].filter(
+    (value) => document.errors(schema, item ? [value].flat() : value).length === 0,
   );
 }
 
@@ -199,8 +194,8 @@ async function checkFilter(
   items: readonly unknown[],
 ): Promise<void> {
   const { isThorough, path, resources } = tested;
-  const isMeant = (item: unknown) =>
-    [value].flat().some((each) => String(valueAt(item, name)) === String(each));
+  const wanted = [value].flat().map(String);
+  const isMeant = (item: unknown) => wanted.includes(String(valueAt(item, name)));
   const filtered = withQuery(path, name, value);
   const found = await newestOf(tested, filtered);
   const pages = (await follow(tested, filtered, 1, 2)) ?? [];
@@ -224,7 +219,7 @@ async function checkFilter(
   const next = new URLSearchParams(linkOf(first, 'next')?.split('?')[1]);
   const cursor = next.get('cursor');
   if (cursor === null) return;
-  if (next.getAll(name).join() !== [value].flat().join()) {
+  if (next.getAll(name).join() !== wanted.join()) {
     tested.note(`has a next page without ${what}. Link must keep each filter`, `loses ${name}`);
   }
   await requireInvalidCursor(tested, withQuery(path, 'cursor', cursor), 'that of a filter');

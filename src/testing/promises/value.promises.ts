@@ -1,8 +1,8 @@
 import { codeOf, isSuccess, shown } from '../api';
-import { type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
+import { encoded, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
 import { changedAt, isMembers, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
 import { UNKNOWN_IDS } from '../resources';
-import { BODIES, HOSTILE_VALUES, invalidValues, PARAMETERS } from './hostile-values';
+import { BODIES, hostileValues, invalidValues, PARAMETERS } from './hostile-values';
 import type { ApiPromise, OperationUnderTest } from './operation-under-test';
 
 /** More of one parameter would make the URL too long. */
@@ -45,54 +45,54 @@ async function checkPath(tested: OperationUnderTest): Promise<void> {
 async function checkExamples(tested: OperationUnderTest): Promise<void> {
   const { document, operation, path, resources } = tested;
   const body = resources.newBody(operation);
-  const isAccepted = await requireAccepted(tested, path, 'the documented example', body);
+  const requests: [what: string, path: string, body: unknown][] = [['the documented example', path, body]];
   // The resource may exist now.
-  if (isAccepted && body !== undefined) {
-    await requireAccepted(tested, path, 'the documented example, sent again', body);
-  }
+  if (body !== undefined) requests.push(['the documented example, sent again', path, body]);
   for (const { name, example, schema } of parametersIn(operation, 'query')) {
     for (const value of document.schema(schema).enum ?? [example ?? document.exampleOf(schema)]) {
       if (value === undefined) continue;
-      const what = `${name} = ${shown(value)}`;
-      await requireAccepted(tested, withQuery(path, name, value), what, resources.newBody(operation));
+      const query = withQuery(path, name, value);
+      requests.push([`${name} = ${shown(value)}`, query, resources.newBody(operation)]);
     }
   }
-}
-
-async function requireAccepted(tested: OperationUnderTest, path: string, what: string, body: unknown) {
-  const response = await tested.send({ path, body, what });
-  if (response.status !== 400) return true;
-  const message = shown(valueAt(jsonIn(response.text), 'message'));
-  tested.note(`rejects ${what} (${codeOf(response)}: ${message})`);
-  return false;
+  for (const [what, target, own] of requests) {
+    const response = await tested.send({ path: target, body: own, what });
+    if (response.status !== 400) continue;
+    const message = shown(valueAt(jsonIn(response.text), 'message'));
+    tested.note(
+      `rejects ${what} (${codeOf(response)}: ${message})`,
+      `rejects ${what.replace(', sent again', '')}`,
+    );
+  }
 }
 
 /** A parameter is sent as it is written in the URL; a list is a repeated parameter. */
 async function checkQuery(tested: OperationUnderTest, { name, schema: reference }: Parameter): Promise<void> {
   const { document, isThorough, path } = tested;
   const schema = document.schema(reference);
-  const send = async (query: string, what: string, isValid: boolean) => {
-    const { status } = await tested.sendExample({ path: query, what });
-    if (status < 300 && !isValid) noteAccepted(tested, what, name);
-  };
+  const { type, maxItems = Infinity, items = {} } = schema;
   const own = invalidValues(schema, 1).map((text) => encodeURIComponent(text.replace(/^"(.*)"$/, '$1')));
   // All lists take the parameters of pages from one class.
   const hostile = ['limit', 'cursor', 'sort'].includes(name) ? [] : PARAMETERS;
-  for (const value of isThorough ? ['', ...own, ...hostile] : own.slice(0, 3)) {
-    const isValid = allows(tested, schema, decoded(value));
-    if (isValid && !isThorough) continue;
-    await send(`${withQuery(path, name, 'X').slice(0, -1)}${value}`, `${name} = ${shown(value)}`, isValid);
-  }
-  const { type, maxItems = Infinity, items = {} } = schema;
+  const attempts = (isThorough ? ['', ...own, ...hostile] : own.slice(0, 3)).map(
+    (value): [query: string, what: string, isValid: boolean] => [
+      `${name}=${value}`,
+      `${name} = ${shown(value)}`,
+      allows(tested, schema, new URLSearchParams(`value=${value}`).get('value') ?? ''),
+    ],
+  );
   if (type === 'array' && maxItems <= MAX_REPEATED) {
     const item = document.exampleOf(items) ?? 1;
-    const values = Array.from({ length: maxItems + 1 }, () => item);
-    const what = `${name} = ${shown(item)} (${values.length} times)`;
-    await send(withQuery(path, name, values), what, false);
+    const query = Array.from({ length: maxItems + 1 }, () => `${name}=${encoded(item)}`).join('&');
+    attempts.push([query, `${name} = ${shown(item)} (${maxItems + 1} times)`, false]);
   }
-  if (!isThorough) return;
-  await send(`${withQuery(path, name, '1')}&${name}=2`, `${name} = (twice)`, true);
-  await send(withQuery(path, `${name}[a]`, '1'), `${name}[a] = 1`, true);
+  attempts.push([`${name}=1&${name}=2`, `${name} = (twice)`, true], [`${name}[a]=1`, `${name}[a] = 1`, true]);
+  for (const [query, what, isValid] of attempts) {
+    if (isValid && !isThorough) continue;
+    const target = `${path}${path.includes('?') ? '&' : '?'}${query}`;
+    const { status } = await tested.sendExample({ path: target, what });
+    if (status < 300 && !isValid) noteAccepted(tested, what, name);
+  }
 }
 
 function allows({ document }: OperationUnderTest, schema: Schema, text: string): boolean {
@@ -103,81 +103,50 @@ function allows({ document }: OperationUnderTest, schema: Schema, text: string):
   return single === 'boolean' || document.errors(schema, items === undefined ? item : [item]).length === 0;
 }
 
+/** A body that differs from its schema must not be accepted. */
 async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<void> {
+  const { document, isThorough } = tested;
+  const malformed = await tested.send({ body: '{', what: 'body = {' });
+  tested.requires(malformed, 'to body = {', '400 malformed_json');
+  const headers = { 'content-type': 'text/plain' };
+  const plain = await tested.send({ body: 'name=Rex', headers, what: 'body = name=Rex' });
+  tested.requires(plain, 'to body = name=Rex', '415 unsupported_media_type');
+  for (const [place, text, body] of bodiesOf(tested)) {
+    const [error] = body === undefined ? [] : document.errors(schema, jsonIn(body));
+    // A value that the schema allows would only create more resources of a deployment.
+    if (body === undefined || (!error && !isThorough)) continue;
+    const name = place.join('.');
+    const what = `${name} = ${shown(text)}`;
+    const response = await tested.send({ what, body });
+    if (!error) continue;
+    const rule = `${error.where} ${error.rule}`.trim();
+    if (isSuccess(response)) noteAccepted(tested, `${what} (${rule})`, name);
+    if (response.status === 400 && !isThorough) {
+      tested.requires(response, `to ${what}`, '400 validation_failed');
+    }
+  }
+}
+
+/** Lists bodies with a varied place, and the text there. The body is undefined if it has no such place. */
+function* bodiesOf(tested: OperationUnderTest): Generator<[Place, text: string, body: string | undefined]> {
   const { document, isThorough, operation, resources } = tested;
-  await checkUnreadable(tested);
-  const requireRejected = async (body: string, accepted: string, place: string) => {
-    const response = await tested.send({ what: `body = ${shown(body)}`, body });
-    if (isSuccess(response)) noteAccepted(tested, accepted, place);
-  };
-  for (const text of isThorough ? BODIES : []) await requireRejected(text, `body = ${shown(text)}`, 'body');
-  await checkMember(tested, schema, ['body'], '{}', '{}');
+  const newBody = () => resources.newBody(operation);
+  for (const text of [...(isThorough ? BODIES : []), '{}']) yield [['body'], text, text];
   for (const [place, member] of tested.members) {
     const invalid = invalidValues(member, document.exampleOf(member.items ?? {}));
-    for (const text of isThorough ? new Set([...HOSTILE_VALUES, ...invalid]) : invalid.slice(0, 3)) {
-      await checkMember(tested, schema, place, replaceAt(resources.newBody(operation), place, text), text);
+    for (const text of isThorough ? new Set([...hostileValues(member), ...invalid]) : invalid.slice(0, 3)) {
+      yield [place, text, replaceAt(newBody(), place, text)];
     }
-    const without = changedAt(resources.newBody(operation), place, undefined);
-    await checkMember(
-      tested,
-      schema,
-      place,
-      without === undefined ? undefined : jsonOf(without),
-      '(missing)',
-    );
+    const without = changedAt(newBody(), place, undefined);
+    yield [place, '(missing)', without === undefined ? undefined : jsonOf(without)];
   }
-  const example = resources.newBody(operation);
+  const example = newBody();
   for (const [name, value] of isThorough && isMembers(example) ? Object.entries(example) : []) {
-    const text = `{${jsonOf(name)}:${jsonOf([value])},${jsonOf(example).slice(1)}`;
-    await requireRejected(text, 'a body with two members of one name', 'duplicate');
-  }
-}
-
-/** The body cannot be read, before its members matter. */
-async function checkUnreadable(tested: OperationUnderTest): Promise<void> {
-  const attempts = [
-    ['{', {}, 400, 'malformed_json'],
-    ['name=Rex', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
-  ] as const;
-  for (const [body, headers, status, code] of attempts) {
-    const what = `body = ${body}`;
-    const response = await tested.send({ body, headers, what });
-    if (response.status === status && codeOf(response) === code) continue;
-    tested.noteResponse(`${response.status} ${codeOf(response)}`, `to ${what}`, `${status} ${code}`);
-  }
-}
-
-/** A body that differs from its schema must not be accepted. @param text the varied value in the body */
-async function checkMember(
-  tested: OperationUnderTest,
-  schema: Schema,
-  place: Place,
-  body: string | undefined,
-  text: string,
-): Promise<void> {
-  if (body === undefined) return;
-  const [error] = tested.document.errors(schema, jsonIn(body));
-  // A value that the schema allows would only create more resources of a deployment.
-  if (!error && !tested.isThorough) return;
-  const name = place.join('.');
-  const what = `${name} = ${shown(text)}`;
-  const response = await tested.send({ what, body });
-  const code = codeOf(response);
-  if (!error) return;
-  if (isSuccess(response)) noteAccepted(tested, `${what} (${`${error.pointer} ${error.rule}`.trim()})`, name);
-  if (response.status === 400 && code !== 'validation_failed' && !tested.isThorough) {
-    tested.noteResponse(`400 ${code}`, `to ${what}`, 'validation_failed');
+    const twice = `{${jsonOf(name)}:${jsonOf([value])},${jsonOf(example).slice(1)}`;
+    yield [['body'], twice, twice];
   }
 }
 
 function noteAccepted(tested: OperationUnderTest, what: string, place: string): void {
   tested.note(`accepts ${what}, which its document forbids`, `accepts ${place}`);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
