@@ -65,85 +65,67 @@ const HOSTILE: readonly string[] = [
  * @param given returns the same store for each check; its owner closes it
  */
 export function authenticatorContract(given: Given): Contract {
-  const promise = (title: string, check: (client: CredentialsClient) => Promise<void>) => ({
+  return Object.entries(PROMISES).map(([title, check]) => ({
     title,
     check: async () => check(new CredentialsClient(await given())),
-  });
-  return [
-    promise('valid credentials of two accounts are accepted', acceptsValid),
-    promise('missing, invalid, expired and repeated credentials are 401', rejectsInvalid),
-    promise('a hostile header is 401 and never an internal error', rejectsHostile),
-    promise('credentials without the scope of an operation are 403', enforcesScopes),
-    promise('two concurrent first requests of an account are one account', createsOneAccount),
-    promise(
-      'N + k concurrent requests of an account: exactly N are admitted, and other accounts are',
-      limits,
-    ),
-    promise('an order belongs to the account that placed it', separatesOrders),
-  ];
+  }));
 }
 
-async function acceptsValid(client: CredentialsClient): Promise<void> {
-  for (const authorization of [client.under.first, client.under.second]) {
-    assert.equal((await client.send(PETS, authorization)).status, 200);
-    assert.equal((await client.post(PETS, authorization, NEW_PET)).status, 201);
-  }
-}
-
-async function rejectsInvalid(client: CredentialsClient): Promise<void> {
-  const { first, second, invalid, expired } = client.under;
-  await client.requireUnauthorized('no Authorization header', undefined);
-  await client.requireUnauthorized('an empty Authorization header', '');
-  await client.requireUnauthorized('invalid credentials', invalid);
-  if (expired !== undefined) await client.requireUnauthorized('expired credentials', expired);
-  await client.requireUnauthorized('two Authorization headers', [first, second]);
-  await client.requireUnauthorized('valid and invalid credentials', [first, invalid]);
-}
-
-async function rejectsHostile(client: CredentialsClient): Promise<void> {
-  const { first } = client.under;
-  for (const value of [...HOSTILE, `${first}x`, `${first} ${first}`, first.slice(0, -1)]) {
-    await client.requireUnauthorized(value.slice(0, 60), value);
-  }
-}
-
-async function enforcesScopes(client: CredentialsClient): Promise<void> {
-  const { readOnly } = client.under;
-  assert.equal((await client.send(PETS, readOnly)).status, 200);
-  const rejected = await client.post(PETS, readOnly, NEW_PET);
-  assert.deepEqual([rejected.status, rejected.json.code], [403, 'insufficient_scope']);
-}
-
-async function createsOneAccount(client: CredentialsClient): Promise<void> {
-  const authorization = await client.under.newAccount();
-  const responses = await Promise.all([client.send(PETS, authorization), client.send(PETS, authorization)]);
-  for (const { status } of responses) assert.equal(status, 200);
-  // Two accounts would have a window each.
-  const [one, other] = responses.map(remainingOf);
-  assert.equal(Math.abs(Number(one) - Number(other)), 1, 'the requests have different windows');
-}
-
-async function limits(client: CredentialsClient): Promise<void> {
-  const authorization = await client.under.newAccount();
-  const remaining = remainingOf(await client.send(PETS, authorization));
-  const statuses = await Promise.all(
-    Array.from({ length: remaining + EXCESS }, async () => (await client.send(PETS, authorization)).status),
-  );
-  assert.equal(statuses.filter((status) => status === 200).length, remaining);
-  assert.equal(statuses.filter((status) => status === 429).length, EXCESS);
-  assert.equal((await client.send(PETS, client.under.second)).status, 200);
-}
-
-async function separatesOrders(client: CredentialsClient): Promise<void> {
-  const { first, second } = client.under;
-  const pet = await client.post(PETS, first, NEW_PET);
-  const order = await client.post(ORDERS, first, { petId: pet.json.id });
-  assert.equal(order.status, 201, order.text);
-  const path = String(order.headers.location);
-  assert.equal((await client.send(path, first)).status, 200);
-  assert.equal((await client.send(path, second)).status, 404);
-  assert.ok(!(await client.send(ORDERS, second)).text.includes(`"id":${order.json.id},`));
-}
+const PROMISES: Readonly<Record<string, (client: CredentialsClient) => Promise<void>>> = {
+  async 'valid credentials of two accounts are accepted'(client) {
+    for (const authorization of [client.under.first, client.under.second]) {
+      assert.equal((await client.send(PETS, authorization)).status, 200);
+      assert.equal((await client.post(PETS, authorization, NEW_PET)).status, 201);
+    }
+  },
+  async 'missing, invalid, expired and repeated credentials are 401'(client) {
+    const { first, second, invalid, expired } = client.under;
+    await client.requireUnauthorized('no Authorization header', undefined);
+    await client.requireUnauthorized('an empty Authorization header', '');
+    await client.requireUnauthorized('invalid credentials', invalid);
+    if (expired !== undefined) await client.requireUnauthorized('expired credentials', expired);
+    await client.requireUnauthorized('two Authorization headers', [first, second]);
+    await client.requireUnauthorized('valid and invalid credentials', [first, invalid]);
+  },
+  async 'a hostile header is 401 and never an internal error'(client) {
+    const { first } = client.under;
+    for (const value of [...HOSTILE, `${first}x`, `${first} ${first}`, first.slice(0, -1)]) {
+      await client.requireUnauthorized(value.slice(0, 60), value);
+    }
+  },
+  async 'credentials without the scope of an operation are 403'(client) {
+    const { readOnly } = client.under;
+    assert.equal((await client.send(PETS, readOnly)).status, 200);
+    const rejected = await client.post(PETS, readOnly, NEW_PET);
+    assert.deepEqual([rejected.status, rejected.json.code], [403, 'insufficient_scope']);
+  },
+  async 'two concurrent first requests of an account are one account'(client) {
+    const authorization = await client.under.newAccount();
+    const responses = await client.sendConcurrently(2, authorization);
+    for (const { status } of responses) assert.equal(status, 200);
+    // Two accounts would have a window each.
+    const [one, other] = responses.map(remainingOf);
+    assert.equal(Math.abs(Number(one) - Number(other)), 1, 'the requests have different windows');
+  },
+  async 'N + k concurrent requests of an account: exactly N are admitted, and other accounts are'(client) {
+    const authorization = await client.under.newAccount();
+    const remaining = remainingOf(await client.send(PETS, authorization));
+    const responses = await client.sendConcurrently(remaining + EXCESS, authorization);
+    assert.equal(responses.filter(({ status }) => status === 200).length, remaining);
+    assert.equal(responses.filter(({ status }) => status === 429).length, EXCESS);
+    assert.equal((await client.send(PETS, client.under.second)).status, 200);
+  },
+  async 'an order belongs to the account that placed it'(client) {
+    const { first, second } = client.under;
+    const pet = await client.post(PETS, first, NEW_PET);
+    const order = await client.post(ORDERS, first, { petId: pet.json.id });
+    assert.equal(order.status, 201, order.text);
+    const path = String(order.headers.location);
+    assert.equal((await client.send(path, first)).status, 200);
+    assert.equal((await client.send(path, second)).status, 404);
+    assert.ok(!(await client.send(ORDERS, second)).text.includes(`"id":${order.json.id},`));
+  },
+};
 
 function remainingOf({ headers }: TestResponse): number {
   return Number(headers['x-ratelimit-remaining']);
@@ -159,6 +141,10 @@ class CredentialsClient {
   send(path: string, authorization: string | readonly string[] | undefined, request: TestRequest = {}) {
     const headers = authorization === undefined ? {} : { authorization };
     return this.under.store.fetch(path, { ...request, headers });
+  }
+
+  sendConcurrently(count: number, authorization: string): Promise<TestResponse[]> {
+    return Promise.all(Array.from({ length: count }, () => this.send(PETS, authorization)));
   }
 
   post(path: string, authorization: string, body: object): Promise<TestResponse> {
