@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { AccountsService, AuditRepository, limitsOf } from '../accounts';
 import { plan, planChoice, type PlanOptions, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
-import { printLine, printList } from './output';
+import { JSON_OPTION, printLine, printList } from './output';
 
 export function addAccountsCommands(accounts: Command, context: CommandContext): void {
   accounts
     .command('list')
     .description('list all accounts with their plan and rate limits')
-    .option('--json', 'print one JSON document')
+    .option(...JSON_OPTION)
     .action(async ({ json }) => {
       const listed = await context.withService(AccountsService, (service) => service.list());
       const rows = listed.map(({ name, createdAt, ...choice }) => ({
@@ -40,17 +40,12 @@ export function addAuditCommands(audit: Command, context: CommandContext): void 
   audit
     .command('list')
     .description('list all administrative changes: time, command, account, key, and the user of the system')
-    .option('--json', 'print one JSON document')
+    .option(...JSON_OPTION)
     .action(async ({ json }) => {
       const entries = await context.withService(AuditRepository, (repository) => repository.list());
       const headings = ['AT', 'USER', 'COMMAND', 'ACCOUNT', 'KEY', 'DETAILS'];
-      printList(entries, json, headings, ({ at, osUser, command, account, keyId, details }) => [
-        at,
-        osUser,
-        command,
-        account,
-        keyId,
-        details,
-      ]);
+      const cellsOf = (entry: (typeof entries)[number]) =>
+        (['at', 'osUser', 'command', 'account', 'keyId', 'details'] as const).map((name) => entry[name]);
+      printList(entries, json, headings, cellsOf);
     });
 }

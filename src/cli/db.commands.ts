@@ -12,13 +12,14 @@ import { forgetExtension, revertLast } from '../platform/database/revert';
 import { migrationStates } from '../platform/database/schema-state';
 import { databaseUrl } from './arguments';
 import type { CommandContext } from './context';
-import { printJson, printLine } from './output';
-
-interface JsonOptions {
-  readonly json?: true;
-}
+import { JSON_OPTION, printJson, printLine } from './output';
 
 export function addDbCommands(db: Command, context: CommandContext): void {
+  addSchemaCommands(db, context);
+  addCopyCommands(db, context);
+}
+
+function addSchemaCommands(db: Command, context: CommandContext): void {
   db.command('migrate')
     .description('apply all pending migrations, as the service does at start')
     .action(async () => {
@@ -41,7 +42,16 @@ export function addDbCommands(db: Command, context: CommandContext): void {
     });
   db.command('forget <name>')
     .description('revert all migrations of an extension; deletes the tables and data that they added')
-    .action((name) => forget(name, context));
+    .action(async (name) => {
+      const reverted = await context.withDatabase((config) => forgetExtension(config, name));
+      printLine(`Reverted ${reverted.join(', ')}.`);
+      if (context.store.migrations.some(({ extension }) => extension === name)) {
+        printLine(`This program has the extension ${name}: its next start applies the migrations again.`);
+      }
+    });
+}
+
+function addCopyCommands(db: Command, context: CommandContext): void {
   db.command('copy')
     .description('copy everything from the embedded database to an empty one; the service must be stopped')
     .requiredOption('--to <url>', `URL of an empty database, PostgreSQL ${MIN_SERVER_VERSION} or newer`)
@@ -56,47 +66,28 @@ export function addDbCommands(db: Command, context: CommandContext): void {
   db.command('backup <file>')
     .description('write everything in the database to a file; the service may run')
     .option('--force', 'replace an existing file')
-    .option('--json', 'print one JSON document')
-    .action((file, options) => backup(file, options, context));
+    .option(...JSON_OPTION)
+    .action(async (name: string, { force = false, json }) => {
+      const file = resolve(name);
+      const request = { path: file, isReplacing: force, program: version };
+      const { createdAt, bytes, tables } = await context.withDatabase((config) =>
+        backupDatabase(config, request, json ? ignore : printTable),
+      );
+      if (json) printJson({ file, createdAt, bytes, tables });
+      else printLine(`Wrote ${summary(tables)} to ${file} (${bytes} bytes).`);
+    });
   db.command('restore <file>')
     .description('read everything in a backup into an empty database')
-    .option('--json', 'print one JSON document')
-    .action((file, options) => restore(file, options, context));
-}
-
-async function forget(name: string, context: CommandContext): Promise<void> {
-  const reverted = await context.withDatabase((config) => forgetExtension(config, name));
-  printLine(`Reverted ${reverted.join(', ')}.`);
-  if (context.store.migrations.some(({ extension }) => extension === name)) {
-    printLine(`This program has the extension ${name}: its next start applies the migrations again.`);
-  }
-}
-
-async function backup(
-  name: string,
-  { force = false, json }: JsonOptions & { readonly force?: boolean },
-  context: CommandContext,
-): Promise<void> {
-  const file = resolve(name);
-  const request = { path: file, isReplacing: force, program: version };
-  const { createdAt, bytes, tables } = await context.withDatabase((config) =>
-    backupDatabase(config, request, json ? ignore : printTable),
-  );
-  if (json) printJson({ file, createdAt, bytes, tables });
-  else printLine(`Wrote ${summary(tables)} to ${file} (${bytes} bytes).`);
-}
-
-async function restore(name: string, { json }: JsonOptions, context: CommandContext): Promise<void> {
-  const file = resolve(name);
-  const { createdAt, tables, migrated } = await context.withDatabase((config) =>
-    restoreDatabase(config, file, json ? ignore : printTable),
-  );
-  if (json) {
-    printJson({ file, createdAt, tables, migrated });
-    return;
-  }
-  if (migrated.length > 0) printLine(`Applied ${migrated.join(', ')}.`);
-  printLine(`Restored ${summary(tables)} of ${createdAt}.`);
+    .option(...JSON_OPTION)
+    .action(async (name: string, { json }) => {
+      const file = resolve(name);
+      const { createdAt, tables, migrated } = await context.withDatabase((config) =>
+        restoreDatabase(config, file, json ? ignore : printTable),
+      );
+      if (json) return printJson({ file, createdAt, tables, migrated });
+      if (migrated.length > 0) printLine(`Applied ${migrated.join(', ')}.`);
+      printLine(`Restored ${summary(tables)} of ${createdAt}.`);
+    });
 }
 
 const ignore = (): void => undefined;

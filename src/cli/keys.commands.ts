@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from './arguments';
 import type { CommandContext } from './context';
-import { cellText, printJson, printLine, printList } from './output';
+import { cellText, JSON_OPTION, printJson, printLine, printList } from './output';
 
 const DEFAULT_EXPIRY = '365d';
 const DEFAULT_GRACE = '24h';
@@ -28,25 +28,12 @@ interface CreateOptions extends PlanOptions {
   readonly json?: true;
 }
 
-interface ScopesOptions {
-  readonly scopes: readonly string[];
-  readonly json?: true;
-}
-
-interface RotateOptions {
-  /** In milliseconds. */
-  readonly grace: number;
-  readonly json?: true;
-}
-
 export function addKeysCommands(keys: Command, context: CommandContext): void {
-  addCreateCommand(keys, context);
-  addListCommand(keys, context);
-  addRotateCommand(keys, context);
-  addAccessCommands(keys, context);
+  addCreateAndListCommands(keys, context);
+  addChangeCommands(keys, context);
 }
 
-function addCreateCommand(keys: Command, context: CommandContext): void {
+function addCreateAndListCommands(keys: Command, context: CommandContext): void {
   const { scopes } = context.store;
   keys
     .command('create')
@@ -62,28 +49,21 @@ function addCreateCommand(keys: Command, context: CommandContext): void {
         .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
     )
     .option('--label <text>', 'purpose of the key', label, '')
-    .option('--json', 'print one JSON document')
-    .action(async ({ json, ...options }: CreateOptions, command: Command) => {
-      const { account, expires, label: purpose } = options;
-      const request = {
-        account,
-        choice: planChoice(options, command),
-        scopes: options.scopes,
-        expiresAt: expires === 'never' ? undefined : expires,
-        label: purpose,
-      };
-      const issued = await context.withService(ApiKeysService, (service) => service.create(request));
-      if (json) printJson(issued);
+    .option(...JSON_OPTION)
+    .action(async (options: CreateOptions, command: Command) => {
+      const choice = planChoice(options, command);
+      const expiresAt = options.expires === 'never' ? undefined : options.expires;
+      const issued = await context.withService(ApiKeysService, (service) =>
+        service.create({ ...options, choice, expiresAt }),
+      );
+      if (options.json) printJson(issued);
       else printIssued(issued);
     });
-}
-
-function addListCommand(keys: Command, context: CommandContext): void {
   keys
     .command('list')
     .description('list all keys, or the keys of one account; never shows secrets')
     .option('--account <name>', 'only keys of this account')
-    .option('--json', 'print one JSON document')
+    .option(...JSON_OPTION)
     .action(async ({ account, json }) => {
       const listed = await context.withService(ApiKeysService, (service) => service.list(account));
       printList(listed, json, HEADINGS, (key) => [
@@ -101,7 +81,7 @@ function addListCommand(keys: Command, context: CommandContext): void {
     });
 }
 
-function addRotateCommand(keys: Command, context: CommandContext): void {
+function addChangeCommands(keys: Command, context: CommandContext): void {
   keys
     .command('rotate <id>')
     .description('give a key a new secret and print it once; older secrets work until the grace period ends')
@@ -110,21 +90,18 @@ function addRotateCommand(keys: Command, context: CommandContext): void {
         .argParser(grace)
         .default(grace(DEFAULT_GRACE), DEFAULT_GRACE),
     )
-    .option('--json', 'print one JSON document')
-    .action(async (id: string, { grace: graceMs, json }: RotateOptions) => {
+    .option(...JSON_OPTION)
+    .action(async (id, { grace: graceMs, json }) => {
       const rotated = await context.withService(KeyRotationService, (service) => service.rotate(id, graceMs));
       if (json) printJson(rotated);
       else printRotated(rotated);
     });
-}
-
-function addAccessCommands(keys: Command, context: CommandContext): void {
   keys
     .command('set-scopes <id>')
     .description('replace the scopes of a key; takes effect everywhere within 5 s')
     .addOption(scopesOption(context.store.scopes).makeOptionMandatory())
-    .option('--json', 'print one JSON document')
-    .action(async (id: string, { scopes: allowed, json }: ScopesOptions) => {
+    .option(...JSON_OPTION)
+    .action(async (id: string, { scopes: allowed, json }: Pick<CreateOptions, 'scopes' | 'json'>) => {
       await context.withService(ApiKeysService, (service) => service.setScopes(id, allowed));
       const names = allowed.join(', ');
       if (json) printJson({ id, scopes: allowed });

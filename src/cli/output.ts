@@ -1,5 +1,8 @@
 type Cell = string | number | Date | null;
 
+/** The option of each command whose output a program can read. */
+export const JSON_OPTION = ['--json', 'print one JSON document'] as const;
+
 /** Prints one JSON document on one line. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value));
@@ -16,10 +19,7 @@ export function printList<T>(
   headings: readonly string[],
   cellsOf: (item: T) => readonly Cell[],
 ): void {
-  if (isJson) {
-    printJson(items);
-    return;
-  }
+  if (isJson) return printJson(items);
   const rows = [headings, ...items.map((item) => cellsOf(item).map(cellText))];
   const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   for (const row of rows) {

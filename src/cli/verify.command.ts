@@ -3,7 +3,7 @@ import { stringify } from 'lossless-json';
 import { UserError } from '../platform/errors/user-error';
 import { type Verdict, type Verification, verifyDeployment } from '../testing/verify-deployment';
 import { BASE_URL_OPTION } from './arguments';
-import { printLine } from './output';
+import { JSON_OPTION, printLine } from './output';
 
 const FROM_INPUT = '-';
 /** Far longer than a key, so that a wrong file on standard input is not read to its end. */
@@ -30,7 +30,7 @@ export function addVerifyCommand(program: Command): void {
       ).env('ANIMAL_STORE_KEY'),
     )
     .option('--exhaust', 'also use up the rate limit of the key, to check the 429')
-    .option('--json', 'print one JSON document')
+    .option(...JSON_OPTION)
     .action(run);
 }
 
