@@ -65,11 +65,12 @@ export async function verifyDeployment(
       stopped ??= error instanceof UserError ? error.message : unexpected;
     }
   };
-  const interrupt = (): void => deployment.interrupt();
+  // The removal of what was created is not interrupted.
+  const interrupt = (): void => deployment.interruption.abort();
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   await attempt(() => checkPromises(api, resources, take));
   process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
-  deployment.resume();
+  deployment.interruption = new AbortController();
   const created = resources.created.map(({ path }) => path);
   await attempt(async () => {
     await resources.removeAll();
@@ -90,28 +91,17 @@ export async function verifyDeployment(
 /** A running store at a base URL. */
 class Deployment {
   private readonly client = new HttpClient();
-  private readonly origin: string;
   readonly path: string;
   requests = 0;
-  private interruption = new AbortController();
+  /** Ends the checks at the next request. */
+  interruption = new AbortController();
 
   constructor(readonly url: string) {
-    const { origin, pathname } = new URL(url);
-    this.origin = origin;
-    this.path = pathname;
+    this.path = new URL(url).pathname;
   }
 
   send(path: string, request?: TestRequest): Promise<TestResponse> {
     return this.sendTo(`${this.path}${path}`, request);
-  }
-
-  /** Ends the checks at the next request; the removal of what was created comes after `resume`. */
-  interrupt(): void {
-    this.interruption.abort();
-  }
-
-  resume(): void {
-    this.interruption = new AbortController();
   }
 
   /** @param path from the root @throws UserError if the response does not arrive completely */
@@ -119,7 +109,7 @@ class Deployment {
     if (this.interruption.signal.aborted) throw new UserError('Interrupted.');
     this.requests += 1;
     try {
-      return await this.client.send(this.origin, path, request);
+      return await this.client.send(this.url, path, request);
     } catch (error) {
       const reason = shortened(error instanceof Error ? error.message || String(error) : String(error));
       const what = `${request.method ?? 'GET'} ${path}`;
@@ -157,27 +147,19 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
     );
   }
   const { status, text } = await deployment.sendTo(`${deployment.path.replace(/\/v1$/, '')}/openapi.json`);
-  const document = documentOf(deployment.url, status === 200 ? jsonIn(text) : undefined);
+  const deployed = status === 200 ? jsonIn(text) : undefined;
+  let document: ApiDocument;
+  try {
+    // This version, with the operations that only the deployment's document has.
+    document = new ApiDocument(jsonOf(merged(jsonIn(readCommittedDocument()), deployed)));
+  } catch (error) {
+    const reason = shortened(String(error));
+    throw new UserError(`The OpenAPI document of ${deployment.url} cannot be read (${reason}).`);
+  }
   const scopes = Array.isArray(listed)
     ? listed.map(String)
     : document.operations.flatMap((each) => each.scopes);
   return new Api(document, deployment, new Conformance(document, { isStrict: false }), key, scopes, false);
-}
-
-function documentOf(url: string, deployed: unknown): ApiDocument {
-  try {
-    return new ApiDocument(withExtensions(deployed));
-  } catch (error) {
-    throw new UserError(`The OpenAPI document of ${url} cannot be read (${shortened(String(error))}).`);
-  }
-}
-
-/** Returns the document of this version, with the operations that only the deployment's document has. */
-function withExtensions(deployed: unknown): string {
-  const committed = readCommittedDocument();
-  const own = jsonIn(committed);
-  if (!isMembers(deployed) || !isMembers(own)) return committed;
-  return jsonOf(merged(own, deployed));
 }
 
 /** Adds the members that only the other object has, in objects within it, too. */
@@ -207,19 +189,19 @@ async function useUpLimit(api: Api): Promise<string[]> {
   const { 'retry-after': after, 'x-ratelimit-remaining': remaining } = headers;
   const ahead = Number(headers['x-ratelimit-reset']) - api.target.now(last);
   const own = await api.target.send('/key', { key: api.key });
-  const title = `${list.title} responds ${status} ${codeOf(last)} over the limit`;
-  const rules: [boolean, string][] = [
+  const code = String(codeOf(last));
+  const isLimited = status === 429 && /^(rate_limit_exceeded|daily_quota_exceeded)$/.test(code);
+  // `Date` is rounded down to the second.
+  const isLater = Number(after) >= 1 && Number(after) + 1 >= ahead;
+  const rules: [isKept: boolean, subject: string, problem: string][] = [
     [
-      status === 429 && /^(rate_limit_exceeded|daily_quota_exceeded)$/.test(String(codeOf(last))),
-      `${title}, and must respond 429 rate_limit_exceeded.`,
+      isLimited,
+      list.title,
+      `responds ${status} ${code} over the limit, and must respond 429 rate_limit_exceeded`,
     ],
-    [remaining === '0', `${list.title} has X-RateLimit-Remaining ${shown(remaining)} with 429.`],
-    [
-      // `Date` is rounded down to the second.
-      Number(after) >= 1 && Number(after) + 1 >= ahead,
-      `${list.title} has Retry-After ${shown(after)}, and the window ends in ${ahead} s.`,
-    ],
-    [own.status === 200, `GET /v1/key responds ${own.status} over the limit, and must respond 200.`],
+    [remaining === '0', list.title, `has X-RateLimit-Remaining ${shown(remaining)} with 429`],
+    [isLater, list.title, `has Retry-After ${shown(after)}, and the window ends in ${ahead} s`],
+    [own.status === 200, 'GET /v1/key', `responds ${own.status} over the limit, and must respond 200`],
   ];
-  return rules.flatMap(([isKept, sentence]) => (isKept ? [] : sentence));
+  return rules.filter(([isKept]) => !isKept).map(([, subject, problem]) => `${subject} ${problem}.`);
 }
