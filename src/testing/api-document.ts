@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { OperationObject as AnyOperation, ParameterObject, SchemaObject } from '@nestjs/swagger';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
 import { parseExactly, type Place, textOf, valueAt } from './json';
@@ -10,29 +11,20 @@ interface Reference {
 }
 
 /** The parts of a schema that the promises read. */
-export interface Schema extends Reference {
-  readonly allOf?: readonly Schema[];
+export interface Schema extends Reference, Pick<SchemaObject, PlainKeywords> {
   readonly type?: string;
-  readonly format?: string;
-  readonly nullable?: boolean;
+  readonly allOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly example?: unknown;
   readonly default?: unknown;
-  readonly description?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly maxItems?: number;
 }
 
-export interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
+type PlainKeywords =
+  ('format' | 'nullable' | 'description') | ('minimum' | 'maximum' | 'minLength' | 'maxLength' | 'maxItems');
+
+export interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {
   readonly example?: unknown;
   readonly schema: Schema;
 }
@@ -50,11 +42,7 @@ export interface Content extends Reference {
 }
 
 /** An operation as the document has it. */
-export interface OperationObject {
-  readonly operationId?: string;
-  readonly summary?: string;
-  readonly description?: string;
-  readonly tags?: readonly string[];
+export interface OperationObject extends Pick<AnyOperation, DescribingFields> {
   readonly [REQUIRED_SCOPES]?: readonly string[];
   readonly [UNCOUNTED]?: true;
   /** The day of the removal, such as `2030-12-05`. */
@@ -64,11 +52,12 @@ export interface OperationObject {
   readonly responses: Readonly<Record<string, Content>>;
 }
 
+type DescribingFields = 'operationId' | 'summary' | 'description' | 'tags';
 type Paths = Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
 
 /** An OpenAPI document of the store, as parsed JSON. */
 export interface DocumentObject {
-  readonly tags: readonly { readonly name: string; readonly description?: string }[];
+  readonly tags: readonly { readonly name: string }[];
   readonly paths: Paths;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
@@ -150,22 +139,10 @@ export class ApiDocument {
     return this.checker.errors(schema, value);
   }
 
-  /** Returns the documented example of a value: an object consists of the examples of its members. */
-  exampleOf(schema: Schema, depth = 0): unknown {
-    // A schema may contain itself.
-    if (depth > MAX_DEPTH) return undefined;
-    const { properties, items, example, enum: choices, default: preset } = this.schema(schema);
-    if (properties !== undefined) {
-      const members = Object.entries(properties).map(([name, member]) => [
-        name,
-        this.exampleOf(member, depth + 1),
-      ]);
-      return Object.fromEntries(members.filter(([, value]) => value !== undefined));
-    }
-    if (example !== undefined) return example;
-    if (items === undefined) return choices?.[0] ?? preset;
-    const item = this.exampleOf(items, depth + 1);
-    return item === undefined ? [] : [item];
+  /** Returns the example of a value. The document has one for each object, list and enumeration that can have one. */
+  exampleOf(schema: Schema): unknown {
+    const { type, example, default: preset } = this.schema(schema);
+    return example ?? preset ?? (type === 'array' ? [] : undefined);
   }
 
   /** Lists the places of a body with their schemas: each member, those of nested objects and of first items included. */

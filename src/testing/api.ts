@@ -4,7 +4,7 @@ import type { Conformance } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
 import type { Mismatch } from './schema-checker';
-import type { TestKeyOptions } from './test-keys';
+import type { TestKeyOptions } from './test-store';
 
 /** A running store. A deployment has the first three members only; a test store has all. */
 export interface Target {

@@ -13,6 +13,5 @@ export {
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './broken-promises';
 export { TestClock } from './test-clock';
-export type { TestKeyOptions } from './test-keys';
 export { startTestServer, type TestDatabase, type TestServer } from './test-server';
-export { startTestStore, type TestStore, type TestStoreOptions } from './test-store';
+export { startTestStore, type TestKeyOptions, type TestStore, type TestStoreOptions } from './test-store';

@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createApp } from '../app/create-app';
 import { createStore } from '../app/store';
 import type { GivenConfig } from '../app/create-animal-store';
@@ -10,8 +11,22 @@ import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { HttpClient, type TestRequest, type TestResponse } from './http-client';
 import { TestClock } from './test-clock';
-import { keyCreator, type TestKeyOptions } from './test-keys';
 import { startTestServer, type TestDatabase, type TestServer } from './test-server';
+
+/** A key to create. */
+export interface TestKeyOptions {
+  /** Default: every scope of the store. */
+  readonly scopes?: readonly string[];
+  /** The name of its account. Default: a new account. */
+  readonly account?: string;
+  /** Default: that of the account, else `enterprise` with limits that no test reaches. */
+  readonly plan?: Exclude<Plan, 'enterprise'>;
+  /** Limits of the account, whose plan becomes `enterprise`. */
+  readonly perMinute?: number;
+  readonly perDay?: number;
+  /** Default: never. */
+  readonly expiresAt?: Date;
+}
 
 export interface TestStoreOptions {
   /** The extensions under test. */
@@ -48,6 +63,8 @@ export interface TestStore {
   /** Stops the store, removes its database, and stops the server unless it was given. */
   close(): Promise<void>;
 }
+
+const NO_LIMIT = 1_000_000_000;
 
 type Close = () => Promise<void>;
 
@@ -112,4 +129,25 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
     createDatabase: () => server.createDatabase(),
     close,
   };
+}
+
+/** Returns a function that creates a key of a store, and returns its secret. */
+export function keyCreator(app: NestFastifyApplication, allScopes: readonly string[]) {
+  /** The plans of the accounts by name: a further key of an account must name its plan. */
+  const plans = new Map<string, PlanChoice>();
+  return async (options: TestKeyOptions = {}): Promise<string> => {
+    const { account = `account ${plans.size + 1}`, scopes = allScopes, expiresAt } = options;
+    const choice = choiceOf(options, plans.get(account));
+    const keys = app.get(ApiKeysService, { strict: false });
+    const { key } = await keys.create({ account, choice, scopes, expiresAt, label: 'test' });
+    plans.set(account, choice);
+    return key;
+  };
+}
+
+function choiceOf(options: TestKeyOptions, known: PlanChoice | undefined): PlanChoice {
+  const { plan, perMinute, perDay } = options;
+  if (plan !== undefined) return { plan, perMinute: null, perDay: null };
+  if (known !== undefined && perMinute === undefined && perDay === undefined) return known;
+  return { plan: 'enterprise', perMinute: perMinute ?? NO_LIMIT, perDay: perDay ?? NO_LIMIT };
 }
