@@ -86,6 +86,7 @@ export const BODY_MISTAKES: readonly Mistake[] = on(
       'large-int-rounded',
       /responds with weight = 9007199254740992/,
       {
+        hasWeight: true,
         create(body, reply) {
           const rounded = { ...body, weight: Number(body.weight) };
           return this.idempotent.run(reply, async (transaction) =>

@@ -26,7 +26,7 @@ import {
   Sql,
 } from '../../../src';
 import { Items } from './items';
-import { BODY, CHANGE, dtoOf, type Fields, ITEM, migrationOf } from './items.parts';
+import { bodyOf, CHANGE, dtoOf, type Fields, ITEM, migrationOf } from './items.parts';
 
 type Handler = (this: Items, ...args: any[]) => unknown;
 type HandlerName = 'list' | 'create' | 'get' | 'update' | 'remove';
@@ -36,6 +36,8 @@ export interface Changes {
   /** Fields of the body, and of the resource. */
   readonly body?: Fields;
   readonly item?: Fields;
+  /** False: the body lacks the weight, which is then 5. */
+  readonly hasWeight?: boolean;
   readonly list?: Handler;
   readonly create?: Handler;
   readonly get?: Handler;
@@ -73,7 +75,7 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
   });
   const taken = errors[`${code}_taken`]!;
   const unknown = errors[`${code}_unknown`]!;
-  const NewItem = changes.bodyType ?? dtoOf(`New${code}`, { ...BODY, ...changes.body });
+  const NewItem = changes.bodyType ?? dtoOf(`New${code}`, bodyOf(changes));
   const Item = dtoOf(code, { ...ITEM, ...changes.item });
   const Change = dtoOf(`Change${code}`, CHANGE);
   const path = `/${name}`;

@@ -26,6 +26,17 @@ export const CHANGE: Fields = {
   note: [Text({ max: 100, nullable: true, description: 'A note.', example: 'Quiet' })],
 };
 
+export function bodyOf({
+  body,
+  hasWeight = true,
+}: {
+  readonly body?: Fields;
+  readonly hasWeight?: boolean;
+}): Fields {
+  const { weight: _, ...lean } = BODY;
+  return { ...(hasWeight ? BODY : lean), ...body };
+}
+
 let timestamp = 1_795_400_000_000;
 
 export function dtoOf(name: string, fields: Fields): Type {

@@ -14,7 +14,7 @@ import {
 
 export interface NewRow {
   readonly name: string;
-  readonly weight: bigint | number;
+  readonly weight?: bigint | number;
   readonly places?: number;
   readonly note?: string | null;
 }
@@ -90,7 +90,7 @@ export abstract class Items {
 
   /** @returns undefined if the name is taken */
   async tryInsert(
-    { name, weight, places = 12, note = null }: NewRow,
+    { name, weight = 5, places = 12, note = null }: NewRow,
     transaction?: EntityManager,
   ): Promise<Row | undefined> {
     const { table } = this.facts;

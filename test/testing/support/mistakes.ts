@@ -3,7 +3,7 @@ import { RequireScope } from '../../../src';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
 import { createTable } from './items.parts';
-import { type Mistake, on, PLAIN } from './mistake';
+import { type Mistake, on, PLAIN, STORED } from './mistake';
 
 /** Responds to a creation with a changed row. */
 const creating = (change: (row: any) => unknown): NonNullable<Changes['create']> =>
@@ -103,12 +103,13 @@ export const DOCUMENT_MISTAKES: readonly Mistake[] = on(
 );
 
 export const LIST_MISTAKES: readonly Mistake[] = on(
-  ['list', 'create'],
+  ['list'],
   [
     [
       'page-without-link',
       /has other items on its pages, followed by Link/,
       {
+        ...STORED,
         async list(query, reply) {
           void reply;
           return this.rows(0n, query.limit);
@@ -119,6 +120,7 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
       'page-descending',
       /is not in ascending order of id/,
       {
+        ...STORED,
         list(query) {
           return this.rows(0n, query.limit, 'DESC');
         },
@@ -128,6 +130,7 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
       'page-too-large',
       /has 3 items on a page with limit=2/,
       {
+        ...STORED,
         list() {
           return this.rows(0n, 3);
         },
@@ -137,6 +140,7 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
       'cursor-throws',
       /responds 500 to cursor = abc/,
       {
+        ...STORED,
         list({ limit, cursor = '0' }) {
           return this.rows(BigInt(cursor), limit);
         },
@@ -146,6 +150,7 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
       'list-without-cursor',
       /is a list without the parameter cursor. Its query must extend PageQuery/,
       {
+        ...STORED,
         queryType: Object,
         list() {
           return this.rows(0n, 100);
@@ -161,6 +166,7 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
       'replay-creates-twice',
       /creates more than one resource for one Idempotency-Key/,
       {
+        handlers: ['list', 'create'],
         async create(body, reply) {
           await this.insert({ ...body, name: `${body.name} ${Math.random()}`.slice(0, 50) });
           return this.idempotent.run(reply, async (transaction) =>

@@ -12,9 +12,7 @@ import {
   SortedPageQuery,
 } from '../../../src';
 import { Items } from './items';
-import type { Changes } from './items.extension';
-import { createTable } from './items.parts';
-import { type Mistake, on } from './mistake';
+import { type Mistake, on, STORED } from './mistake';
 
 const IDS = { optional: true, description: 'Only these items.', example: [1, 2] } as const;
 
@@ -44,12 +42,6 @@ class RemovedItem {
   @Int64({ description: 'Identifier of the item.', example: 1 })
   readonly id!: bigint;
 }
-
-/** Without the operation that creates items: its values would be checked for each mistake. */
-const STORED: Changes = {
-  up: (table) => `${createTable(table)};
-    INSERT INTO ${table} (name, weight, places) SELECT i::text, 5, 12 FROM generate_series(1, 3) AS i`,
-};
 
 let visits = 0;
 

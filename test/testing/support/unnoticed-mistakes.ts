@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cutPage, Integer, OneOf, PageQuery, pageRequestOf, Text } from '../../../src';
 import { Items, type Row } from './items';
 import { createTable } from './items.parts';
-import { type Mistake, on } from './mistake';
+import { type Mistake, on, STORED } from './mistake';
 
 const SIZES = { name: 'MistakenSize', description: 'Size of an item.', values: ['s', 'm'] };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
@@ -93,6 +93,8 @@ export const UNNOTICED_MISTAKES: readonly Mistake[] = [
         'ordered-by-name',
         /is not in ascending order of id/,
         {
+          handlers: ['list'],
+          ...STORED,
           list(query, reply) {
             const { table } = this.facts;
             void reply;
@@ -105,6 +107,8 @@ export const UNNOTICED_MISTAKES: readonly Mistake[] = [
         'filter-not-in-link',
         /has a next page without places = 12. Link must keep each filter/,
         {
+          handlers: ['list'],
+          ...STORED,
           queryType: PlacesQuery,
           list(query, reply) {
             const { places } = query as PlacesQuery;
@@ -115,7 +119,7 @@ export const UNNOTICED_MISTAKES: readonly Mistake[] = [
       [
         'filter-not-applied',
         /has an item with places = 12 for places = 500. Filter by it/,
-        { queryType: PlacesQuery },
+        { handlers: ['list'], ...STORED, queryType: PlacesQuery },
       ],
       [
         'work-outside-its-transaction',
@@ -161,12 +165,12 @@ export const UNNOTICED_MISTAKES: readonly Mistake[] = [
     ],
   ),
   ...on(
-    ['create', 'get', 'update'],
+    ['get', 'update'],
     [
       [
         'conditional-not-documented',
-        /compares If-Match, and its document lacks it|responds 412.*status must be one of/,
-        { facts: { update: { conditional: undefined } as never } },
+        /responds 412 to an If-Match that its document does not have/,
+        { ...STORED, facts: { update: { conditional: undefined } as never } },
       ],
     ],
   ),
