@@ -56,7 +56,6 @@ export interface Changes {
   readonly tags?: readonly string[];
   readonly declaredTags?: Extension['tags'];
   readonly up?: (table: string) => string;
-  readonly down?: (table: string) => string;
   /** The limit of each route in a minute. */
   readonly throttle?: number;
 }

@@ -53,7 +53,7 @@ export function dtoOf(name: string, fields: Fields): Type {
 
 export function migrationOf(
   table: string,
-  changes: { readonly up?: (table: string) => string; readonly down?: (table: string) => string },
+  changes: { readonly up?: (table: string) => string },
 ): new () => MigrationInterface {
   class Migration implements MigrationInterface {
     async up(runner: QueryRunner): Promise<void> {
@@ -61,7 +61,7 @@ export function migrationOf(
     }
 
     async down(runner: QueryRunner): Promise<void> {
-      await runner.query(changes.down?.(table) ?? `DROP TABLE ${table}`);
+      await runner.query(`DROP TABLE ${table}`);
     }
   }
   timestamp += 1;

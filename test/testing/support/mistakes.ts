@@ -2,7 +2,6 @@ import { HttpCode, ParseIntPipe } from '@nestjs/common';
 import { RequireScope } from '../../../src';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
-import { createTable } from './items.parts';
 import { type Mistake, on, PLAIN, STORED } from './mistake';
 
 /** Responds to a creation with a changed row. */
@@ -177,16 +176,3 @@ export const LIST_MISTAKES: readonly Mistake[] = on(
     ],
   ],
 );
-
-/** Mistakes that end the start, with a part of its sentence. */
-export const START_MISTAKES: readonly Mistake[] = [
-  ['down-forgets-table', /"down" .* is not complete: after it, "up" fails/, { down: () => 'SELECT 1' }],
-  ['down-fails', /"down" .* fails \(table "nothing" does not exist\)/, { down: () => 'DROP TABLE nothing' }],
-  [
-    'up-fails-again',
-    /"up" fails \(type "colour" already exists\)/,
-    {
-      up: (table) => `CREATE TYPE colour AS ENUM ('red'); ${createTable(table)}`,
-    },
-  ],
-];
