@@ -6,22 +6,22 @@ import { NOTE, PLACES } from './support/items.parts';
 import { ACCESS_MISTAKES } from './support/access-mistakes';
 import { BODY_MISTAKES } from './support/body-mistakes';
 import { ERROR_MISTAKES } from './support/error-mistakes';
-import type { Mistake } from './support/mistake';
+import type { Mistakes } from './support/mistake';
 import { DOCUMENT_MISTAKES, LIST_MISTAKES, RESPONSE_MISTAKES } from './support/mistakes';
 import { UNDECORATED_MISTAKES, UNNOTICED_MISTAKES } from './support/unnoticed-mistakes';
 import { TAG_MISTAKES } from './support/tag-mistakes';
 import { sharedServer } from './support/shared-server';
 
-const MISTAKES: readonly Mistake[] = [
-  BODY_MISTAKES,
-  ERROR_MISTAKES,
-  RESPONSE_MISTAKES,
-  TAG_MISTAKES,
-  ACCESS_MISTAKES,
-  DOCUMENT_MISTAKES,
-  LIST_MISTAKES,
-  UNNOTICED_MISTAKES,
-].flat();
+const MISTAKES: Mistakes = {
+  ...BODY_MISTAKES,
+  ...ERROR_MISTAKES,
+  ...RESPONSE_MISTAKES,
+  ...TAG_MISTAKES,
+  ...ACCESS_MISTAKES,
+  ...DOCUMENT_MISTAKES,
+  ...LIST_MISTAKES,
+  ...UNNOTICED_MISTAKES,
+};
 
 const SIZES = { name: 'RichSize', description: 'Size of an item.', values: ['s', 'm'] };
 
@@ -65,11 +65,11 @@ describe('brokenPromises', () => {
     }
   });
 
-  it.each(UNDECORATED_MISTAKES)(
+  it.each(Object.entries(UNDECORATED_MISTAKES))(
     'is not needed for %s: the start names it',
-    async (name, sentence, changes) => {
+    async (name, changes) => {
       const extensions = [itemsExtension(name, changes)];
-      await expect(startTestStore({ extensions, server: sharedServer })).rejects.toThrow(sentence);
+      await expect(startTestStore({ extensions, server: sharedServer })).rejects.toThrow(changes.sentence);
     },
   );
 
@@ -77,9 +77,9 @@ describe('brokenPromises', () => {
   describe('names one mistake of an extension:', () => {
     let sentences: readonly string[];
     beforeAll(async () => {
-      const extensions = MISTAKES.map(([name, , changes]) => itemsExtension(name, changes));
+      const extensions = Object.entries(MISTAKES).map((mistake) => itemsExtension(...mistake));
       const store = await startTestStore({ extensions, server: sharedServer });
-      const paths = MISTAKES.map(([name]) => `/${name}`);
+      const paths = Object.keys(MISTAKES).map((name) => `/${name}`);
       try {
         sentences = await brokenPromises(store, { paths });
       } finally {
@@ -87,7 +87,7 @@ describe('brokenPromises', () => {
       }
     });
 
-    it.each(MISTAKES)('%s', (name, sentence) => {
+    it.each(Object.entries(MISTAKES))('%s', (name, { sentence }) => {
       const own = sentences.filter((each) => each.includes(name) || each.includes(name.replaceAll('-', '_')));
       expect(own).toContainEqual(expect.stringMatching(sentence));
     });

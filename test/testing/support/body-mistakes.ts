@@ -2,106 +2,79 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Allow, IsIn, IsInt, IsOptional, IsString, Length } from 'class-validator';
 import { Integer, Text } from '../../../src';
 import { createTable, NOTE } from './items.parts';
-import { type Mistake, on } from './mistake';
+import { type Mistakes, on } from './mistake';
 
 const NAME = { description: 'Name of the item.', example: 'North' };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
 const PLACES = { description: 'Number of places.', example: 12 };
 
 /** Mistakes in the class of a body. */
-export const BODY_MISTAKES: readonly Mistake[] = on(
-  ['create'],
-  [
-    [
-      'unvalidated-name',
-      /5\d\d|accepts name/,
-      { body: { name: [ApiProperty({ type: 'string', ...NAME }), Allow()] } },
-    ],
-    [
-      'text-with-nul',
-      /responds 500 to name = "a\\u0000b"/,
-      { body: { name: [ApiProperty({ type: 'string', ...NAME }), IsString(), Length(1, 50)] } },
-    ],
-    [
-      'behind-throttle',
-      /responds 500 to name = "a\\u0000b"/,
-      {
-        body: { name: [ApiProperty({ type: 'string', ...NAME }), IsString(), Length(1, 50)] },
-        throttle: 2,
-      },
-    ],
-    [
-      'text-too-long',
-      /responds 500 to name = "xxx.*too long/,
-      { body: { name: [Text({ max: 60_000, ...NAME })] }, up: (table) => createTable(table, 'varchar(20)') },
-    ],
-    [
-      'maximum-ignored',
-      /accepts places = 501 .*must be <= 500/,
-      {
-        body: {
-          places: [ApiPropertyOptional({ type: 'integer', maximum: 500, ...PLACES }), IsOptional(), IsInt()],
-        },
-      },
-    ],
-    [
-      'length-ignored',
-      /accepts name = .*must NOT have more than 9/,
-      { body: { name: [Text({ max: 99, ...NAME }), ApiProperty({ maxLength: 9 })] } },
-    ],
-    [
-      'enum-ignored',
-      /accepts name = .*must be equal to one of/,
-      {
-        body: {
-          name: [Text({ max: 50, ...NAME }), ApiProperty({ type: 'string', enum: ['North'], ...NAME })],
-        },
-      },
-    ],
-    [
-      'required-ignored',
-      /accepts places = \(missing\)/,
-      {
-        body: {
-          places: [Integer({ min: 1, max: 500, optional: true, ...PLACES }), ApiProperty({ required: true })],
-        },
-      },
-    ],
-    [
-      'example-rejected',
-      /rejects the documented example .*name must be one of/,
-      { body: { name: [ApiProperty({ type: 'string', ...NAME }), IsIn(['South'])] } },
-    ],
-    [
-      'example-of-another-schema',
-      /has an example of its body that differs from its schema: body \/places must be <= 9/,
-      { body: { places: [Integer({ min: 1, max: 9, optional: true, ...PLACES })] } },
-    ],
-    [
-      'large-int-rejected',
-      /rejects weight = 9007199254740993, which its document allows/,
-      { body: { weight: [ApiProperty({ type: 'integer', format: 'int64', ...WEIGHT }), IsInt()] } },
-    ],
-    [
-      'large-int-rounded',
-      /responds with weight = 9007199254740992/,
-      {
-        hasWeight: true,
-        create(body, reply) {
-          const rounded = { ...body, weight: Number(body.weight) };
-          return this.idempotent.run(reply, async (transaction) =>
-            this.links.created(reply, this.facts.path, await this.insert(rounded, transaction)),
-          );
-        },
-      },
-    ],
-    [
-      'null-as-text',
-      /responds with note = .* to note = null/,
-      {
-        body: NOTE,
-        item: { note: [ApiProperty({ type: 'string', description: 'A note.', example: 'Quiet' })] },
-      },
-    ],
-  ],
-);
+export const BODY_MISTAKES: Mistakes = on(['create'], {
+  'unvalidated-name': {
+    sentence: /5\d\d|accepts name/,
+    body: { name: [ApiProperty({ type: 'string', ...NAME }), Allow()] },
+  },
+  'text-with-nul': {
+    sentence: /responds 500 to name = "a\\u0000b"/,
+    body: { name: [ApiProperty({ type: 'string', ...NAME }), IsString(), Length(1, 50)] },
+  },
+  'behind-throttle': {
+    sentence: /responds 500 to name = "a\\u0000b"/,
+    body: { name: [ApiProperty({ type: 'string', ...NAME }), IsString(), Length(1, 50)] },
+    throttle: 2,
+  },
+  'text-too-long': {
+    sentence: /responds 500 to name = "xxx.*too long/,
+    body: { name: [Text({ max: 60_000, ...NAME })] },
+    up: (table) => createTable(table, 'varchar(20)'),
+  },
+  'maximum-ignored': {
+    sentence: /accepts places = 501 .*must be <= 500/,
+    body: {
+      places: [ApiPropertyOptional({ type: 'integer', maximum: 500, ...PLACES }), IsOptional(), IsInt()],
+    },
+  },
+  'length-ignored': {
+    sentence: /accepts name = .*must NOT have more than 9/,
+    body: { name: [Text({ max: 99, ...NAME }), ApiProperty({ maxLength: 9 })] },
+  },
+  'enum-ignored': {
+    sentence: /accepts name = .*must be equal to one of/,
+    body: {
+      name: [Text({ max: 50, ...NAME }), ApiProperty({ type: 'string', enum: ['North'], ...NAME })],
+    },
+  },
+  'required-ignored': {
+    sentence: /accepts places = \(missing\)/,
+    body: {
+      places: [Integer({ min: 1, max: 500, optional: true, ...PLACES }), ApiProperty({ required: true })],
+    },
+  },
+  'example-rejected': {
+    sentence: /rejects the documented example .*name must be one of/,
+    body: { name: [ApiProperty({ type: 'string', ...NAME }), IsIn(['South'])] },
+  },
+  'example-of-another-schema': {
+    sentence: /has an example of its body that differs from its schema: body \/places must be <= 9/,
+    body: { places: [Integer({ min: 1, max: 9, optional: true, ...PLACES })] },
+  },
+  'large-int-rejected': {
+    sentence: /rejects weight = 9007199254740993, which its document allows/,
+    body: { weight: [ApiProperty({ type: 'integer', format: 'int64', ...WEIGHT }), IsInt()] },
+  },
+  'large-int-rounded': {
+    sentence: /responds with weight = 9007199254740992/,
+    hasWeight: true,
+    create(body, reply) {
+      const rounded = { ...body, weight: Number(body.weight) };
+      return this.idempotent.run(reply, async (transaction) =>
+        this.links.created(reply, this.facts.path, await this.insert(rounded, transaction)),
+      );
+    },
+  },
+  'null-as-text': {
+    sentence: /responds with note = .* to note = null/,
+    body: NOTE,
+    item: { note: [ApiProperty({ type: 'string', description: 'A note.', example: 'Quiet' })] },
+  },
+});

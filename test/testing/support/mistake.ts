@@ -1,19 +1,16 @@
 import type { Changes } from './items.extension';
 import { createTable } from './items.parts';
 
-/** A planted mistake, and the sentence that names it. */
-export type Mistake = readonly [name: string, sentence: RegExp, changes: Changes];
+/** Planted mistakes, each with the sentence that names it, by the name of their extension. */
+export type Mistakes = Readonly<Record<string, Changes & { readonly sentence: RegExp }>>;
 
-/** Limits mistakes to some handlers of the extension, and the body to its name, because each handler and member takes time. */
-export function on(
-  handlers: NonNullable<Changes['handlers']>,
-  mistakes: readonly Mistake[],
-): readonly Mistake[] {
-  return mistakes.map(([name, sentence, changes]) => [
-    name,
-    sentence,
-    { handlers, hasWeight: changes.body?.['weight'] !== undefined, ...changes },
-  ]);
+/** Limits mistakes to some handlers, and the body to its name, because each handler and member takes time. */
+export function on(handlers: NonNullable<Changes['handlers']>, mistakes: Mistakes): Mistakes {
+  const limited = Object.entries(mistakes).map(([name, changes]) => {
+    const hasWeight = changes.body?.['weight'] !== undefined;
+    return [name, { handlers, hasWeight, ...changes }] as const;
+  });
+  return Object.fromEntries(limited);
 }
 
 /** Without the checks of Idempotency-Key, for a creation that the mistake replaces. */

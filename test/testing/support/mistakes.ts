@@ -2,7 +2,7 @@ import { HttpCode, ParseIntPipe } from '@nestjs/common';
 import { RequireScope } from '../../../src';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
-import { type Mistake, on, PLAIN, STORED } from './mistake';
+import { type Mistakes, on, PLAIN, STORED } from './mistake';
 
 /** Responds to a creation with a changed row. */
 const creating = (change: (row: any) => unknown): NonNullable<Changes['create']> =>
@@ -10,169 +10,132 @@ const creating = (change: (row: any) => unknown): NonNullable<Changes['create']>
     return change(this.links.created(reply, this.facts.path, await this.insert(body)));
   };
 
-export const RESPONSE_MISTAKES: readonly Mistake[] = on(
-  ['create'],
-  [
-    [
-      'code-not-declared',
-      /responds 409.*status must be one of/,
-      { facts: { create: { rejects: [], idempotent: undefined } as never }, create: creating((row) => row) },
-    ],
-    [
-      'created-as-ok',
-      /responds 200.*status must be one of 201/,
-      {
-        decorators: { create: [HttpCode(200)] },
-        async create(body, reply) {
-          const row = await this.insert(body);
-          void reply.type('application/json');
-          return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
-        },
-        facts: PLAIN,
-      },
-    ],
-    [
-      'member-missing',
-      /responds 500.*"weight" is required/,
-      { create: creating((row) => ({ ...row, weight: undefined })), facts: PLAIN },
-    ],
-    [
-      'member-of-another-type',
-      /responds 500/,
-      { create: creating((row) => ({ ...row, weight: 'heavy' })), facts: PLAIN },
-    ],
-    [
-      'member-not-declared',
-      /must NOT have additional properties \(colour\)/,
-      {
-        handlers: ['create', 'get'],
-        async get(id) {
-          const row = await this.find(id);
-          if (!row) throw this.facts.unknown();
-          return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight), colour: 'red' });
-        },
-      },
-    ],
-    [
-      'location-missing',
-      /header location must be there/,
-      {
-        create(body) {
-          return this.insert(body);
-        },
-        facts: PLAIN,
-      },
-    ],
-    [
-      'header-not-declared',
-      /header x-colour must not be there/,
-      {
-        handlers: ['list'],
-        list(query, reply) {
-          void reply.header('x-colour', 'red');
-          return this.rows(0n, query.limit).then((rows) => rows);
-        },
-      },
-    ],
-    [
-      'unknown-as-ok',
-      /responds 200 if itemId is unknown, and documents 404/,
-      {
-        handlers: ['get'],
-        async get(id) {
-          return (await this.find(id)) ?? { id, name: 'none', weight: 0n, places: 1, note: null };
-        },
-      },
-    ],
-    ['id-parsed-as-number', /responds (400|500) to itemId/, { handlers: ['get'], idPipe: ParseIntPipe }],
-  ],
-);
+export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
+  'code-not-declared': {
+    sentence: /responds 409.*status must be one of/,
+    facts: { create: { rejects: [], idempotent: undefined } as never },
+    create: creating((row) => row),
+  },
+  'created-as-ok': {
+    sentence: /responds 200.*status must be one of 201/,
+    decorators: { create: [HttpCode(200)] },
+    async create(body, reply) {
+      const row = await this.insert(body);
+      void reply.type('application/json');
+      return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
+    },
+    facts: PLAIN,
+  },
+  'member-missing': {
+    sentence: /responds 500.*"weight" is required/,
+    create: creating((row) => ({ ...row, weight: undefined })),
+    facts: PLAIN,
+  },
+  'member-of-another-type': {
+    sentence: /responds 500/,
+    create: creating((row) => ({ ...row, weight: 'heavy' })),
+    facts: PLAIN,
+  },
+  'member-not-declared': {
+    sentence: /must NOT have additional properties \(colour\)/,
+    handlers: ['create', 'get'],
+    async get(id) {
+      const row = await this.find(id);
+      if (!row) throw this.facts.unknown();
+      return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight), colour: 'red' });
+    },
+  },
+  'location-missing': {
+    sentence: /header location must be there/,
+    create(body) {
+      return this.insert(body);
+    },
+    facts: PLAIN,
+  },
+  'header-not-declared': {
+    sentence: /header x-colour must not be there/,
+    handlers: ['list'],
+    list(query, reply) {
+      void reply.header('x-colour', 'red');
+      return this.rows(0n, query.limit).then((rows) => rows);
+    },
+  },
+  'unknown-as-ok': {
+    sentence: /responds 200 if itemId is unknown, and documents 404/,
+    handlers: ['get'],
+    async get(id) {
+      return (await this.find(id)) ?? { id, name: 'none', weight: 0n, places: 1, note: null };
+    },
+  },
+  'id-parsed-as-number': {
+    sentence: /responds (400|500) to itemId/,
+    handlers: ['get'],
+    idPipe: ParseIntPipe,
+  },
+});
 
-export const DOCUMENT_MISTAKES: readonly Mistake[] = on(
-  ['list'],
-  [
-    ['tag-missing', /has the tag .*, which no extension declares/, { tags: [], declaredTags: {} }],
-    ['tag-not-declared', /has the tag .*, which no extension declares/, { declaredTags: {} }],
-    [
-      'operation-not-declared',
-      /has no summary. Declare it with @Operation/,
-      { handlers: ['get'], facts: { get: false }, decorators: { get: [RequireScope('pets:read')] } },
-    ],
-  ],
-);
+export const DOCUMENT_MISTAKES: Mistakes = on(['list'], {
+  'tag-missing': { sentence: /has the tag .*, which no extension declares/, tags: [], declaredTags: {} },
+  'tag-not-declared': { sentence: /has the tag .*, which no extension declares/, declaredTags: {} },
+  'operation-not-declared': {
+    sentence: /has no summary. Declare it with @Operation/,
+    handlers: ['get'],
+    facts: { get: false },
+    decorators: { get: [RequireScope('pets:read')] },
+  },
+});
 
-export const LIST_MISTAKES: readonly Mistake[] = on(
-  ['list'],
-  [
-    [
-      'page-without-link',
-      /has other items on its pages, followed by Link/,
-      {
-        ...STORED,
-        async list(query, reply) {
-          void reply;
-          return this.rows(0n, query.limit);
-        },
-      },
-    ],
-    [
-      'page-descending',
-      /is not in ascending order of id/,
-      {
-        ...STORED,
-        list(query) {
-          return this.rows(0n, query.limit, 'DESC');
-        },
-      },
-    ],
-    [
-      'page-too-large',
-      /has 3 items on a page with limit=2/,
-      {
-        ...STORED,
-        list() {
-          return this.rows(0n, 3);
-        },
-      },
-    ],
-    [
-      'cursor-throws',
-      /responds 500 to cursor = abc/,
-      {
-        ...STORED,
-        list({ limit, cursor = '0' }) {
-          return this.rows(BigInt(cursor), limit);
-        },
-      },
-    ],
-    [
-      'list-without-cursor',
-      /is a list without the parameter cursor. Its query must extend PageQuery/,
-      {
-        ...STORED,
-        queryType: Object,
-        list() {
-          return this.rows(0n, 100);
-        },
-      },
-    ],
-    [
-      'replay-missing',
-      /does not replay the response of an Idempotency-Key/,
-      { handlers: ['create'], create: creating((row) => row) },
-    ],
-    [
-      'replay-creates-twice',
-      /creates more than one resource for one Idempotency-Key/,
-      {
-        handlers: ['list', 'create'],
-        async create(body, reply) {
-          await this.insert({ ...body, name: `${body.name} ${Math.random()}`.slice(0, 50) });
-          return this.idempotent.run(reply, async (transaction) =>
-            this.links.created(reply, this.facts.path, await this.insert(body, transaction)),
-          );
-        },
-      },
-    ],
-  ],
-);
+export const LIST_MISTAKES: Mistakes = on(['list'], {
+  'page-without-link': {
+    sentence: /has other items on its pages, followed by Link/,
+    ...STORED,
+    async list(query, reply) {
+      void reply;
+      return this.rows(0n, query.limit);
+    },
+  },
+  'page-descending': {
+    sentence: /is not in ascending order of id/,
+    ...STORED,
+    list(query) {
+      return this.rows(0n, query.limit, 'DESC');
+    },
+  },
+  'page-too-large': {
+    sentence: /has 3 items on a page with limit=2/,
+    ...STORED,
+    list() {
+      return this.rows(0n, 3);
+    },
+  },
+  'cursor-throws': {
+    sentence: /responds 500 to cursor = abc/,
+    ...STORED,
+    list({ limit, cursor = '0' }) {
+      return this.rows(BigInt(cursor), limit);
+    },
+  },
+  'list-without-cursor': {
+    sentence: /is a list without the parameter cursor. Its query must extend PageQuery/,
+    ...STORED,
+    queryType: Object,
+    list() {
+      return this.rows(0n, 100);
+    },
+  },
+  'replay-missing': {
+    sentence: /does not replay the response of an Idempotency-Key/,
+    handlers: ['create'],
+    create: creating((row) => row),
+  },
+  'replay-creates-twice': {
+    sentence: /creates more than one resource for one Idempotency-Key/,
+    handlers: ['list', 'create'],
+    async create(body, reply) {
+      await this.insert({ ...body, name: `${body.name} ${Math.random()}`.slice(0, 50) });
+      return this.idempotent.run(reply, async (transaction) =>
+        this.links.created(reply, this.facts.path, await this.insert(body, transaction)),
+      );
+    },
+  },
+});

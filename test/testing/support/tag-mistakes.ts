@@ -12,7 +12,7 @@ import {
   SortedPageQuery,
 } from '../../../src';
 import { Items } from './items';
-import { type Mistake, on, STORED } from './mistake';
+import { type Mistakes, on, STORED } from './mistake';
 
 const IDS = { optional: true, description: 'Only these items.', example: [1, 2] } as const;
 
@@ -46,159 +46,118 @@ class RemovedItem {
 let visits = 0;
 
 /** Mistakes in entity tags, conditions of changes, responses without a body, scopes, and parameters of lists. */
-export const TAG_MISTAKES: readonly Mistake[] = [
-  ...on(
-    ['get'],
-    [
-      [
-        'body-never-the-same',
-        /responds 200 to the ETag of its last response, and must respond 304/,
-        {
-          ...STORED,
-          async get(id) {
-            const row = await this.find(id);
-            if (!row) throw this.facts.unknown();
-            visits += 1;
-            return { ...row, places: (visits % 500) + 1 };
-          },
-        },
-      ],
-      [
-        'entity-tag-missing',
-        /header etag must be there/,
-        {
-          ...STORED,
-          handlers: ['list'],
-          list(_query, reply) {
-            void reply.type('application/json');
-            return Buffer.from('[]');
-          },
-        },
-      ],
-      [
-        'tag-of-its-own',
-        /has an ETag that is not the hash of its body/,
-        {
-          ...STORED,
-          handlers: ['list'],
-          list(query, reply) {
-            void reply.header('etag', `"${'A'.repeat(43)}"`);
-            return this.rows(0n, query.limit);
-          },
-        },
-      ],
-    ],
-  ),
-  ...on(
-    ['get', 'update'],
-    [
-      [
-        'if-match-ignored',
-        /PATCH .* responds 200 to an If-Match of another state, and must respond 412/,
-        {
-          ...STORED,
-          async update(id, { note }) {
-            return (await this.write(id, note)) ?? unknownOf(this);
-          },
-        },
-      ],
-      [
-        'if-match-too-late',
-        /responds 412 to an If-Match of another state, and changes the resource/,
-        {
-          ...STORED,
-          async update(id, { note }, reply) {
-            const before = (await this.find(id)) ?? unknownOf(this);
-            const changed = await this.write(id, note);
-            preconditionOf(reply, this.facts.type)(before);
-            return changed;
-          },
-        },
-      ],
-      [
-        'if-match-of-another-body',
-        /responds 412 to the current ETag in If-Match/,
-        {
-          ...STORED,
-          async update(id, { note }, reply) {
-            const before = (await this.find(id)) ?? unknownOf(this);
-            preconditionOf(reply, this.facts.type)({ ...before, places: before.places! + 1 });
-            return this.write(id, note);
-          },
-        },
-      ],
-      [
-        'scope-of-two-rejected',
+export const TAG_MISTAKES: Mistakes = {
+  ...on(['get'], {
+    'body-never-the-same': {
+      sentence: /responds 200 to the ETag of its last response, and must respond 304/,
+      ...STORED,
+      async get(id) {
+        const row = await this.find(id);
+        if (!row) throw this.facts.unknown();
+        visits += 1;
+        return { ...row, places: (visits % 500) + 1 };
+      },
+    },
+    'entity-tag-missing': {
+      sentence: /header etag must be there/,
+      ...STORED,
+      handlers: ['list'],
+      list(_query, reply) {
+        void reply.type('application/json');
+        return Buffer.from('[]');
+      },
+    },
+    'tag-of-its-own': {
+      sentence: /has an ETag that is not the hash of its body/,
+      ...STORED,
+      handlers: ['list'],
+      list(query, reply) {
+        void reply.header('etag', `"${'A'.repeat(43)}"`);
+        return this.rows(0n, query.limit);
+      },
+    },
+  }),
+  ...on(['get', 'update'], {
+    'if-match-ignored': {
+      sentence: /PATCH .* responds 200 to an If-Match of another state, and must respond 412/,
+      ...STORED,
+      async update(id, { note }) {
+        return (await this.write(id, note)) ?? unknownOf(this);
+      },
+    },
+    'if-match-too-late': {
+      sentence: /responds 412 to an If-Match of another state, and changes the resource/,
+      ...STORED,
+      async update(id, { note }, reply) {
+        const before = (await this.find(id)) ?? unknownOf(this);
+        const changed = await this.write(id, note);
+        preconditionOf(reply, this.facts.type)(before);
+        return changed;
+      },
+    },
+    'if-match-of-another-body': {
+      sentence: /responds 412 to the current ETag in If-Match/,
+      ...STORED,
+      async update(id, { note }, reply) {
+        const before = (await this.find(id)) ?? unknownOf(this);
+        preconditionOf(reply, this.facts.type)({ ...before, places: before.places! + 1 });
+        return this.write(id, note);
+      },
+    },
+    'scope-of-two-rejected': {
+      sentence:
         /responds 403 to a key with the scope scope-of-two-rejected:read, and its description admits it/,
-        {
-          ...STORED,
-          handlers: ['list'],
-          facts: { list: { scope: ['scope-of-two-rejected:read', 'scope-of-two-rejected:write'] } },
-          list(query, reply) {
-            const write = 'scope-of-two-rejected:write';
-            if (!reply.request.principal.scopes.includes(write)) throw insufficientScope(write);
-            return Items.prototype.list.call(this, query, reply);
-          },
-        },
-      ],
-    ],
-  ),
-  ...on(
-    ['get', 'remove'],
-    [
-      [
-        'removal-not-conditional',
-        /DELETE .* responds 204 to an If-Match of another state, and must respond 412/,
-        {
-          ...STORED,
-          async remove(id) {
-            if (!(await this.find(id))) throw this.facts.unknown();
-            await this.delete(id);
-          },
-        },
-      ],
-      [
-        'body-of-no-content',
-        /documents a body of 204, which has none/,
-        {
-          ...STORED,
-          handlers: ['remove'],
-          facts: { remove: { returns: [204, RemovedItem, 'The removed item.'] as never } },
-          decorators: { remove: [HttpCode(204)] },
-        },
-      ],
-    ],
-  ),
-  ...on(
-    ['list'],
-    [
-      [
-        'sort-ignored',
-        /has 0 items with sort=-id, and \d+ without it/,
-        { ...STORED, queryType: SortedPageQuery },
-      ],
-      [
-        'sort-always-ascending',
-        /is not in descending order of id/,
-        {
-          ...STORED,
-          queryType: SortedPageQuery,
-          async list(query, reply) {
-            const request = pageRequestOf(this.facts.path, query);
-            return this.links.page(reply, cutPage(request, await this.rows(0n, request.count)));
-          },
-        },
-      ],
-    ],
-  ),
-  ...on(
-    ['list'],
-    [
-      ['too-many-ids', /accepts id = 1 \(4 times\), which its document forbids/, { queryType: TooManyIds }],
-      ['list-of-ids-rejected', /rejects id = \["1","2"\]/, { queryType: SingleId }],
-    ],
-  ),
-];
+      ...STORED,
+      handlers: ['list'],
+      facts: { list: { scope: ['scope-of-two-rejected:read', 'scope-of-two-rejected:write'] } },
+      list(query, reply) {
+        const write = 'scope-of-two-rejected:write';
+        if (!reply.request.principal.scopes.includes(write)) throw insufficientScope(write);
+        return Items.prototype.list.call(this, query, reply);
+      },
+    },
+  }),
+  ...on(['get', 'remove'], {
+    'removal-not-conditional': {
+      sentence: /DELETE .* responds 204 to an If-Match of another state, and must respond 412/,
+      ...STORED,
+      async remove(id) {
+        if (!(await this.find(id))) throw this.facts.unknown();
+        await this.delete(id);
+      },
+    },
+    'body-of-no-content': {
+      sentence: /documents a body of 204, which has none/,
+      ...STORED,
+      handlers: ['remove'],
+      facts: { remove: { returns: [204, RemovedItem, 'The removed item.'] as never } },
+      decorators: { remove: [HttpCode(204)] },
+    },
+  }),
+  ...on(['list'], {
+    'sort-ignored': {
+      sentence: /has 0 items with sort=-id, and \d+ without it/,
+      ...STORED,
+      queryType: SortedPageQuery,
+    },
+    'sort-always-ascending': {
+      sentence: /is not in descending order of id/,
+      ...STORED,
+      queryType: SortedPageQuery,
+      async list(query, reply) {
+        const request = pageRequestOf(this.facts.path, query);
+        return this.links.page(reply, cutPage(request, await this.rows(0n, request.count)));
+      },
+    },
+  }),
+  ...on(['list'], {
+    'too-many-ids': {
+      sentence: /accepts id = 1 \(4 times\), which its document forbids/,
+      queryType: TooManyIds,
+    },
+    'list-of-ids-rejected': { sentence: /rejects id = \["1","2"\]/, queryType: SingleId },
+  }),
+};
 
 function unknownOf({ facts }: Items): never {
   throw facts.unknown();

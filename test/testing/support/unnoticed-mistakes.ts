@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cutPage, Integer, OneOf, PageQuery, pageRequestOf, Text } from '../../../src';
 import { Items, type Row } from './items';
 import { createTable } from './items.parts';
-import { type Mistake, on, STORED } from './mistake';
+import { type Mistakes, on, STORED } from './mistake';
 
 const SIZES = { name: 'MistakenSize', description: 'Size of an item.', values: ['s', 'm'] };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
@@ -25,15 +25,20 @@ class BareQuery extends PageQuery {
   readonly colour?: string;
 }
 
-export const UNDECORATED_MISTAKES: readonly Mistake[] = [
-  ['body-undecorated', /BareBody\.colour, in the body of .*, has no decorator/, { bodyType: BareBody }],
-  ['query-undecorated', /BareQuery\.colour, in the query of .*, has no decorator/, { queryType: BareQuery }],
-  [
-    'response-undecorated',
-    /BareResponse\.colour, in the response of .*, has no decorator/,
-    { facts: { get: { returns: [200, BareResponse, 'The item.'] } } },
-  ],
-];
+export const UNDECORATED_MISTAKES: Mistakes = {
+  'body-undecorated': {
+    sentence: /BareBody\.colour, in the body of .*, has no decorator/,
+    bodyType: BareBody,
+  },
+  'query-undecorated': {
+    sentence: /BareQuery\.colour, in the query of .*, has no decorator/,
+    queryType: BareQuery,
+  },
+  'response-undecorated': {
+    sentence: /BareResponse\.colour, in the response of .*, has no decorator/,
+    facts: { get: { returns: [200, BareResponse, 'The item.'] } },
+  },
+};
 
 class PlacesQuery extends PageQuery {
   @Integer({ min: 1, max: 500, optional: true, description: 'Only items with so many.', example: 12 })
@@ -55,139 +60,100 @@ async function listWhere(items: Items, condition: string, query: PageQuery, repl
 let slowResponses = 0;
 
 /** Mistakes that only two accounts, a second page, a bound, a rollback or time show. */
-export const UNNOTICED_MISTAKES: readonly Mistake[] = [
-  ...on(
-    ['list', 'create', 'get'],
-    [
-      [
-        'of-every-account',
-        /GET .* responds 200 to a key of an account whose list lacks the resource/,
-        {
-          create(body, reply) {
-            const note = String(reply.request.principal.accountId);
-            return Items.prototype.create.call(this, { ...body, note }, reply);
-          },
-          list(query, reply) {
-            const { accountId } = reply.request.principal;
-            return listWhere(this, `note = '${accountId}'`, query, reply);
-          },
-        },
-      ],
-      [
-        'location-elsewhere',
-        /responds with the Location \/v1\/v1\/location-elsewhere\/\d+, where GET responds 404/,
-        {
-          create(body, reply) {
-            return this.idempotent.run(reply, async (transaction) =>
-              this.links.created(reply, `/v1${this.facts.path}`, await this.insert(body, transaction)),
-            );
-          },
-        },
-      ],
-    ],
-  ),
-  ...on(
-    ['list', 'create'],
-    [
-      [
-        'ordered-by-name',
-        /is not in ascending order of id/,
-        {
-          handlers: ['list'],
-          ...STORED,
-          list(query, reply) {
-            const { table } = this.facts;
-            void reply;
-            const text = `SELECT * FROM ${table} ORDER BY name LIMIT $1`;
-            return this.sql.rows({ name: `${table}_by_name`, text }, [query.limit]);
-          },
-        },
-      ],
-      [
-        'filter-not-in-link',
-        /has a next page without places = 12. Link must keep each filter/,
-        {
-          handlers: ['list'],
-          ...STORED,
-          queryType: PlacesQuery,
-          list(query, reply) {
-            const { places } = query as PlacesQuery;
-            return listWhere(this, places === undefined ? 'true' : `places = ${places}`, query, reply);
-          },
-        },
-      ],
-      [
-        'filter-not-applied',
-        /has an item with places = 12 for places = 500. Filter by it/,
-        { handlers: ['list'], ...STORED, queryType: PlacesQuery },
-      ],
-      [
-        'work-outside-its-transaction',
-        /keeps what it created although its transaction was rolled back/,
-        {
-          create(body, reply) {
-            return this.idempotent.run(reply, async () =>
-              this.links.created(reply, this.facts.path, await this.insert(body)),
-            );
-          },
-        },
-      ],
-    ],
-  ),
-  ...on(
-    ['create'],
-    [
-      [
-        'branch-that-throws',
-        /responds 500 to size = "m": no such branch/,
-        {
-          body: { size: [OneOf(SIZES, { optional: true, description: 'Size.', example: 's' })] },
-          create(body, reply) {
-            if ((body as { size?: string }).size === 'm') throw new TypeError('no such branch');
-            return Items.prototype.create.call(this, body, reply);
-          },
-        },
-      ],
-      [
-        'column-below-its-schema',
-        /responds 500 to weight = 9000000000/,
-        {
-          body: { weight: [Integer({ min: 1, max: 9_000_000_000, ...WEIGHT })] },
-          item: { weight: [Integer({ min: 1, max: 9_000_000_000, ...WEIGHT })] },
-          up: (table) => createTable(table).replace('weight bigint', 'weight integer'),
-        },
-      ],
-      [
-        'idempotent-not-documented',
-        /responds 500: IdempotentWork needs idempotent: true in the @Operation of its route/,
-        { facts: { create: { idempotent: undefined } as never } },
-      ],
-    ],
-  ),
-  ...on(
-    ['get', 'update'],
-    [
-      [
-        'conditional-not-documented',
-        /responds 412 to an If-Match that its document does not have/,
-        { ...STORED, facts: { update: { conditional: undefined } as never } },
-      ],
-    ],
-  ),
-  ...on(
-    ['list'],
-    [
-      [
-        'slow',
-        /takes more than a second for each response/,
-        {
-          async list(query, reply) {
-            slowResponses += 1;
-            if (slowResponses <= 3) await sleep(1_050);
-            return Items.prototype.list.call(this, query, reply);
-          },
-        },
-      ],
-    ],
-  ),
-];
+export const UNNOTICED_MISTAKES: Mistakes = {
+  ...on(['list', 'create', 'get'], {
+    'of-every-account': {
+      sentence: /GET .* responds 200 to a key of an account whose list lacks the resource/,
+      create(body, reply) {
+        const note = String(reply.request.principal.accountId);
+        return Items.prototype.create.call(this, { ...body, note }, reply);
+      },
+      list(query, reply) {
+        const { accountId } = reply.request.principal;
+        return listWhere(this, `note = '${accountId}'`, query, reply);
+      },
+    },
+    'location-elsewhere': {
+      sentence: /responds with the Location \/v1\/v1\/location-elsewhere\/\d+, where GET responds 404/,
+      create(body, reply) {
+        return this.idempotent.run(reply, async (transaction) =>
+          this.links.created(reply, `/v1${this.facts.path}`, await this.insert(body, transaction)),
+        );
+      },
+    },
+  }),
+  ...on(['list', 'create'], {
+    'ordered-by-name': {
+      sentence: /is not in ascending order of id/,
+      handlers: ['list'],
+      ...STORED,
+      list(query, reply) {
+        const { table } = this.facts;
+        void reply;
+        const text = `SELECT * FROM ${table} ORDER BY name LIMIT $1`;
+        return this.sql.rows({ name: `${table}_by_name`, text }, [query.limit]);
+      },
+    },
+    'filter-not-in-link': {
+      sentence: /has a next page without places = 12. Link must keep each filter/,
+      handlers: ['list'],
+      ...STORED,
+      queryType: PlacesQuery,
+      list(query, reply) {
+        const { places } = query as PlacesQuery;
+        return listWhere(this, places === undefined ? 'true' : `places = ${places}`, query, reply);
+      },
+    },
+    'filter-not-applied': {
+      sentence: /has an item with places = 12 for places = 500. Filter by it/,
+      handlers: ['list'],
+      ...STORED,
+      queryType: PlacesQuery,
+    },
+    'work-outside-its-transaction': {
+      sentence: /keeps what it created although its transaction was rolled back/,
+      create(body, reply) {
+        return this.idempotent.run(reply, async () =>
+          this.links.created(reply, this.facts.path, await this.insert(body)),
+        );
+      },
+    },
+  }),
+  ...on(['create'], {
+    'branch-that-throws': {
+      sentence: /responds 500 to size = "m": no such branch/,
+      body: { size: [OneOf(SIZES, { optional: true, description: 'Size.', example: 's' })] },
+      create(body, reply) {
+        if ((body as { size?: string }).size === 'm') throw new TypeError('no such branch');
+        return Items.prototype.create.call(this, body, reply);
+      },
+    },
+    'column-below-its-schema': {
+      sentence: /responds 500 to weight = 9000000000/,
+      body: { weight: [Integer({ min: 1, max: 9_000_000_000, ...WEIGHT })] },
+      item: { weight: [Integer({ min: 1, max: 9_000_000_000, ...WEIGHT })] },
+      up: (table) => createTable(table).replace('weight bigint', 'weight integer'),
+    },
+    'idempotent-not-documented': {
+      sentence: /responds 500: IdempotentWork needs idempotent: true in the @Operation of its route/,
+      facts: { create: { idempotent: undefined } as never },
+    },
+  }),
+  ...on(['get', 'update'], {
+    'conditional-not-documented': {
+      sentence: /responds 412 to an If-Match that its document does not have/,
+      ...STORED,
+      facts: { update: { conditional: undefined } as never },
+    },
+  }),
+  ...on(['list'], {
+    slow: {
+      sentence: /takes more than a second for each response/,
+      async list(query, reply) {
+        slowResponses += 1;
+        if (slowResponses <= 3) await sleep(1_050);
+        return Items.prototype.list.call(this, query, reply);
+      },
+    },
+  }),
+};
