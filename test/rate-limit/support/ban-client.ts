@@ -1,50 +1,49 @@
+import { readConfig } from '../../../src/platform/config/config';
+import { MemoryRateLimitStore } from '../../../src/rate-limit/memory.store';
 import type { Charge, Decision, Standing } from '../../../src/rate-limit/rate-limit.store';
-import type { StoreUnderTest } from './store-under-test';
+import { TestClock } from '../../support/clock';
 
 const LIMITS = { perMinute: 2, perDay: 1_000_000 };
 
-/** Sends the requests of one account, most of them with one key. */
+/** Sends the requests of one account, most of them with one key, to a memory store. */
 export class BanClient {
   unbannedAt = 0;
 
-  constructor(private readonly under: StoreUnderTest) {}
+  readonly store: MemoryRateLimitStore;
+  private readonly clock = new TestClock();
+
+  constructor({ banAfter }: { readonly banAfter: number } = { banAfter: 3 }) {
+    const settings = { RATE_LIMIT_BAN_AFTER: String(banAfter), RATE_LIMIT_BAN_SECONDS: '300' };
+    this.store = new MemoryRateLimitStore(this.clock, readConfig(settings));
+  }
 
   get now(): number {
-    return this.under.clock.now();
+    return this.clock.now();
   }
 
-  async take(id = 'key', limits = LIMITS): Promise<Decision> {
-    return this.under.store.take(this.charge(id, limits));
+  take(id = 'key', limits = LIMITS): Decision {
+    return this.store.take(this.charge(id, limits));
   }
 
-  async read(id = 'key'): Promise<Standing> {
-    return this.under.store.read(this.charge(id, LIMITS));
+  read(id = 'key'): Standing {
+    return this.store.read(this.charge(id, LIMITS));
   }
 
   wait(seconds: number): void {
-    this.under.clock.advance({ seconds });
+    this.clock.advance({ seconds });
   }
 
-  async takeAfter(seconds: number): Promise<Decision> {
+  takeAfter(seconds: number): Decision {
     this.wait(seconds);
     return this.take();
   }
 
   /** Uses up the minute, gets one 429 and then a strike a second. @returns the last decision */
-  async hammer(strikes: number): Promise<Decision> {
-    for (let at = 0; at < 3; at += 1) await this.take();
+  hammer(strikes: number): Decision {
+    for (let at = 0; at < 3; at += 1) this.take();
     this.wait(1);
-    for (let at = 1; at < strikes; at += 1) await this.takeAfter(1);
+    for (let at = 1; at < strikes; at += 1) this.takeAfter(1);
     return this.takeAfter(1);
-  }
-
-  async expectVerdict(
-    verdict: Decision['verdict'],
-    taken: Promise<Decision> = this.take(),
-  ): Promise<Decision> {
-    const decision = await taken;
-    expect(decision.verdict).toBe(verdict);
-    return decision;
   }
 
   private charge(id: string, limits: Charge['limits']): Charge {

@@ -1,5 +1,7 @@
+import { readConfig } from '../../../src/platform/config/config';
+import { MemoryRateLimitStore } from '../../../src/rate-limit/memory.store';
 import type { Charge, Decision } from '../../../src/rate-limit/rate-limit.store';
-import { seededRandom, type StoreUnderTest } from './store-under-test';
+import { TestClock } from '../../support/clock';
 
 /** Workers that share one key. All times are in seconds. */
 export interface Fleet {
@@ -18,12 +20,13 @@ interface Worker {
 
 const KEY = { id: 'fleet', unbannedAt: 0 };
 
-/** Runs a fleet for some seconds of the clock. @returns the second of its first ban, or undefined */
-export async function firstBan(
-  { store, clock }: StoreUnderTest,
+/** Runs a fleet with the default settings for some seconds of the clock. @returns the second of its first ban */
+export function firstBan(
   { workers, pause: [shortest, longest], wait, limits }: Fleet,
   seconds: number,
-): Promise<number | undefined> {
+): number | undefined {
+  const clock = new TestClock();
+  const store = new MemoryRateLimitStore(clock, readConfig({}));
   const random = seededRandom();
   const pause = () => shortest + random() * (longest - shortest);
   const fleet = Array.from({ length: workers }, (): Worker => ({ nextAt: pause(), rejections: 0 }));
@@ -33,7 +36,7 @@ export async function firstBan(
     if (worker.nextAt > seconds) return undefined;
     clock.advance({ seconds: worker.nextAt - now });
     now = worker.nextAt;
-    const decision = await store.take({ owner: 'account:1', limits, key: KEY });
+    const decision = store.take({ owner: 'account:1', limits, key: KEY });
     if (decision.verdict === 'banned') return now;
     worker.rejections = decision.verdict === 'limited' ? worker.rejections + 1 : 0;
     const isRetry = worker.rejections > 0;
@@ -45,4 +48,11 @@ export async function firstBan(
 function retryAfterOf({ windows: { minute, day }, now }: Decision): number {
   const exhausted = [minute, day].filter((usage) => usage?.remaining === 0);
   return Math.ceil((Math.max(...exhausted.map((usage) => usage?.resetAt ?? 0)) - now) / 1_000);
+}
+
+/** Generates numbers from 0 to 1, the same in every run (Park and Miller's generator). */
+function seededRandom(): () => number {
+  const modulus = 2_147_483_647;
+  let state = 20_261_121;
+  return () => (state = (state * 48_271) % modulus) / modulus;
 }
