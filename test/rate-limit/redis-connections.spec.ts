@@ -8,7 +8,6 @@ import { RateLimitStore } from '../../src/rate-limit';
 import { banPolicyOf } from '../../src/rate-limit/bans';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { RateLimitModule } from '../../src/rate-limit/rate-limit.module';
-import type { RedisClient } from '../../src/rate-limit/redis.client';
 import { RedisConnector } from '../../src/rate-limit/redis.connector';
 import { RedisLink } from '../../src/rate-limit/redis.link';
 import { PROBE, rulesOf } from '../../src/rate-limit/redis.script';
@@ -97,29 +96,6 @@ describeWithRedis('a connection to Redis', () => {
     server.thaw();
     await until(() => link.isShared && frozen.link.isShared);
     await link.run('account:1', undefined, PROBE);
-  });
-
-  it('is used after a probe that was sent after the last error, not after an earlier probe', async () => {
-    let fail = (_error: Error): void => undefined;
-    const responses: ((response: string) => void)[] = [];
-    const evalSha = () => new Promise((resolve) => responses.push(resolve));
-    const client: RedisClient = { evalSha, eval: evalSha, on: () => undefined };
-    const connect = (_signal: AbortSignal, onError: (error: Error) => void) => {
-      fail = onError;
-      return Promise.resolve(client);
-    };
-    const link = new RedisLink({ load: jest.fn(), connect }, PATIENT_MS, '', 1);
-    opened.push(link);
-    const isOpen = link.open();
-    await until(() => responses.length === 1);
-    fail(new Error('connection reset'));
-    responses[0]?.('{}');
-    await isOpen;
-    expect(link.isShared).toBe(false);
-    await until(() => responses.length === 2);
-    expect(link.isShared).toBe(false);
-    responses[1]?.('{}');
-    await until(() => link.isShared);
   });
 
   it.each([
