@@ -10,7 +10,7 @@ import { expectError } from '../support/expect-error';
 const BAN_AFTER = 3;
 const BAN_SECONDS = 300;
 
-// The contract of the stores has the rules of strikes and bans: memory-store.spec and redis-store.spec.
+// memory-bans.spec has the rules of strikes and bans, which redis-store.spec compares.
 describe('bans', () => {
   let app: TestApp;
   let account: string;

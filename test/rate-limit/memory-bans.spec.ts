@@ -5,7 +5,7 @@ import { type Fleet, firstBan } from './support/fleet';
 const FLEET_SECONDS = 3_600;
 const MAX_SECONDS_BEFORE_BAN = 240;
 
-// The Redis store decides like this one: redis-store.spec. What a client sees is in bans.spec.
+// The Redis store decides like this one: redis-store.spec. bans.spec has the responses to a client.
 describe('strikes and bans of the memory store', () => {
   it('the last strike gets the verdict banned, and only it begins the ban', () => {
     const client = new BanClient();
@@ -167,7 +167,7 @@ describe('strikes and bans of the memory store', () => {
     expect(windows.minute.resetAt).toBe(client.now + 60_000);
   });
 
-  it('read during a 429 is no strike, and does not end the wait of the key', () => {
+  it('read during a 429 is not a strike, and does not end the wait of the key', () => {
     const client = new BanClient();
     client.hammer(1);
     for (let at = 0; at < 10; at += 1) {
