@@ -59,7 +59,7 @@ const MORE: readonly Rejection[] = [
   [403, 'forbidden', (app) => app.get('/v1/lab/guard')],
   [409, 'conflict', (app) => app.get('/v1/lab/interceptor')],
   [401, 'unauthorized', (app) => app.get('/v1/lab/exceptions/UnauthorizedException')],
-  [500, 'internal_error', (app) => app.get('/v1/lab/text')],
+  [500, 'internal_error', (app) => app.get('/v1/lab/exceptions/a%20text')],
 ];
 
 const without = { key: undefined };

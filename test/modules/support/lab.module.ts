@@ -1,16 +1,19 @@
-import * as nest from '@nestjs/common';
 import {
   BadRequestException,
   type CallHandler,
   type CanActivate,
   ConflictException,
   Controller,
+  type ExecutionContext,
   ForbiddenException,
   Get,
   GoneException,
   HttpException,
+  ImATeapotException,
   Module,
+  type NestInterceptor,
   NotFoundException,
+  NotImplementedException,
   Param,
   ParseIntPipe,
   type PipeTransform,
@@ -27,24 +30,10 @@ import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
 import { IdempotentWork } from '../../../src/platform/idempotency';
 
-type Exception = new (message?: string) => HttpException;
-
-const isException = (value: unknown): value is Exception =>
-  typeof value === 'function' && value.prototype instanceof HttpException;
-
-/** Every exception class of Nest, with its default message and with a message of the module. */
-const CLASSES = Object.entries(nest).flatMap(([name, value]): [string, () => HttpException][] =>
-  isException(value)
-    ? [
-        [name, () => new value()],
-        [`${name} with a message`, () => new value(`Thrown by the module as ${name}.`)],
-      ]
-    : [],
-);
-
-/** The exceptions that the handlers of the lab throw, by name. */
-export const EXCEPTIONS: ReadonlyMap<string, () => HttpException> = new Map([
-  ...CLASSES,
+/** The values that the handlers of the lab throw, by name. */
+export const EXCEPTIONS: ReadonlyMap<string, () => unknown> = new Map<string, () => unknown>([
+  ['UnauthorizedException', () => new UnauthorizedException()],
+  ['ImATeapotException', () => new ImATeapotException()],
   ['an assigned status', () => new HttpException('Not in this country.', 451)],
   ['an unassigned status', () => new HttpException('Closed without a response.', 444)],
   ['a list of messages', () => new BadRequestException(['name is too long', 'age is not a number'])],
@@ -52,16 +41,15 @@ export const EXCEPTIONS: ReadonlyMap<string, () => HttpException> = new Map([
   ['a response with a message', () => new ConflictException({ message: 'The name is taken.', name: 'Rex' })],
   ['a response without a message', () => new ConflictException({ name: 'Rex' })],
   ['a blank message', () => new GoneException(' ')],
-  [
-    'another error as the response',
-    () => new UnauthorizedException(new Error('password authentication failed')),
-  ],
+  ['another error as the response', () => new UnauthorizedException(new Error('password is wrong'))],
   ['a message over the maximum length', () => new ForbiddenException('🐈'.repeat(5_000))],
   ['a message like that of a database error', () => new ConflictException('timeout expired')],
   ['a cause', () => new NotFoundException('No such thing.', { cause: new Error('row 7') })],
+  ['a server error', () => new NotImplementedException('Not today.')],
   ['a redirection', () => new HttpException('Look there.', 302)],
-  ['a success', () => new HttpException('Done.', 200)],
   ['an invalid status', () => new HttpException('Odd.', 1_000)],
+  ['a plain Error', () => new Error('Thrown by the lab.')],
+  ['a text', () => 'Thrown without an Error.'],
 ]);
 
 class ClosedGuard implements CanActivate {
@@ -82,8 +70,8 @@ class ThrowingPipe implements PipeTransform {
   }
 }
 
-class ThrowingInterceptor implements nest.NestInterceptor {
-  intercept(_context: nest.ExecutionContext, _next: CallHandler): never {
+class ThrowingInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, _next: CallHandler): never {
     throw new ConflictException('Thrown by an interceptor.');
   }
 }
@@ -101,14 +89,7 @@ class LabController {
   @Get('exceptions/:name')
   @RequireScope('pets:read')
   exception(@Param('name') name: string) {
-    throw EXCEPTIONS.get(name)?.() ?? new Error(`The lab has no ${name}.`);
-  }
-
-  @Get('text')
-  @RequireScope('pets:read')
-  text() {
-    // oxlint-disable-next-line typescript/only-throw-error
-    throw 'Thrown without an Error.';
+    throw EXCEPTIONS.get(name)!();
   }
 
   @Get('closed')
