@@ -29,24 +29,9 @@ class Kennel {
   readonly plan?: string;
 }
 
-class Litter {
-  @IsString({ each: true })
-  readonly names!: string[];
-}
-
 class Owner {
   @ValidateNested()
   readonly kennel!: Kennel;
-}
-
-@ValidatorConstraint({ async: true })
-class IsFree {
-  validate = () => Promise.resolve(false);
-}
-
-class Booking {
-  @Validate(IsFree)
-  readonly place!: number;
 }
 
 @ValidatorConstraint()
@@ -66,9 +51,7 @@ const value = fc.oneof(
     '',
     ' ',
     'a',
-    'Rex',
     'available',
-    'gone',
     '\u0000',
     '\uD800',
     0,
@@ -101,8 +84,8 @@ describe('the quick validation of a class', () => {
     );
   });
 
-  it.each([Litter, Owner, Booking])('leaves %p to class-validator', (type) => {
-    expect(quickValidationOf(type)).toBeUndefined();
+  it('leaves nested objects to class-validator', () => {
+    expect(quickValidationOf(Owner)).toBeUndefined();
   });
 
   it('leaves a validator that returns a promise to class-validator', () => {

@@ -1,7 +1,7 @@
 import { type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Throttle } from '@nestjs/throttler';
+import { minutes, SkipThrottle, Throttle } from '@nestjs/throttler';
 import { ERROR_BODIES } from '../../src/platform/errors/problem.dto';
 import { checkModules } from '../../src/app/start-checks/check-modules';
 import { collectRoutes } from '../../src/app/start-checks/declared-routes';
@@ -10,10 +10,10 @@ import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { createDocument } from '../../src/platform/openapi/document';
+import { RouteLimits } from '../../src/rate-limit';
 import { startApp, type TestApp } from '../support/app';
 import {
   EmptyScopes,
-  Inheriting,
   moduleWithBody,
   OnlyOptional,
   RenamedSchema,
@@ -27,7 +27,6 @@ import {
   Unvalidated,
   Unversioned,
   WithNested,
-  WithNestedUnvalidated,
   WithObject,
   WithoutValidators,
   WithReadOnly,
@@ -35,13 +34,12 @@ import {
 import {
   WithAsyncFunction,
   WithAsyncValidator,
-  WithChoiceNamedPet,
   WithChosenType,
   WithOtherStatus,
   WithSubType,
 } from './support/mistaken.dto';
-import { NewOrder, Pet } from './support/same-names.dto';
-import { labWith } from './support/throttle-mistakes';
+import { NewOrder } from './support/same-names.dto';
+import { labWith, SAME_NAMES, WithThrottlerModule } from './support/throttle-mistakes';
 import { UserError } from '../../src/platform/errors/user-error';
 
 const FIX =
@@ -53,6 +51,26 @@ const ACCEPTED = [
   moduleWithBody(Array, [PIPE], 'list'),
   moduleWithBody(WithReadOnly, [], 'read-only'),
 ];
+
+const ttl = minutes(1);
+const none = () => undefined;
+const withOptions = (options: object, name = 'default') =>
+  labWith(Throttle({ [name]: { limit: 5, ttl, ...options } }));
+const SKIP_SENTENCE = 'LabController.get has @SkipThrottle, but no route can skip the limits: remove it.';
+const optionSentence = (option: string) =>
+  `@Throttle of LabController.get has the option ${option}, which has no effect: remove it.`;
+const nameSentence = (name: string) =>
+  `The name "${name}" in @Throttle of LabController.get is invalid: use 1 to 20 lower-case letters, and not minute or day.`;
+
+/** Reads the limits of a module as the start does. */
+async function readLimits(...modules: Type[]): Promise<RouteLimits> {
+  const limits = new RouteLimits();
+  for (const module of modules) {
+    const context = await NestFactory.createApplicationContext(module, { logger: false });
+    limits.read(handlersOf(context as NestFastifyApplication));
+  }
+  return limits;
+}
 
 describe('the start fails with one sentence for a mistake of a module', () => {
   const store = createStore();
@@ -85,7 +103,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     ],
     [
       'a limit that is not an integer',
-      labWith(Throttle({ default: { limit: 1.5, ttl: 60_000 } })),
+      withOptions({ limit: 1.5 }),
       'The limit of "default" in @Throttle of LabController.get is 1.5: use an integer from 1 to 1000000000.',
     ],
   ])('%s', async (_what, module, sentence) => {
@@ -125,11 +143,6 @@ describe('the start fails with one sentence for a mistake of a module', () => {
 
   it.each<[string, Type, string]>([
     [
-      'a body with the name of a DTO of the store',
-      moduleWithBody(Pet),
-      'Two DTO classes have the schema name Pet, one in PetsController.listPets and one in BodyController.create: rename one of them.',
-    ],
-    [
       'a body with the name and the properties of a DTO of the store',
       moduleWithBody(NewOrder),
       'Two DTO classes have the schema name NewOrder, one in StoreOrdersController.placeOrder and one in BodyController.create: rename one of them.',
@@ -138,11 +151,6 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'a response whose @ApiSchema has the name of another schema',
       RenamedSchema,
       'Two DTO classes have the schema name Order, one in StoreOrdersController.listOrders and one in ResponseController.get: rename one of them.',
-    ],
-    [
-      'an inherited property without a validator',
-      moduleWithBody(Inheriting),
-      `Inheriting.colour, in the body of BodyController.create, is not validated: ${FIX}`,
     ],
     [
       'a property with @IsOptional() only',
@@ -170,11 +178,6 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'WithObject.inner, in the body of BodyController.create, is an object that is not validated: add @ValidateNested() and @Type(() => …) with its class.',
     ],
     [
-      'a property without a validator in a nested object',
-      moduleWithBody(WithNestedUnvalidated),
-      `Unvalidated.colour, in the body of BodyController.create, is not validated: ${FIX}`,
-    ],
-    [
       'an asynchronous validator',
       moduleWithBody(WithAsyncValidator),
       'WithAsyncValidator.name, in the body of BodyController.create, has an asynchronous validator, which would not run: do that check in the service.',
@@ -193,11 +196,6 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'a property without a validator in a class of a discriminator',
       moduleWithBody(WithSubType),
       `Dog.tricks, in the body of BodyController.create, is not validated: ${FIX}`,
-    ],
-    [
-      'a choice with the name of a class of the store',
-      moduleWithBody(WithChoiceNamedPet),
-      'Two schemas have the name Pet, one in PetsController.listPets and one in BodyController.create: rename one of them.',
     ],
     [
       'a choice with the name of a choice of the store and other values',
@@ -232,5 +230,56 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     const { schemas } = (await app.get('/openapi.json', { key: undefined })).json.components;
     const known = requireSchemaNames(handlersOf(app.nest), ERROR_BODIES);
     expect([...known.keys()].sort()).toEqual(Object.keys(schemas).sort());
+  });
+});
+
+describe('the start fails with one sentence for a mistake with @Throttle', () => {
+  it.each<[string, Type[], string]>([
+    ['@SkipThrottle on a method', [labWith(SkipThrottle())], SKIP_SENTENCE],
+    ['@SkipThrottle on a controller', [labWith(none, SkipThrottle())], SKIP_SENTENCE],
+    ['@SkipThrottle that skips nothing', [labWith(SkipThrottle({ long: false }))], SKIP_SENTENCE],
+    ['blockDuration', [withOptions({ blockDuration: ttl })], optionSentence('blockDuration')],
+    [
+      'generateKey of a controller',
+      [labWith(none, Throttle({ default: { limit: 5, ttl, generateKey: () => 'all' } }))],
+      optionSentence('generateKey'),
+    ],
+    [
+      'a limit of 0',
+      [withOptions({ limit: 0 })],
+      'The limit of "default" in @Throttle of LabController.get is 0: use an integer from 1 to 1000000000.',
+    ],
+    [
+      'an endless ttl',
+      [withOptions({ ttl: Infinity })],
+      'The ttl of "default" in @Throttle of LabController.get is Infinity: use an integer from 1 to 31622400000.',
+    ],
+    ['the name of a window of the plan', [withOptions({}, 'day')], nameSentence('day')],
+    ['a name that the headers cannot show', [withOptions({}, 'perUser')], nameSentence('perUser')],
+    [
+      'more limits than the headers can show',
+      [
+        labWith(
+          Throttle(Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, { limit: 5, ttl }]))),
+        ),
+      ],
+      '@Throttle adds 5 limits to LabController.get: use at most 4.',
+    ],
+    [
+      'two controllers with one name',
+      SAME_NAMES,
+      'Two controllers with @Throttle have the name LabController: rename one of them.',
+    ],
+  ])('%s', async (_what, modules, sentence) => {
+    await expect(readLimits(...modules)).rejects.toThrow(new UserError(sentence));
+  });
+
+  it('ThrottlerModule', async () => {
+    const context = await NestFactory.createApplicationContext(WithThrottlerModule, { logger: false });
+    expect(() => checkModules(context as NestFastifyApplication, [])).toThrow(
+      new UserError(
+        'A module imports ThrottlerModule: remove the import, because @Throttle works without it.',
+      ),
+    );
   });
 });

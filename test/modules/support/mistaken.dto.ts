@@ -62,12 +62,6 @@ export class WithSubType {
   readonly animal!: Cat;
 }
 
-/** The schema name of a class of the store. */
-export class WithChoiceNamedPet {
-  @OneOf({ name: 'Pet', description: 'A kind.', values: ['cat'] }, { description: 'Kind.', example: 'cat' })
-  readonly kind!: string;
-}
-
 /** The schema name of a choice of the store, with other values. */
 export class WithOtherStatus {
   @OneOf(

@@ -13,8 +13,7 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
-import { Type as DeclareType } from 'class-transformer';
-import { IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
 import { Public } from '../../../src/platform/http/protection';
@@ -67,12 +66,6 @@ export class Unvalidated {
   readonly colour!: string;
 }
 
-export class Inheriting extends Unvalidated {
-  @ApiProperty()
-  @IsIn(['s', 'm'])
-  readonly size!: string;
-}
-
 export class OnlyOptional {
   @IsString()
   readonly name!: string;
@@ -88,13 +81,6 @@ export class WithoutValidators {
 export class WithNested {
   @ApiProperty()
   @ValidateNested()
-  readonly inner!: Unvalidated;
-}
-
-export class WithNestedUnvalidated {
-  @ApiProperty()
-  @ValidateNested()
-  @DeclareType(() => Unvalidated)
   readonly inner!: Unvalidated;
 }
 

@@ -1,13 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
-import { Allow, IsInt, IsString } from 'class-validator';
+import { Allow, IsInt } from 'class-validator';
 import { PageQuery } from '../../../src/platform/http/page-query';
-
-/** The name of a DTO of the store, with other properties. */
-export class Pet {
-  @ApiProperty()
-  @IsString()
-  readonly chip!: string;
-}
 
 /** The name of a DTO of the store, with the same properties. */
 export class NewOrder {
