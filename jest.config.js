@@ -27,7 +27,7 @@ const SLOW = [
   '/test/edge/(greedy-clients|limits|property|protocol-errors|raw|request-log)[.]',
   '/test/modules/(authenticators|start-checks)[.]',
   '/test/openapi/(document|pages)[.]',
-  '/test/pets/(joined-creations|list-under-load)[.]',
+  '/test/pets/concurrent-pets[.]',
   '/test/problems/(codes|negotiation)[.]',
   '/test/rate-limit/(persistence|redis-.*|route-limits)[.]',
   '/test/store-orders/(list-orders|staff)[.]',

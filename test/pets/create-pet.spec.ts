@@ -21,30 +21,23 @@ describe('POST /v1/pets (createPet)', () => {
     expect((await app.get(created.headers['location']!)).text).toBe(created.text);
   });
 
-  it.each(['available', 'pending', 'sold'])('201 with the status %s', async (status) => {
+  it.each(['pending', 'sold'])('201 with the status %s', async (status) => {
     expect((await app.post('/v1/pets', aNewPet({ status }))).json.status).toBe(status);
   });
 
-  it.each([
-    '9007199254740993',
-    '9223372036854775807',
-    '-9223372036854775808',
-    '0',
-    '-1',
-    '-9007199254740993',
-  ])('201 keeps categoryId %s exact', async (categoryId) => {
-    const created = await app.post('/v1/pets', `{"name":"Rex","categoryId":${categoryId}}`);
-    expect(created.status).toBe(201);
-    expect(created.text).toContain(`"categoryId":${categoryId},`);
-    expect((await app.get(created.headers['location']!)).text).toContain(`"categoryId":${categoryId},`);
-  });
+  it.each(['9223372036854775807', '-9223372036854775808', '-9007199254740993', '0'])(
+    '201 keeps categoryId %s exact',
+    async (categoryId) => {
+      const created = await app.post('/v1/pets', `{"name":"Rex","categoryId":${categoryId}}`);
+      expect(created.status).toBe(201);
+      expect(created.text).toContain(`"categoryId":${categoryId},`);
+      expect((await app.get(created.headers['location']!)).text).toContain(`"categoryId":${categoryId},`);
+    },
+  );
 
   it.each([
     ['1.0', '1'],
-    ['1e3', '1000'],
     ['-0', '0'],
-    ['-0.0', '0'],
-    ['120e-1', '12'],
     ['0e999999999', '0'],
     ['9.223372036854775807e18', '9223372036854775807'],
     ['90071992547409930E-1', '9007199254740993'],
@@ -57,19 +50,11 @@ describe('POST /v1/pets (createPet)', () => {
   it.each([
     '9223372036854775808',
     '-9223372036854775809',
-    '1e19',
     '1e999999999',
-    '1e-1',
     '0.5',
-    '1.5',
-    '123456789012345678901234567890',
     '"3"',
-    'true',
     'null',
-    '[]',
     '[1]',
-    '{}',
-    `1${'0'.repeat(5000)}`,
     `0.${'0'.repeat(5000)}1`,
     `1${'0'.repeat(30_000)}.${'0'.repeat(30_000)}1`,
   ])('400 validation_failed for categoryId %.40s', async (categoryId) => {
@@ -79,17 +64,7 @@ describe('POST /v1/pets (createPet)', () => {
   });
 
   it('201 keeps the name exactly as sent', async () => {
-    for (const name of [
-      'x',
-      ' Rex ',
-      'Zoë',
-      'e\u0301',
-      '犬',
-      '<b>"\\/',
-      '\u2028\u2029\uFEFF!',
-      '🐶'.repeat(255),
-      'x'.repeat(255),
-    ]) {
+    for (const name of [' Rex ', 'Zoë', 'e\u0301', '<b>"\\/', '\u2028\u2029\uFEFF!', '🐶'.repeat(255)]) {
       const created = await app.post('/v1/pets', aNewPet({ name }));
       expect({ name, status: created.status }).toEqual({ name, status: 201 });
       expect(created.json.name).toBe(name);
@@ -100,19 +75,12 @@ describe('POST /v1/pets (createPet)', () => {
   // More rows are in test/edge/raw/text.rows.ts.
   it.each([
     ['empty', '""'],
-    ['blank', '"  \\t"'],
     ['of no-break spaces', '"\\u00a0\\u3000\\ufeff"'],
     ['with a control character', '"a\\u001bb"'],
-    ['with DEL', '"a\\u007fb"'],
     ['with a C1 control character', '"a\\u0085b"'],
-    ['of 256 code points', JSON.stringify('x'.repeat(256))],
     ['of 256 emoji', JSON.stringify('🐶'.repeat(256))],
-    ['a number', '5'],
     ['null', 'null'],
-    ['an array', '["Rex"]'],
     ['an object', '{"length":3}'],
-    ['an object with __proto__', '{"__proto__":null,"a":1}'],
-    ['an object with constructor', '{"constructor":null}'],
     ['an object with then', '{"then":1}'],
   ])('400 validation_failed for a name %s', async (_what, name) => {
     const before = await countPets();
@@ -122,7 +90,7 @@ describe('POST /v1/pets (createPet)', () => {
     expect(await countPets()).toBe(before);
   });
 
-  it.each(['null', '""', '"Available"', '"lost"', '1', '["sold"]', '{}'])(
+  it.each(['null', '""', '"Available"', '["sold"]'])(
     '400 validation_failed for the status %s',
     async (status) => {
       const response = await app.post('/v1/pets', `{"name":"Rex","categoryId":3,"status":${status}}`);
@@ -153,7 +121,7 @@ describe('POST /v1/pets (createPet)', () => {
     );
   });
 
-  it.each([['[]'], ['[{"name":"Rex","categoryId":3}]'], ['"x"'], ['5'], ['null'], ['true']])(
+  it.each(['[{"name":"Rex","categoryId":3}]', '"x"', 'null'])(
     '400 validation_failed for the JSON body %s, because it must be an object',
     async (body) => expectError(await app.post('/v1/pets', body), 400, 'validation_failed'),
   );
