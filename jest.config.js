@@ -30,7 +30,7 @@ const SLOW = [
   '/test/pets/concurrent-pets[.]',
   '/test/problems/(codes|negotiation)[.]',
   '/test/rate-limit/(persistence|redis-.*|route-limits)[.]',
-  '/test/store-orders/(list-orders|staff)[.]',
+  '/test/store-orders/(orders|staff)[.]',
   '/test/testing/(broken-promises|test-store)[.]',
 ];
 

@@ -22,7 +22,9 @@ const CASES: readonly Case[] = [
   ],
   ['orders', orders({}), 'store_orders_pkey'],
   ['orders of a status', orders({ status: 'approved' }), 'store_orders_status_id'],
+  ['orders of a rare status', orders({ status: 'cancelled' }), 'store_orders_status_id'],
   ['orders of an account', orders({ accountId: 1n }), 'store_orders_account_id_id'],
+  ['orders of a small account', orders({ accountId: 8n }), 'store_orders_account_id_id'],
   [
     'orders of an account and status',
     orders({ accountId: 1n, status: 'approved' }),
@@ -43,14 +45,14 @@ const ROWS = 20_000;
 /** Half of the rows belong to the first of 2,000 groups, so the planner expects a group to be small. */
 const GROUP = 'CASE WHEN n % 2 = 0 THEN 1 ELSE 1 + n % 2000 END';
 
-/** Animals of the rare status have high ids: a scan of the primary key would be long. */
+/** Rows of the rare statuses have high ids: a scan of the primary key would be long. */
 const FILL = `
   INSERT INTO accounts (name, plan) SELECT 'shop ' || n, 'free' FROM generate_series(1, 2000) AS n;
   INSERT INTO pets (name, category_id, status)
   SELECT 'Rex', ${GROUP}, CASE WHEN n > ${ROWS - 500} THEN 'sold' WHEN n % 3 = 0 THEN 'pending' ELSE 'available' END
   FROM generate_series(1, ${ROWS}) AS n;
   INSERT INTO store_orders (account_id, pet_id, status, placed_at)
-  SELECT ${GROUP}, n, CASE WHEN n % 3 = 0 THEN 'approved' ELSE 'delivered' END, now()
+  SELECT ${GROUP}, n, CASE WHEN n > ${ROWS - 500} THEN 'cancelled' WHEN n % 3 = 0 THEN 'approved' ELSE 'delivered' END, now()
   FROM generate_series(1, ${ROWS}) AS n`;
 
 const GENERIC = `SELECT generic_plans::int AS generic FROM pg_prepared_statements WHERE name = 'page'`;
