@@ -54,20 +54,9 @@ describe('GET /v1/key', () => {
     });
   });
 
-  it('returns null for a key that never expires, and an empty label', async () => {
-    const { key } = await app.createKey();
-    expect((await getKey(key)).json).toMatchObject({ expiresAt: null, label: '' });
-  });
-
-  it('needs no scope', async () => {
-    for (const scopes of [['pets:read'], ['orders:manage']]) {
-      const { key } = await app.createKey({ scopes });
-      expect((await getKey(key)).json).toMatchObject({ scopes });
-    }
-  });
-
   it('counts in no window, and its headers show those of the account as they stand', async () => {
     const { key } = await app.createKey({ choice: SMALL });
+    expect((await getKey(key)).json).toMatchObject({ expiresAt: null, label: '' });
     const first = await list(key);
     app.clock.advance({ seconds: 10 });
     const responses = await Promise.all(Array.from({ length: 5 }, () => getKey(key)));
@@ -79,14 +68,6 @@ describe('GET /v1/key', () => {
       expect(response.json.limits.minute).toEqual({ limit: 2, remaining: 1, resetAt: at(50) });
     }
     expect(shown(await list(key)).slice(0, 2)).toEqual([2, 0]);
-  });
-
-  it('begins no minute', async () => {
-    const { key } = await app.createKey({ choice: SMALL });
-    expect((await getKey(key)).json.limits.minute).toEqual({ limit: 2, remaining: 2, resetAt: at(60) });
-    app.clock.advance({ seconds: 30 });
-    await list(key);
-    expect((await getKey(key)).json.limits.minute).toEqual({ limit: 2, remaining: 1, resetAt: at(60) });
   });
 
   it('succeeds while the limits are used up, and counts no strike', async () => {
@@ -153,14 +134,6 @@ describe('GET /v1/key', () => {
     });
   });
 
-  it('serves HEAD with the headers of GET and no body', async () => {
-    const { key } = await app.createKey();
-    const [get, head] = [await getKey(key), await app.send('HEAD', PATH, { key })];
-    expect(head).toMatchObject({ status: 200, text: '' });
-    expect(shown(head)).toEqual(shown(get));
-    expect(head.headers['content-length']).toBe(get.headers['content-length']);
-  });
-
   it('rejects other methods with 405, which are counted', async () => {
     const { key } = await app.createKey({ choice: SMALL });
     const response = await app.post(PATH, {}, { key });
@@ -183,7 +156,9 @@ describe('GET /v1/key', () => {
       ['wrong', 'invalid_api_key'],
     ] as const;
     for (const [sent, [secret, code]] of rows.entries()) {
-      const response = await app.get(PATH, { key: secret });
+      // No proxy is trusted: the address is that of the socket.
+      const headers = { 'x-forwarded-for': `192.0.2.${sent}` };
+      const response = await app.get(PATH, { key: secret, headers });
       expectError(response, 401, code);
       expect(shown(response).slice(0, 2)).toEqual([5, 4 - sent]);
     }

@@ -64,6 +64,7 @@ const MORE: readonly Rejection[] = [
 
 const without = { key: undefined };
 
+// Each request also checks the headers of its response, those of the rate limit included: openapi.json requires them.
 describe('problem details', () => {
   let app: TestApp;
   beforeAll(async () => {
