@@ -28,7 +28,7 @@ const SLOW = [
   '/test/modules/(authenticators|start-checks)[.]',
   '/test/openapi/(document|pages)[.]',
   '/test/pets/concurrent-pets[.]',
-  '/test/problems/(codes|negotiation)[.]',
+  '/test/problems/codes[.]',
   '/test/rate-limit/(persistence|redis-.*|route-limits)[.]',
   '/test/store-orders/(orders|staff)[.]',
   '/test/testing/(broken-promises|test-store)[.]',
