@@ -44,7 +44,7 @@ describe('a restore that is rejected', () => {
 
   const NOT_WHOLE = /^The file .*changed is not a whole backup \(.*\): nothing was restored\. /;
 
-  it.each([0, 0.5, 0.99, 1])('has one wrong byte at %s of its length', async (share) => {
+  it.each([0, 0.5, 1])('has one wrong byte at %s of its length', async (share) => {
     const path = changed((bytes) => {
       const at = Math.floor(share * (bytes.length - 1));
       bytes[at] = bytes[at]! ^ 0x10;
@@ -65,11 +65,9 @@ describe('a restore that is rejected', () => {
     ['one row less', (text) => text.replace(/animal .*\n\d+\t/, '')],
     ['one table less', (text) => text.replace(/\{"table":"pets"\}\n[^]*?\n\\\.\n/, '')],
     ['no checksum', (text) => text.replace(/\{"sha256".*\n/, '')],
-    ['no end of its last line', (text) => text.slice(0, -1)],
     ['text after its end', (text) => `${text}{}\n`],
     ['no content', () => ''],
     ['another format', () => '{"format":"another"}\n'],
-    ['no JSON', () => 'SELECT 1;\n'],
   ])('has a valid compression and %s', async (_what, change) => {
     await expectRejection(rewritten(change), NOT_WHOLE);
   });
@@ -99,11 +97,8 @@ describe('a restore that is rejected', () => {
 
   it('is of a newer schema, as is the source for an older program', async () => {
     const older = { ...schemaConfig(target.url), migrations: migrations.slice(0, -1) };
-    const message = await messageOf(restore(target, good, older));
-    expect(message).toMatch(
-      new RegExp(
-        `has the migration ${migrations.at(-1)?.name} of a newer version of Animal Store: restore it`,
-      ),
+    expect(await messageOf(restore(target, good, older))).toContain(
+      `has the migration ${migrations.at(-1)?.name} of a newer version of Animal Store: restore it`,
     );
     expect(await relationsOf(target)).toEqual([]);
     const config = { ...older, databaseUrl: source.url };

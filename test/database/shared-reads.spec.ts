@@ -1,3 +1,4 @@
+import { CoalescedRead } from '../../src/platform/database/coalesced-read';
 import { PipelinedReads } from '../../src/platform/database/pipelined-reads';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
@@ -21,6 +22,16 @@ describe('reads that share a connection', () => {
     await read('SELECT 0');
     pass({ seconds: 1 });
     return onPool.length === 0;
+  };
+  /** Lets the time of a query pass until the read fails. */
+  const expectTimeout = async (hanging: Promise<unknown>) => {
+    let failure: unknown;
+    hanging.catch((error: unknown) => (failure = error));
+    await until(() => {
+      pass({ seconds: QUERY_TIMEOUT_SECONDS });
+      return failure !== undefined;
+    });
+    expect(String(failure)).toContain('Query read timeout');
   };
   beforeAll(async () => {
     database = await createDatabase();
@@ -63,18 +74,6 @@ describe('reads that share a connection', () => {
   });
 
   it('are at most 32: the pool runs the others', async () => {
-    await database.query('SELECT pg_advisory_lock(1)');
-    const all = Array.from({ length: MAX_IN_FLIGHT + 8 }, () => read(LOCK));
-    expect(onPool).toHaveLength(8);
-    await database.query('SELECT pg_advisory_unlock(1)');
-    await Promise.all(all);
-  });
-
-  it('count one with a parameter that cannot be sent once, and it fails', async () => {
-    const json = { name: 'json', text: 'SELECT $1::json' };
-    await reads.rows(json, [{ number: 1 }]);
-    await expect(reads.rows(json, [{ number: 1n }])).rejects.toThrow('BigInt');
-    await read('SELECT 1');
     await database.query('SELECT pg_advisory_lock(1)');
     const all = Array.from({ length: MAX_IN_FLIGHT + 8 }, () => read(LOCK));
     expect(onPool).toHaveLength(8);
@@ -156,13 +155,7 @@ describe('reads that share a connection', () => {
   it('are given up after the time of a query: the server cancels it, and another connection is opened', async () => {
     const [before] = await read('SELECT pg_backend_pid() AS pid');
     await database.query('SELECT pg_advisory_lock(1)');
-    let failure: unknown;
-    read(LOCK).catch((error: unknown) => (failure = error));
-    await until(() => {
-      pass({ seconds: QUERY_TIMEOUT_SECONDS });
-      return failure !== undefined;
-    });
-    expect(String(failure)).toContain('Query read timeout');
+    await expectTimeout(read(LOCK));
     await until(async () => {
       const waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
       return (await database.query(waiting)).length === 0;
@@ -184,16 +177,10 @@ describe('reads that share a connection', () => {
     ['closed', () => void reads.close()],
   ])('are given up after the time of a query if their connection is being %s', async (_how, change) => {
     await database.query('SELECT pg_advisory_lock(1)');
-    let failure: unknown;
-    read(LOCK).catch((error: unknown) => (failure = error));
-    const behind = read('SELECT 1');
+    const [hanging, behind] = [read(LOCK), read('SELECT 1')];
     change();
     expect(await behind).toEqual([{ text: 'SELECT 1' }]);
-    await until(() => {
-      pass({ seconds: QUERY_TIMEOUT_SECONDS });
-      return failure !== undefined;
-    });
-    expect(String(failure)).toContain('Query read timeout');
+    await expectTimeout(hanging);
   });
 
   it('have at most their number of connections if opening one takes long', async () => {
@@ -224,5 +211,78 @@ describe('reads that share a connection', () => {
     expect(await last).toEqual([{ one: 1 }]);
     await read('SELECT 2');
     expect(onPool).toEqual(['SELECT 2']);
+  });
+});
+
+describe('reads that share a query', () => {
+  /** A query that resolves with its number when the spec calls `end`. */
+  function queries() {
+    const begun: { end: () => void; fail: () => void }[] = [];
+    const query = () =>
+      new Promise<number>((resolve, reject) => {
+        const number = begun.length;
+        begun.push({ end: () => resolve(number), fail: () => reject(new Error('unavailable')) });
+      });
+    return { begun, query };
+  }
+
+  it('share the next query if one is running; no read gets a query that began before it', async () => {
+    const { begun, query } = queries();
+    const shared = new CoalescedRead<number>();
+    const first = shared.read('page', query);
+    const waiting = [shared.read('page', query), shared.read('page', query)];
+    expect(begun).toHaveLength(1);
+    begun[0]?.end();
+    expect(await first).toBe(0);
+    const late = shared.read('page', query);
+    expect(begun).toHaveLength(2);
+    begun[1]?.end();
+    expect(await Promise.all(waiting)).toEqual([1, 1]);
+    begun[2]?.end();
+    expect(await late).toBe(2);
+  });
+
+  it('wait only a limited time for a query that hangs; its end begins no further query', async () => {
+    const { begun, query } = queries();
+    const shared = new CoalescedRead<number>();
+    const hanging = shared.read('page', query);
+    const next = shared.read('page', query);
+    await until(() => begun.length === 2);
+    begun[0]?.end();
+    expect(await hanging).toBe(0);
+    const last = shared.read('page', query);
+    expect(begun).toHaveLength(2);
+    begun[1]?.end();
+    expect(await next).toBe(1);
+    begun[2]?.end();
+    expect(await last).toBe(2);
+  });
+
+  it('fail together; the next read begins a new query', async () => {
+    const { begun, query } = queries();
+    const shared = new CoalescedRead<number>();
+    const first = shared.read('page', query);
+    const second = shared.read('page', query);
+    begun[0]?.fail();
+    await expect(first).rejects.toThrow('unavailable');
+    begun[1]?.fail();
+    await expect(second).rejects.toThrow('unavailable');
+    const third = shared.read('page', query);
+    begun[2]?.end();
+    expect(await third).toBe(2);
+  });
+
+  it('fail if the query throws synchronously, and no read keeps waiting', async () => {
+    const { begun, query } = queries();
+    const shared = new CoalescedRead<number>();
+    const broken = (): never => {
+      throw new Error('thrown');
+    };
+    const first = shared.read('page', query);
+    const waiting = [shared.read('page', broken), shared.read('page', broken)];
+    begun[0]?.end();
+    expect(await first).toBe(0);
+    for (const each of waiting) await expect(each).rejects.toThrow('thrown');
+    await expect(shared.read('page', broken)).rejects.toThrow('thrown');
   });
 });

@@ -1,12 +1,14 @@
+import { Client } from 'pg';
 import { Table } from 'typeorm';
 import { migrate } from '../../src/platform/database/migrate';
 import { forgetExtension, revertLast } from '../../src/platform/database/revert';
 import { migrationStates } from '../../src/platform/database/schema-state';
+import { UserError } from '../../src/platform/errors/user-error';
 import type { Extension, MigrationClass } from '../../src/platform/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { lockWaits } from '../support/lock-waits';
-import { schemaConfig } from '../support/schema-config';
+import { migrations, schemaConfig } from '../support/schema-config';
 import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
 import { messageOf } from './support/copying';
@@ -32,12 +34,61 @@ afterEach(() => database.drop());
 const apply = (...extensions: Extension[]) => migrate(configWith(database.url, ...extensions));
 const states = async (...extensions: Extension[]) =>
   (await migrationStates(configWith(database.url, ...extensions))).slice(-1);
-const tables = async () =>
-  (
-    await database.query<{ relname: string }>(
-      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
-    )
-  ).map(({ relname }) => relname);
+const tables = async (of: TestDatabase = database) => {
+  const all = `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`;
+  return (await of.query<{ name: string }>(all)).map(({ name }) => name);
+};
+
+describe('migrations', () => {
+  it('create the schema and the timeouts of its sessions, and revert it completely', async () => {
+    const empty = await createDatabase('template0');
+    const config = schemaConfig(empty.url);
+    const { applied } = await migrate(config);
+    expect(applied).toEqual(migrations.map(({ name }) => name));
+    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
+    // They bound every wait of the sessions that come after.
+    const session = new Client({ connectionString: empty.directUrl });
+    await session.connect();
+    const { rows } = await session.query(
+      `SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock,
+              current_setting('idle_in_transaction_session_timeout') AS idle`,
+    );
+    expect(rows).toEqual([{ statement: '5s', lock: '2s', idle: '10s' }]);
+    await session.end();
+    expect(await revertLast(config)).toBe(applied.at(-1));
+    expect(await migrationStates(config)).toEqual(
+      applied.map((name, at) => ({ name, state: at < applied.length - 1 ? 'applied' : 'pending' })),
+    );
+    for (const name of applied.slice(0, -1).toReversed()) expect(await revertLast(config)).toBe(name);
+    expect(await revertLast(config)).toBeUndefined();
+    expect(await tables(empty)).toEqual(['migrations']);
+    await empty.drop();
+  });
+
+  it('wait for another run longer than the role lets a statement or the wait for a lock take', async () => {
+    const config = schemaConfig(database.directUrl);
+    const name = new URL(database.directUrl).pathname.slice(1);
+    for (const timeout of ['statement_timeout', 'lock_timeout']) {
+      await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET ${timeout} = '200ms'`);
+    }
+    await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const waiting = migrationStates(config).catch(String);
+    const late = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+                  AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > '300ms'`;
+    await until(async () => (await database.query(late)).length > 0);
+    await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    expect(await waiting).toHaveLength(migrations.length);
+  });
+
+  it('of a newer version are not taken back', async () => {
+    const config = schemaConfig(database.url);
+    await database.query(
+      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
+    );
+    await expect(revertLast(config)).rejects.toThrow(UserError);
+    expect(await database.query('SELECT FROM migrations')).toHaveLength(migrations.length + 1);
+  });
+});
 
 describe('the migrations of an extension', () => {
   const Early = migrationOf(
@@ -45,18 +96,9 @@ describe('the migrations of an extension', () => {
     'CREATE TABLE early (pet_id bigint REFERENCES pets)',
     'DROP TABLE early',
   );
-  const early = extensionOf('early', Early);
-
   it('run in an existing database, also if their timestamps are older than those of the store', async () => {
-    expect((await apply(early)).applied).toEqual([Early.name]);
+    expect((await apply(extensionOf('early', Early))).applied).toEqual([Early.name]);
     expect(await tables()).toContain('early');
-  });
-
-  it('run after those of the store in a new database', async () => {
-    const empty = await createDatabase('template0');
-    const { applied } = await migrate(configWith(empty.url, early));
-    expect(applied.at(-1)).toBe(Early.name);
-    await empty.drop();
   });
 
   it('do not prevent later ones of the store with older timestamps', async () => {
