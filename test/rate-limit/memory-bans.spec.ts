@@ -67,17 +67,6 @@ describe('strikes and bans of the memory store', () => {
     expect(lengths).toEqual([300, 1_800, 1_800, 300]);
   });
 
-  it('a lifted ban does not make the next one longer', () => {
-    const client = new BanClient();
-    client.hammer(3);
-    client.unbannedAt = client.now;
-    expect(client.takeAfter(5).verdict).toBe('limited');
-    client.wait(60);
-    const again = client.hammer(3);
-    expect(again.bannedUntil).toBe(again.now + 300_000);
-    expect(client.take().verdict).toBe('banned');
-  });
-
   it('a 429 during a ban is not a strike and is not counted in a window', () => {
     const client = new BanClient();
     client.hammer(3);
@@ -144,38 +133,12 @@ describe('strikes and bans of the memory store', () => {
     expect(client.take('key', limits).verdict).toBe('banned');
   });
 
-  it('read returns the windows of the last decision, however often it is called, and then whole ones', () => {
-    const client = new BanClient();
-    const { windows } = client.take();
-    for (let at = 0; at < 5; at += 1) {
-      expect(client.read()).toEqual({ windows, now: client.now, strikes: 0 });
-    }
-    expect(client.take().verdict).toBe('admitted');
-    const rejected = client.take();
-    expect(client.read().windows).toEqual(rejected.windows);
-    client.wait(60);
-    const { minute, day } = client.read().windows;
-    expect(minute).toEqual({ limit: 2, remaining: 2, resetAt: client.now + 60_000 });
-    expect(day?.remaining).toEqual(999_998);
-  });
-
   it('read begins no window', () => {
     const client = new BanClient();
     client.read();
     client.wait(30);
     const { windows } = client.take();
     expect(windows.minute.resetAt).toBe(client.now + 60_000);
-  });
-
-  it('read during a 429 is not a strike, and does not end the wait of the key', () => {
-    const client = new BanClient();
-    client.hammer(1);
-    for (let at = 0; at < 10; at += 1) {
-      client.wait(1);
-      expect(client.read().strikes).toBe(1);
-    }
-    expect(client.take().verdict).toBe('limited');
-    expect(client.takeAfter(1).verdict).toBe('banned');
   });
 
   it('a sweep keeps the strikes of a key for 5 minutes and its last ban for 24 h', () => {

@@ -9,9 +9,6 @@ function limitOf(context: ExecutionContext): Promise<number> {
   return Promise.resolve(Number(headers['x-limit'] ?? 2));
 }
 
-/** The function that the route `slow` reads its limit with. A spec replaces it. */
-export const reading = { limit: () => 9 };
-
 /** As many limits, and as long names and numbers, as the start accepts. */
 const LONGEST = Object.fromEntries(
   ['a', 'b', 'c', 'd'].map((letter) => [letter.repeat(20), { limit: 1e9, ttl: 366 * 86_400_000 }]),
@@ -44,13 +41,6 @@ class SlotsController {
   @RequireScope('pets:read')
   @Throttle({ default: { limit: limitOf, ttl: () => 60_000 } })
   own() {
-    return [];
-  }
-
-  @Get('slow')
-  @RequireScope('pets:read')
-  @Throttle({ default: { limit: () => reading.limit(), ttl: 60_000 } })
-  slow() {
     return [];
   }
 
