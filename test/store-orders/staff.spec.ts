@@ -51,13 +51,6 @@ describe('orders as buyers and staff see them', () => {
     },
   );
 
-  it('a buyer cancels its own order and no other', async () => {
-    const [shop, zoo] = buyers as [Buyer, Buyer];
-    const id = await place(shop.key);
-    expectError(await update(zoo.key, id, 'cancelled'), 404, 'order_not_found');
-    expect((await update(shop.key, id, 'cancelled')).json.status).toBe('cancelled');
-  });
-
   it('200 and no change for the status that the order has already', async () => {
     const [{ key, orders }] = buyers as [Buyer, Buyer];
     const before = await get(key, `/${orders[1]}`);
@@ -118,11 +111,7 @@ describe('orders as buyers and staff see them', () => {
     expect(new Set(cancelled.json.map(({ status }: { status: string }) => status))).toEqual(
       new Set(['cancelled']),
     );
-    expect((await get(staff)).text).toBe('[]');
-  });
-
-  it('an unknown account has an empty list', async () => {
-    expect(await get(staff, '?account=nobody')).toMatchObject({ status: 200, text: '[]' });
+    for (const own of ['', '?account=nobody']) expect((await get(staff, own)).text).toBe('[]');
   });
 
   it('403 insufficient_scope for ?account= of a buyer, even its own, before the query is validated', async () => {
