@@ -43,20 +43,6 @@ describe('lookups of secrets', () => {
     await Promise.all(responses);
   });
 
-  it('return the key of each secret, or undefined', async () => {
-    const [first, second, third] = find(3);
-    await settled();
-    sent[0]!.end();
-    await settled();
-    const key = { id: 'a key' } as KnownKey;
-    sent[1]!.end(new Map([['2', key]]));
-    expect(await Promise.all([first, second, third])).toMatchObject([
-      { key: undefined },
-      { key: undefined },
-      { key },
-    ]);
-  });
-
   it('have the time at which their query started, not the time of its result', async () => {
     const askedAt = clock.now();
     const [response] = find(1);

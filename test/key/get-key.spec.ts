@@ -124,16 +124,6 @@ describe('GET /v1/key', () => {
     expect(before.status).toBe(200);
   });
 
-  it('has no ETag, must not be stored, and is 200 for any If-None-Match', async () => {
-    const { key } = await app.createKey();
-    const { status, headers } = await getKey(key, { headers: { 'if-none-match': '*' } });
-    expect({ status, etag: headers['etag'], stored: headers['cache-control'] }).toEqual({
-      status: 200,
-      etag: undefined,
-      stored: 'no-store',
-    });
-  });
-
   it('rejects other methods with 405, which are counted', async () => {
     const { key } = await app.createKey({ choice: SMALL });
     const response = await app.post(PATH, {}, { key });

@@ -141,21 +141,16 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
       expect((await remove(id, { 'if-match': current })).status).toBe(204);
     });
 
-    it.each(['"other"', '', 'nonsense', '"a", "b"'])(
+    it.each(['"other"', '', '"a", "b"', 'weak'])(
       '412 precondition_failed for %s, and nothing changes',
-      async (tag) => {
+      async (given) => {
         const id = await newPet();
+        const tag = given === 'weak' ? `W/${String((await get(id)).headers['etag'])}` : given;
         expectError(await patch(id, { name: 'A' }, { 'if-match': tag }), 412, 'precondition_failed');
         expectError(await remove(id, { 'if-match': tag }), 412, 'precondition_failed');
         expect((await get(id)).json.name).toBe('Rex');
       },
     );
-
-    it('412 for a weak tag: a change needs the strong one', async () => {
-      const id = await newPet();
-      const weak = `W/${String((await get(id)).headers['etag'])}`;
-      expectError(await patch(id, { name: 'A' }, { 'if-match': weak }), 412, 'precondition_failed');
-    });
 
     it.each(['*', 'W/', ''])('412 if If-None-Match has the current tag (%s)', async (prefix) => {
       const id = await newPet();
