@@ -98,7 +98,6 @@ describe("the identity of an authenticator of a team's own", () => {
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
-    ['null', null],
     ['a rejection that is not an ApiError', { rejection: new Error('no') }],
   ])('is a 500 with the reason in the log if it is %s', async (_, identity) => {
     identify = () => identity;
@@ -110,15 +109,12 @@ describe("the identity of an authenticator of a team's own", () => {
 
   it.each<[keyof Principal, unknown]>([
     ['accountId', 7],
-    ['keyId', undefined],
     ['plan', undefined],
     ['scopes', 'pets:read pets:write'],
     ['limits', { perMinute: NaN, perDay: 1 }],
     ['unbannedAt', undefined],
     ['label', 7],
-    ['createdAt', '2026-11-21'],
     ['createdAt', new Date(NaN)],
-    ['expiresAt', 0],
   ])('is a 500 with the reason in the log if the principal has an invalid %s', async (field, value) => {
     identify = (principal) => ({ principal: { ...principal, [field]: value } });
     expectError(await get(), 500, 'internal_error');
@@ -127,7 +123,6 @@ describe("the identity of an authenticator of a team's own", () => {
 
   it.each<[string, Partial<Principal>, object]>([
     ['without label and times', {}, { label: null, createdAt: null, expiresAt: null }],
-    ['that never expires', { expiresAt: null }, { expiresAt: null }],
     [
       'with label and times',
       { label: 'till', createdAt: new Date('2026-01-01'), expiresAt: new Date('2027-01-01') },
@@ -144,12 +139,6 @@ describe("the identity of an authenticator of a team's own", () => {
 
   it.each<[string, () => unknown]>([
     ['returned', () => ({ rejection: new ApiError(UNKNOWN) })],
-    [
-      'thrown as an ApiError',
-      () => {
-        throw new ApiError(UNKNOWN);
-      },
-    ],
     [
       "thrown as Nest's exception",
       () => {

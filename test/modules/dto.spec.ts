@@ -5,10 +5,8 @@ import { linksOf } from '../support/links';
 import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
 import { BasketsModule, EMPTY } from './support/baskets.module';
-import { ConversionsModule } from './support/conversions.module';
-import { HERDS_PATH, HerdsModule } from './support/herds.module';
-import { NamesModule } from './support/names.module';
-import { VisitsModule } from './support/visits.module';
+import { HERDS_PATH, ListsModule } from './support/lists.module';
+import { NestDtosModule } from './support/nest-dtos.module';
 
 const isDocumented = false;
 const ADDRESS = '{"street":"Elm","number":5,"cadastre":9007199254740993}';
@@ -29,10 +27,7 @@ const FULL = {
 describe('a service with DTOs and lists of a team', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp(
-      {},
-      { modules: [BasketsModule, ConversionsModule, HerdsModule, NamesModule, VisitsModule] },
-    );
+    app = await startApp({}, { modules: [BasketsModule, ListsModule, NestDtosModule] });
   });
   afterAll(() => app.close());
 

@@ -1,6 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  Allow,
+  IsInt,
+  IsObject,
+  IsOptional,
   IsString,
   Validate,
   ValidateNested,
@@ -8,6 +12,54 @@ import {
   type ValidatorConstraintInterface,
 } from 'class-validator';
 import { OneOf } from '../../../src';
+import { PageQuery } from '../../../src/platform/http/page-query';
+
+export class Unvalidated {
+  @ApiProperty()
+  @IsString()
+  readonly name!: string;
+
+  @ApiProperty()
+  readonly colour!: string;
+}
+
+export class OnlyOptional {
+  @IsString()
+  readonly name!: string;
+
+  @IsOptional()
+  readonly colour?: string;
+}
+
+export class WithoutValidators {
+  readonly name!: string;
+}
+
+export class WithNested {
+  @ApiProperty()
+  @ValidateNested()
+  readonly inner!: Unvalidated;
+}
+
+export class WithObject {
+  @ApiProperty({ type: () => Unvalidated })
+  @IsObject()
+  readonly inner!: Unvalidated;
+}
+
+export class WithReadOnly {
+  @ApiProperty({ readOnly: true })
+  readonly id!: string;
+
+  @ApiProperty()
+  @IsString()
+  readonly name!: string;
+}
+
+export class UnvalidatedQuery extends PageQuery {
+  @ApiPropertyOptional()
+  readonly colour?: string;
+}
 
 @ValidatorConstraint({ async: true })
 class IsUnique implements ValidatorConstraintInterface {
@@ -41,14 +93,6 @@ class Cat {
   readonly name!: string;
 }
 
-/** The class of the object depends on the object. */
-export class WithChosenType {
-  @ApiProperty({ type: 'object', additionalProperties: true })
-  @ValidateNested()
-  @Type((options) => (options?.object['isCat'] === true ? Cat : options!.newObject.constructor))
-  readonly animal!: object;
-}
-
 class Dog extends Cat {
   @ApiProperty()
   readonly tricks!: string;
@@ -69,4 +113,30 @@ export class WithOtherStatus {
     { description: 'Status.', example: 'asleep' },
   )
   readonly status!: string;
+}
+
+/** The name of a DTO of the store, with the same properties. */
+export class NewOrder {
+  @ApiProperty()
+  @IsInt()
+  readonly petId!: bigint;
+}
+
+class Item {
+  @ApiProperty()
+  readonly petId!: string;
+}
+
+/** The schema name of a DTO of the store. */
+@ApiSchema({ name: 'Order' })
+export class Basket {
+  @ApiProperty({ type: () => [Item] })
+  readonly items!: Item[];
+}
+
+/** The name of a query class of the store. Query classes have no schema. */
+export class ListPetsQuery extends PageQuery {
+  @ApiPropertyOptional()
+  @Allow()
+  readonly colour?: string;
 }

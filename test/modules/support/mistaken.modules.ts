@@ -4,7 +4,6 @@ import {
   Controller,
   Get,
   Module,
-  Param,
   ParseIntPipe,
   type PipeTransform,
   Post,
@@ -12,35 +11,44 @@ import {
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiPropertyOptional, ApiResponse } from '@nestjs/swagger';
-import { IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { Throttle, ThrottlerModule } from '@nestjs/throttler';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
 import { Public } from '../../../src/platform/http/protection';
-import { PageQuery } from '../../../src/platform/http/page-query';
-import { Basket, ListPetsQuery } from './same-names.dto';
+import { Basket, ListPetsQuery, UnvalidatedQuery } from './mistaken.dto';
+
+const LIMIT = { limit: 5, ttl: 60_000 };
+
+interface Place {
+  readonly path?: string;
+  readonly version?: string | typeof VERSION_NEUTRAL;
+  readonly controller?: ClassDecorator;
+}
 
 /** Creates a module with one controller, by default at /v1/lab. */
-function moduleOf(controller: Type, path = 'lab', version: string | typeof VERSION_NEUTRAL = '1'): Type {
-  Controller({ path, version })(controller);
-  @Module({ controllers: [controller] })
+function moduleOf(type: Type, { path = 'lab', version = '1', controller = () => undefined }: Place = {}) {
+  Controller({ path, version })(type);
+  controller(type);
+  @Module({ controllers: [type] })
   class LabModule {}
   return LabModule;
 }
 
 /** Creates a module with one GET route, whose handler has these decorators. */
-function moduleWithRoute(
-  decorators: MethodDecorator[],
-  path = 'lab',
-  version: string | typeof VERSION_NEUTRAL = '1',
-): Type {
-  class RouteController {
+function moduleWithRoute(decorators: MethodDecorator[], place?: Place): Type {
+  class LabController {
     @applyDecorators(...decorators)
     get() {
       return {};
     }
   }
-  return moduleOf(RouteController, path, version);
+  return moduleOf(LabController, place);
+}
+
+/** Creates a module with one route at /v1/lab, whose handler and controller have these decorators. */
+export function labWith(method: MethodDecorator, controller?: ClassDecorator): Type {
+  return moduleWithRoute([Get(), RequireScope('pets:read'), method], controller && { controller });
 }
 
 /** Creates a module with one POST route that takes this body, by default at /v1/lab. */
@@ -54,54 +62,7 @@ export function moduleWithBody(type: Type, pipes: PipeTransform[] = [], path = '
     }
   }
   Reflect.defineMetadata('design:paramtypes', [type], BodyController.prototype, 'create');
-  return moduleOf(BodyController, path);
-}
-
-export class Unvalidated {
-  @ApiProperty()
-  @IsString()
-  readonly name!: string;
-
-  @ApiProperty()
-  readonly colour!: string;
-}
-
-export class OnlyOptional {
-  @IsString()
-  readonly name!: string;
-
-  @IsOptional()
-  readonly colour?: string;
-}
-
-export class WithoutValidators {
-  readonly name!: string;
-}
-
-export class WithNested {
-  @ApiProperty()
-  @ValidateNested()
-  readonly inner!: Unvalidated;
-}
-
-export class WithObject {
-  @ApiProperty({ type: () => Unvalidated })
-  @IsObject()
-  readonly inner!: Unvalidated;
-}
-
-export class WithReadOnly {
-  @ApiProperty({ readOnly: true })
-  readonly id!: string;
-
-  @ApiProperty()
-  @IsString()
-  readonly name!: string;
-}
-
-class UnvalidatedQuery extends PageQuery {
-  @ApiPropertyOptional()
-  readonly colour?: string;
+  return moduleOf(BodyController, { path });
 }
 
 class ResponseController {
@@ -118,14 +79,6 @@ class QueryController {
   @RequireScope('pets:read')
   list(@Query() query: UnvalidatedQuery) {
     return query;
-  }
-}
-
-class PathController {
-  @Get(':name')
-  @RequireScope('pets:read')
-  get(@Param() parameters: WithoutValidators) {
-    return parameters;
   }
 }
 
@@ -148,30 +101,34 @@ class SoundController {
   }
 }
 
-const described = (facts: { readonly id: string; readonly scope: string | [] }) =>
+const described = (id: string, scope: string) =>
   Operation({
+    id,
+    scope,
     summary: 'Do nothing',
     description: 'Never runs.',
     returns: [204, undefined, 'Nothing.'],
-    ...facts,
   });
 
 export const UndeclaredRoute = moduleWithRoute([Get('open')]);
-export const UnknownScope = moduleWithRoute([Get(), described({ id: 'lookAtScope', scope: 'pets:reed' })]);
-export const EmptyScopes = moduleWithRoute([Get(), described({ id: 'getNothing', scope: [] })]);
-export const Unversioned = moduleWithRoute(
-  [Get(), described({ id: 'getLab', scope: 'pets:read' })],
-  'lab',
-  VERSION_NEUTRAL,
-);
-export const RepeatedId = moduleWithRoute([
-  Get(),
-  RequireScope('pets:read'),
-  ApiOperation({ operationId: 'listPets' }),
-]);
+export const UnknownScope = moduleWithRoute([Get(), described('lookAtScope', 'pets:reed')]);
+export const Unversioned = moduleWithRoute([Get(), described('getLab', 'pets:read')], {
+  version: VERSION_NEUTRAL,
+});
+export const RepeatedId = labWith(ApiOperation({ operationId: 'listPets' }));
 /** The address of getPet, with another name of the parameter. */
-export const RepeatedRoute = moduleWithRoute([Get(':id'), RequireScope('pets:read')], 'pets');
+export const RepeatedRoute = moduleWithRoute([Get(':id'), RequireScope('pets:read')], { path: 'pets' });
 export const RenamedSchema = moduleOf(ResponseController);
-export const UncheckedPath = moduleOf(PathController);
 export const UncheckedQuery = moduleOf(QueryController);
 export const Sound = moduleOf(SoundController);
+
+/** Two controllers with one name. The windows of their routes would be the same. */
+export const SAME_NAMES = ['north', 'south'].map((path) =>
+  moduleWithRoute(
+    [Get(), ApiOperation({ operationId: path }), RequireScope('pets:read'), Throttle({ default: LIMIT })],
+    { path },
+  ),
+);
+
+@Module({ imports: [ThrottlerModule.forRoot([LIMIT])] })
+export class WithThrottlerModule {}

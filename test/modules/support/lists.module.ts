@@ -2,9 +2,7 @@ import { Controller, Get, Module, Query, Res } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
-import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import { Int64, Integer } from '../../../src/platform/http/fields';
-import { Links } from '../../../src/platform/http/links';
+import { Int64, Integer, Links, ListPetsQuery, Operation, PetsModule, PetsService, Text } from '../../../src';
 import { IsOmittable } from '../../../src/platform/http/omittable.decorator';
 import { cutPage, pageRequestOf } from '../../../src/platform/http/page';
 import { PageQuery } from '../../../src/platform/http/page-query';
@@ -56,6 +54,31 @@ class HerdsController {
   }
 }
 
-/** A module with a list that has filters of its own. */
-@Module({ controllers: [HerdsController], providers: [Links] })
-export class HerdsModule {}
+class PetName {
+  @Text({ max: 255, description: 'Name of the animal.', example: 'Rex' })
+  readonly name!: string;
+}
+
+@Controller({ path: '/names', version: '1' })
+class NamesController {
+  constructor(
+    private readonly pets: PetsService,
+    private readonly links: Links,
+  ) {}
+
+  @Get()
+  @Operation({
+    id: 'listNames',
+    summary: 'List names',
+    description: 'Lists the names of the animals in pages.',
+    scope: 'pets:read',
+    returns: [200, [PetName], 'A page of names.'],
+  })
+  async listNames(@Query() query: ListPetsQuery, @Res({ passthrough: true }) reply: FastifyReply) {
+    return this.links.page(reply, await this.pets.list(query));
+  }
+}
+
+/** A list that has filters of its own, and another list of the store's animals. */
+@Module({ imports: [PetsModule], controllers: [HerdsController, NamesController], providers: [Links] })
+export class ListsModule {}
