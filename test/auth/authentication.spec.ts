@@ -188,12 +188,8 @@ describe('bearer authentication', () => {
       record.mockRejectedValueOnce(new Error('the database is unreachable'));
       expect(await useAfter(1)).toBe(minute);
       expect(await written()).toBe(minute + 60_000);
-    });
-
-    it('never moves to an earlier time', async () => {
-      const minute = app.clock.now();
-      expect([await useAfter(0), await useAfter(-60)]).toEqual([minute, minute]);
-      app.clock.advance({ seconds: 60 });
+      // A clock that was set back does not move it to an earlier time.
+      expect(await useAfter(-60)).toBe(minute + 60_000);
     });
 
     it('does not change with a rejected request', async () => {

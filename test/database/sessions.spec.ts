@@ -76,10 +76,6 @@ describe('a session of the database', () => {
     expect((await app.get('/v1/pets')).status).toBe(200);
   });
 
-  it('that ends without an error listener does not end the process', () => {
-    expect(() => new BoundedClient().emit('error', new Error('terminated'))).not.toThrow();
-  });
-
   it('with a timed-out statement is not used again, and its transaction is rolled back', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     await app.database.query('BEGIN');

@@ -107,19 +107,6 @@ describe('reads that share a connection', () => {
     await Promise.all([hanging, later]);
   });
 
-  it('do not wait for a repeated one that hangs, too, although the server still runs it', async () => {
-    const OTHER_LOCK = 'SELECT pg_advisory_lock_shared(2)';
-    await database.query('SELECT pg_advisory_lock(1), pg_advisory_lock(2)');
-    const first = read(LOCK);
-    await read(OTHER_LOCK);
-    await database.query('SELECT pg_advisory_unlock(1)');
-    await first;
-    await read('SELECT 1');
-    expect(onPool).toEqual([OTHER_LOCK, 'SELECT 1']);
-    await database.query('SELECT pg_advisory_unlock(2)');
-    await until(isOpen);
-  });
-
   it('are repeated on the pool if the connection is lost; a new one is opened', async () => {
     await database.query('SELECT pg_advisory_lock(1)');
     const [{ pid }] = (await read('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];

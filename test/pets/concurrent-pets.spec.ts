@@ -17,9 +17,6 @@ async function transactionsOf(app: TestApp): Promise<number> {
   return Number(row!.count);
 }
 
-const WRITERS = 4;
-const READERS = 6;
-const ANIMALS = 12;
 const EVERYTHING = '/v1/pets?limit=100';
 
 const CREATORS = 20;
@@ -143,33 +140,6 @@ describe('concurrent requests for animals', () => {
       CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON animals DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION wait()`);
     }
-
-    it('contains an animal in every request that a client sends after its 201, with other readers of the page', async () => {
-      const work = { isDone: false };
-      let reads = 0;
-      const read = async () => {
-        while (!work.isDone) {
-          const { status } = await app.get(EVERYTHING, { key, agent });
-          expect(status).toBe(200);
-          reads += 1;
-        }
-      };
-      const missed: number[] = [];
-      const write = async () => {
-        for (let created = 0; created < ANIMALS / WRITERS; created += 1) {
-          const { status, json } = await app.post('/v1/pets', aNewPet(), { key, agent });
-          expect(status).toBe(201);
-          const list = await app.get(EVERYTHING, { key, agent });
-          if (!list.json.some(({ id }: { id: number }) => id === json.id)) missed.push(json.id);
-        }
-      };
-      const readers = Array.from({ length: READERS }, read);
-      await Promise.all(Array.from({ length: WRITERS }, write));
-      work.isDone = true;
-      await Promise.all(readers);
-      expect(missed).toEqual([]);
-      expect(reads).toBeGreaterThan(READERS);
-    });
 
     it.each([
       ['one page', () => EVERYTHING],

@@ -104,6 +104,7 @@ describe('reading animals', () => {
         const { text } = await get(`categoryId=8&sort=${sort}`);
         expect(text.match(/"id":-?\d+/g)).toEqual(order.map((id) => `"id":${id}`));
         for (const edge of [MIN_INT64, MAX_INT64]) {
+          expect((await app.get(`/v1/pets/${edge}`, { key })).text).toContain(`"id":${edge},`);
           const list = `/pets?categoryId=8${sort === 'id' ? '' : '&sort=-id'}`;
           const cursor = Buffer.from(`${edge}@${list}`).toString('base64url');
           expect((await get(`categoryId=8&sort=${sort}&cursor=${cursor}`)).status).toBe(200);
@@ -169,18 +170,6 @@ describe('reading animals', () => {
       const response = await app.get('/v1/pets/1');
       expect(response.status).toBe(200);
       expect(response.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
-    });
-
-    it('200 returns animals with negative ids and the id 0', async () => {
-      const ids = ['-9223372036854775808', '-7', '0'];
-      for (const id of ids) {
-        await app.database.query(
-          `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE VALUES ($1, 'low', 1, 'sold')`,
-          [id],
-        );
-        expect((await app.get(`/v1/pets/${id}`)).text).toContain(`"id":${id},`);
-      }
-      await app.database.query('DELETE FROM pets WHERE id < 1');
     });
 
     it.each([

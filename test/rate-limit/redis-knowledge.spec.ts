@@ -119,22 +119,6 @@ describeWithRedis('the knowledge of an instance', () => {
     expect(left(await take(a))).toEqual([98, 995]);
   });
 
-  it('the window that began first is kept if Redis reports another one later', async () => {
-    const a = instance();
-    a.network.connection = 'held';
-    const begin = clock.now();
-    const first = take(a);
-    clock.advance({ seconds: 20 });
-    const second = take(a);
-    a.sendNext();
-    await first;
-    await redis.command('FLUSHALL');
-    a.sendNext();
-    await second;
-    a.network.connection = 'good';
-    expect((await take(a)).windows.minute.resetAt).toBe(begin + 60_000);
-  });
-
   it('rejects a request that Redis admits if the day was used up locally meanwhile', async () => {
     const a = instance();
     const asked = charge(100, 3);
