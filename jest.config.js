@@ -27,7 +27,7 @@ const SLOW = [
   '/test/edge/(greedy-clients|limits|property|protocol-errors|raw|request-log)[.]',
   '/test/modules/(authenticators|start-checks)[.]',
   '/test/openapi/(document|pages)[.]',
-  '/test/pets/concurrent-pets[.]',
+  '/test/pets/create-pets[.]',
   '/test/problems/codes[.]',
   '/test/rate-limit/(persistence|redis-.*|route-limits)[.]',
   '/test/store-orders/(orders|staff)[.]',

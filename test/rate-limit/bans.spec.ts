@@ -2,10 +2,9 @@ import { ApiKeysService } from '../../src/accounts';
 import { KeyService } from '../../src/key/key.service';
 import { readConfig } from '../../src/platform/config/config';
 import { BansRepository } from '../../src/rate-limit/bans.repository';
-import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import { startApp, type TestApp } from '../support/app';
-import { TestClock } from '../support/clock';
 import { expectError } from '../support/expect-error';
+import { BanClient } from './support/ban-client';
 
 const BAN_AFTER = 3;
 const BAN_SECONDS = 300;
@@ -146,21 +145,10 @@ describe('bans', () => {
 it.each([{ RATE_LIMIT_BAN_AFTER: '0' }, { RATE_LIMIT_BAN_SECONDS: '0', RATE_LIMIT_BAN_AFTER: '2' }])(
   '%j bans no key, and GET /v1/key shows banAfter 0',
   (settings) => {
-    const config = readConfig(settings);
-    const clock = new TestClock();
-    const store = new MemoryRateLimitStore(clock, config);
-    const charge = {
-      owner: 'account:1',
-      limits: { perMinute: 1, perDay: 9 },
-      key: { id: 'key', unbannedAt: 0 },
-    };
-    store.take(charge);
-    for (let at = 0; at < 9; at += 1) {
-      expect(store.take(charge).verdict).toBe('limited');
-      clock.advance({ seconds: 1.1 });
-    }
+    const client = new BanClient(settings);
+    expect(client.hammer(9).verdict).toBe('limited');
     const principal = { keyId: 'key', accountName: 'account', plan: 'free', scopes: [] } as never;
-    const { strikes } = new KeyService(config).describe(principal, store.read(charge));
+    const { strikes } = new KeyService(readConfig(settings)).describe(principal, client.read());
     expect(strikes).toEqual({ count: 0, banAfter: 0, bannedUntil: null });
   },
 );

@@ -2,6 +2,7 @@ import { PLANS } from '../../src/accounts';
 import { BanClient } from './support/ban-client';
 import { type Fleet, firstBan } from './support/fleet';
 
+const FIRST_STRIKE = { RATE_LIMIT_BAN_AFTER: '1' };
 const FLEET_SECONDS = 3_600;
 const MAX_SECONDS_BEFORE_BAN = 240;
 
@@ -20,7 +21,7 @@ describe('strikes and bans of the memory store', () => {
   });
 
   it('a 429 is a strike if it comes more than a second after the first one', () => {
-    const client = new BanClient({ banAfter: 1 });
+    const client = new BanClient(FIRST_STRIKE);
     for (let at = 0; at < 3; at += 1) client.take();
     expect(client.takeAfter(1).verdict).toBe('limited');
     expect(client.takeAfter(0.001).verdict).toBe('banned');
@@ -89,7 +90,7 @@ describe('strikes and bans of the memory store', () => {
   });
 
   it('a client that waits for Retry-After gets no strike, in the next window either', () => {
-    const client = new BanClient({ banAfter: 1 });
+    const client = new BanClient(FIRST_STRIKE);
     for (let round = 0; round < 5; round += 1) {
       for (let at = 0; at < 2; at += 1) expect(client.take().verdict).toBe('admitted');
       const { windows, now } = client.take();
@@ -98,7 +99,7 @@ describe('strikes and bans of the memory store', () => {
   });
 
   it('a larger plan ends the wait of a key', () => {
-    const client = new BanClient({ banAfter: 1 });
+    const client = new BanClient(FIRST_STRIKE);
     const larger = { perMinute: 3, perDay: 9 };
     for (let at = 0; at < 3; at += 1) client.take();
     expect(client.take('key', larger).verdict).toBe('admitted');
@@ -109,7 +110,7 @@ describe('strikes and bans of the memory store', () => {
   });
 
   it('a key that waits for the last Retry-After gets no strike, even if an earlier one was longer', () => {
-    const client = new BanClient({ banAfter: 1 });
+    const client = new BanClient(FIRST_STRIKE);
     const [smaller, larger] = [
       { perMinute: 2, perDay: 1 },
       { perMinute: 2, perDay: 9 },
@@ -126,7 +127,7 @@ describe('strikes and bans of the memory store', () => {
   });
 
   it('the wait of a key ends with the window that resets last', () => {
-    const client = new BanClient({ banAfter: 1 });
+    const client = new BanClient(FIRST_STRIKE);
     const limits = { perMinute: 1, perDay: 1 };
     for (let at = 0; at < 2; at += 1) client.take('key', limits);
     client.wait(90);
@@ -142,7 +143,7 @@ describe('strikes and bans of the memory store', () => {
   });
 
   it('a sweep keeps the strikes of a key for 5 minutes and its last ban for 24 h', () => {
-    const client = new BanClient({ banAfter: 2 });
+    const client = new BanClient({ RATE_LIMIT_BAN_AFTER: '2' });
     const verdicts = (...waits: number[]) =>
       waits.map((wait) => {
         client.wait(wait);

@@ -4,9 +4,9 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/platform/runtime/time';
 import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
 import type { Charge } from '../../src/rate-limit/rate-limit.store';
 import { TestClock } from '../support/clock';
-import { WindowModel } from './support/window-model';
 
 const LENGTHS_MS = [1, MINUTE_MS, 366 * 24 * HOUR_MS];
+const DAY_MS = 24 * HOUR_MS;
 const ROUTE = 'account:1:route';
 
 function charge(owner: string, perMinute: number, perDay?: number): Charge {
@@ -113,18 +113,15 @@ describe('windows of the memory store', () => {
 
   it('removes owners without a current window and keys without a recent rejection', () => {
     const { clock, store } = create();
-    for (let at = 0; at < 1_000; at += 1) {
-      const key = { id: `key ${at}`, unbannedAt: 0 };
-      for (let time = 0; time < 6; time += 1) {
-        store.take({ owner: `account:${at}`, limits: { perMinute: 1, perDay: 9 }, key });
-        store.take({ owner: `ip:${at}`, limits: { perMinute: 1 } });
-        clock.advance({ seconds: 0.001 });
-      }
-    }
-    clock.advance({ seconds: 3 });
-    for (let at = 0; at < 1_000; at += 1) {
+    const take = (at: number) => {
       const key = { id: `key ${at}`, unbannedAt: 0 };
       store.take({ owner: `account:${at}`, limits: { perMinute: 1, perDay: 9 }, key });
+      store.take({ owner: `ip:${at}`, limits: { perMinute: 1 } });
+    };
+    // Admitted, rejected, and a strike.
+    for (const seconds of [0, 0, 3]) {
+      clock.advance({ seconds });
+      for (let at = 0; at < 1_000; at += 1) take(at);
     }
     expect(store.sizes()).toEqual({ owners: 2_000, keys: 1_000 });
     clock.advance({ seconds: 2 * 86_400 });
@@ -132,3 +129,30 @@ describe('windows of the memory store', () => {
     expect(store.sizes()).toEqual({ owners: 0, keys: 0 });
   });
 });
+
+/** A simple model of the windows of one owner. */
+class WindowModel {
+  private minute = { begin: -Infinity, used: 0 };
+  private readonly days = new Map<number, number>();
+
+  take(now: number, perMinute: number, perDay: number | undefined) {
+    const isCurrent = now < this.minute.begin + MINUTE_MS;
+    const minute = isCurrent ? this.minute : { begin: now, used: 0 };
+    const today = Math.floor(now / DAY_MS);
+    const usedToday = this.days.get(today) ?? 0;
+    const isAdmitted = minute.used < perMinute && (perDay === undefined || usedToday < perDay);
+    const counted = isAdmitted ? 1 : 0;
+    // A window begins with an admitted request.
+    if (isAdmitted) this.minute = { begin: minute.begin, used: minute.used + 1 };
+    if (perDay !== undefined) this.days.set(today, usedToday + counted);
+    return {
+      verdict: isAdmitted ? 'admitted' : 'limited',
+      minute: windowOf(perMinute, minute.used + counted, minute.begin + MINUTE_MS),
+      day: perDay === undefined ? undefined : windowOf(perDay, usedToday + counted, (today + 1) * DAY_MS),
+    };
+  }
+}
+
+function windowOf(limit: number, used: number, resetAt: number) {
+  return { limit, remaining: Math.max(0, limit - used), resetAt };
+}

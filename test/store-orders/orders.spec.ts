@@ -63,13 +63,6 @@ describe('orders', () => {
       );
     });
 
-    it('409 invalid_transition names both statuses', async () => {
-      const { id } = await orderThatIs('delivered');
-      expect((await update(id, 'cancelled')).json.message).toBe(
-        'An order that is delivered cannot become cancelled.',
-      );
-    });
-
     it.each(['available', 'sold'])(
       '409 pet_not_available, and the order does not change, if its animal is already %s',
       async (status) => {

@@ -12,8 +12,7 @@ export class BanClient {
   readonly store: MemoryRateLimitStore;
   private readonly clock = new TestClock();
 
-  constructor({ banAfter }: { readonly banAfter: number } = { banAfter: 3 }) {
-    const settings = { RATE_LIMIT_BAN_AFTER: String(banAfter), RATE_LIMIT_BAN_SECONDS: '300' };
+  constructor(settings: Readonly<Record<string, string>> = { RATE_LIMIT_BAN_AFTER: '3' }) {
     this.store = new MemoryRateLimitStore(this.clock, readConfig(settings));
   }
 
