@@ -27,12 +27,6 @@ export class SwaggerUi {
     await this.page.locator('.modal-ux .btn-done').click();
   }
 
-  async logOut(): Promise<void> {
-    await this.page.locator('.scheme-container button.authorize').click();
-    await this.page.getByRole('button', { name: 'Remove authorization' }).click();
-    await this.page.locator('.modal-ux .btn-done').click();
-  }
-
   block(tag: string, operationId: string): Locator {
     return this.page.locator(`[id="operations-${tag}-${operationId}"]`);
   }
