@@ -19,3 +19,11 @@ export function expectUnavailable(response: HttpResponse): void {
 export function isOutcomeUnknown({ status, text }: Pick<HttpResponse, 'status' | 'text'>): boolean {
   return status === 503 && text.includes('may or may not have taken effect');
 }
+
+/** Expects `success` or 503, and the number of animals that the response tells. */
+export function expectAsStored(response: HttpResponse, count: number, success = 201): void {
+  expect([success, 503]).toContain(response.status);
+  if (response.status === 503) expectUnavailable(response);
+  if (isOutcomeUnknown(response)) expect(count).toBeLessThanOrEqual(1);
+  else expect(count).toBe(response.status === 201 ? 1 : 0);
+}
