@@ -1,4 +1,7 @@
+import { entityTagOf } from '../../src/platform/http/entity-tag';
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet, fillPets } from '../support/factories';
 import { send, sendRaw } from '../support/http';
 
 const ORIGIN = 'https://shop.example';
@@ -8,13 +11,15 @@ const asked = {
   'access-control-request-headers': 'authorization, content-type',
 };
 
-describe('headers of every response', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+const PATHS = ['/v1/pets', '/v1/pets?limit=1', '/v1/pets/1', '/v1/store/orders', '/v1/store/orders/1'];
 
+/** For most of this file; test/support/app closes it. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+
+describe('headers of every response', () => {
   const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
   it.each([
@@ -69,10 +74,118 @@ describe('headers of every response', () => {
   });
 });
 
-describe('CORS with allowed origins', () => {
-  let app: TestApp;
+describe('entity tags', () => {
+  let key: string;
   beforeAll(async () => {
-    app = await startApp(
+    key = await app.unlimitedKey();
+    await fillPets(app, 3);
+    await app.post('/v1/store/orders', { petId: 1 }, { key });
+  });
+
+  const get = (path: string, headers = {}, method = 'GET') => app.send(method, path, { key, headers });
+  const tagOf = async (path: string) => String((await get(path)).headers['etag']);
+
+  it.each(PATHS)(
+    'a 200 of GET %s has a strong one, the hash of its bytes, and may be stored if revalidated',
+    async (path) => {
+      const response = await get(path);
+      expect(response.headers['etag']).toBe(entityTagOf(response.text));
+      expect(response.headers['etag']).toMatch(/^"[\w-]{43}"$/);
+      expect(response.headers['cache-control']).toBe('private, no-cache');
+      const head = await get(path, {}, 'HEAD');
+      expect(head.headers['etag']).toBe(response.headers['etag']);
+      expect(head.headers['content-length']).toBe(response.headers['content-length']);
+    },
+  );
+
+  it.each(PATHS)('304 without a body for GET and HEAD of %s, with the headers of the 200', async (path) => {
+    const { headers: full } = await get(path);
+    const tag = String(full['etag']);
+    for (const condition of [`"a", W/${tag} , "b"`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const response = await get(path, { 'if-none-match': condition }, method);
+        expect(response).toMatchObject({ status: 304, text: '' });
+        const { headers } = response;
+        for (const name of ['etag', 'link', 'cache-control', 'deprecation', 'sunset', 'x-ratelimit-limit'])
+          expect({ name, value: headers[name] }).toEqual({ name, value: full[name] });
+      }
+    }
+  });
+
+  it.each(['', 'W/"a", "b"'])('200 if If-None-Match does not name it (%s)', async (condition) => {
+    for (const path of PATHS) {
+      const response = await get(path, { 'if-none-match': condition });
+      expect(response.status).toBe(200);
+      expect(response.text).not.toBe('');
+    }
+  });
+
+  it('a 304 counts in the windows like a 200', async () => {
+    const { key: own } = await app.createKey();
+    const first = await app.get('/v1/pets', { key: own });
+    const headers = { 'if-none-match': String(first.headers['etag']) };
+    const second = await app.get('/v1/pets', { key: own, headers });
+    expect(second.status).toBe(304);
+    const remaining = (response: typeof first) => Number(response.headers['x-ratelimit-remaining']);
+    expect(remaining(second)).toBe(remaining(first) - 1);
+  });
+
+  it('one names the new state after each change', async () => {
+    const created = await app.post('/v1/pets', aNewPet(), { key });
+    expect(created.headers['cache-control']).toBe('no-store');
+    const path = String(created.headers['location']);
+    const before = await tagOf(path);
+    expect(before).toBe(created.headers['etag']);
+    const page = await tagOf('/v1/pets?limit=100');
+    const changed = await app.send('PATCH', path, { key: app.key, body: { name: 'other' } });
+    expect(changed.headers['etag']).toBe(await tagOf(path));
+    expect(changed.headers['etag']).not.toBe(before);
+    expect(await get('/v1/pets?limit=100', { 'if-none-match': page })).toMatchObject({ status: 200 });
+  });
+
+  it('errors have none, and no-store', async () => {
+    for (const response of [
+      await get('/v1/pets/4711', { 'if-none-match': '*' }),
+      await app.get('/v1/pets', { key: undefined, headers: { 'if-none-match': '*' } }),
+      await get('/v1/pets?limit=0', { 'if-none-match': '*' }),
+    ]) {
+      expect(response.status).toBeGreaterThan(399);
+      expect(response.headers['etag']).toBeUndefined();
+      expect(response.headers['cache-control']).toBe('no-store');
+    }
+  });
+
+  it('a replayed creation has the one of the first response', async () => {
+    const headers = { 'idempotency-key': 'tagged' };
+    const first = await app.post('/v1/pets', aNewPet(), { key, headers });
+    const again = await app.post('/v1/pets', aNewPet(), { key, headers });
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.headers['etag']).toBe(first.headers['etag']);
+  });
+
+  describe('of an order', () => {
+    const order = async () => {
+      const { id: petId } = (await app.post('/v1/pets', aNewPet(), { key })).json;
+      return String((await app.post('/v1/store/orders', { petId }, { key })).headers['location']);
+    };
+    const update = (path: string, status: string, tag: string) =>
+      app.send('PATCH', path, { key, body: { status }, headers: { 'if-match': tag } });
+
+    it('200 for If-Match with the current one, for staff and for a buyer; 412 for an earlier one', async () => {
+      const path = await order();
+      const placed = await tagOf(path);
+      expect((await update(path, 'approved', placed)).status).toBe(200);
+      expectError(await update(path, 'delivered', placed), 412, 'precondition_failed');
+      expectError(await update(path, 'approved', placed), 412, 'precondition_failed');
+      expect((await update(path, 'delivered', await tagOf(path))).status).toBe(200);
+    });
+  });
+});
+
+describe('CORS with allowed origins', () => {
+  let shop: TestApp;
+  beforeAll(async () => {
+    shop = await startApp(
       { corsOrigins: [ORIGIN, 'http://localhost:5173'] },
       {
         beforeListen: (nest) => {
@@ -82,10 +195,10 @@ describe('CORS with allowed origins', () => {
       },
     );
   });
-  afterAll(() => app.close());
+  afterAll(() => shop.close());
 
   it('204 for a preflight, without a key', async () => {
-    const { status, text, headers } = await send(app.url, 'OPTIONS', '/v1/pets', { headers: asked });
+    const { status, text, headers } = await send(shop.url, 'OPTIONS', '/v1/pets', { headers: asked });
     expect({ status, text }).toEqual({ status: 204, text: '' });
     expect(headers['access-control-allow-origin']).toBe(ORIGIN);
     expect(headers['access-control-allow-methods']).toBe('DELETE, GET, HEAD, PATCH, POST, PUT');
@@ -98,7 +211,7 @@ describe('CORS with allowed origins', () => {
     [401, false, '/v1/pets'],
     [404, true, '/v1/nothing'],
   ])('allows the origin, and exposes the promised headers, on %i', async (status, hasKey, path) => {
-    const response = await app.get(path, {
+    const response = await shop.get(path, {
       headers: { origin: ORIGIN },
       ...(hasKey ? {} : { key: undefined }),
     });
@@ -122,6 +235,7 @@ describe('CORS with allowed origins', () => {
         'ratelimit',
         'ratelimit-policy',
         'allow',
+        'etag',
       ]),
     );
   });
@@ -129,19 +243,19 @@ describe('CORS with allowed origins', () => {
   it.each(['https://evil.example', 'https://shop.example.evil.example', 'null', ''])(
     'allows no other origin: %j',
     async (origin) => {
-      const preflight = await send(app.url, 'OPTIONS', '/v1/pets', { headers: { ...asked, origin } });
+      const preflight = await send(shop.url, 'OPTIONS', '/v1/pets', { headers: { ...asked, origin } });
       expect(preflight.status).toBe(401);
       expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
       expect(
-        (await app.get('/v1/pets', { headers: { origin } })).headers['access-control-allow-origin'],
+        (await shop.get('/v1/pets', { headers: { origin } })).headers['access-control-allow-origin'],
       ).toBeUndefined();
     },
   );
 
   it('OPTIONS without a preflight is a method like any other: 401, then 405 or 404', async () => {
-    expect((await send(app.url, 'OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(401);
-    expect((await app.send('OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(405);
-    expect((await app.send('OPTIONS', '/v1/nothing')).status).toBe(404);
-    expect((await app.send('OPTIONS', '/nothing')).status).toBe(404);
+    expect((await send(shop.url, 'OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(401);
+    expect((await shop.send('OPTIONS', '/v1/pets', { headers: { origin: ORIGIN } })).status).toBe(405);
+    expect((await shop.send('OPTIONS', '/v1/nothing')).status).toBe(404);
+    expect((await shop.send('OPTIONS', '/nothing')).status).toBe(404);
   });
 });

@@ -21,7 +21,6 @@ const hosts = (response: string, connection: Row[3], values: readonly string[]):
   ]);
 
 export const headers: readonly Row[] = [
-  withLine('X: a'),
   withLine('X:'),
   // A value does not count as a second header of that name.
   withLine('X: \xe9\xff'),
@@ -38,9 +37,7 @@ export const headers: readonly Row[] = [
   withLine('Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13', '200', 'closed'),
   rejected('X : a'),
   rejected(' X: a'),
-  rejected('X\0: a'),
   rejected('X: a\0b'),
-  rejected('X: a\x1bb'),
   rejected('X: a\r\n b'),
   rejected('X: a\nY: b'),
   rejected('X: a\rY: b'),
@@ -48,7 +45,6 @@ export const headers: readonly Row[] = [
   withLine('authorization:', '401 invalid_api_key'),
   ['no Host', 'GET /livez HTTP/1.1\r\n\r\n', BROKEN, 'closed'],
   ['two Hosts', `GET /livez HTTP/1.1\r\n${HOST}host: y\r\n\r\n`, BROKEN, 'closed'],
-  ['two Hosts in HTTP/1.0', `GET /livez HTTP/1.0\r\n${HOST}HOST: y\r\n\r\n`, BROKEN, 'closed'],
   ...hosts('200', 'open', ['', 'localhost', 'a_b.example:8080', '[::1]:3000', 'x:', 'x%20y']),
   ...hosts(BROKEN, 'closed', [
     'a b',
@@ -63,7 +59,6 @@ export const headers: readonly Row[] = [
     'x\\y',
   ]),
   withLine('Expect: 100-continue', '200', 'closed'),
-  withLine('Expect: 100-Continue', '200', 'closed'),
   withLine('Expect: x', '417 expectation_failed', 'closed'),
   withLine('Expect:', '417 expectation_failed', 'closed'),
   withLine('Expect: 100-continue, x', '417 expectation_failed', 'closed'),
@@ -80,12 +75,4 @@ export const headers: readonly Row[] = [
   ['17,000 spaces before a value', get('/v1/pets', `X:${' '.repeat(17_000)}x\r\n`), '200', 'open'],
   ['a key of 15,000 bytes', get('/livez').replace('KEY', 'a'.repeat(15_000)), '200', 'open'],
   ['a key with NUL', get().replace('KEY', 'a\0b'), BROKEN, 'closed'],
-  ['a key and a space', get().replace('KEY', 'KEY x'), '401 invalid_api_key', 'open'],
-  ['no scheme', get().replace('Bearer ', ''), '401 missing_api_key', 'open'],
-  [
-    'bytes above 127 for a key',
-    Buffer.from(get().replace('KEY', '\xff\xfe'), 'latin1'),
-    '401 invalid_api_key',
-    'open',
-  ],
 ];

@@ -44,14 +44,6 @@ export const pipelines: readonly Row[] = [
   ],
   ['two Hosts, then a write', bytes(twoHosts, post(PET)), BROKEN, 'closed'],
   ['a good request, two Hosts, a write', bytes(get(), twoHosts, post(PET)), THEN_BROKEN, 'closed'],
-  ['no Host, then a write', bytes('GET /livez HTTP/1.1\r\n\r\n', post(PET)), BROKEN, 'closed'],
-  [
-    'an unknown Expect, then a write',
-    bytes(get('/v1/pets', 'Expect: x\r\n'), post(PET)),
-    '417 expectation_failed',
-    'closed',
-  ],
-  ['HTTP/2.0, then a write', bytes(get().replace('1.1', '2.0'), post(PET)), BROKEN, 'closed'],
   ['a broken chunk, then a write', bytes(chunked('zz\r\n'), post(PET)), BROKEN, 'closed'],
   ['a write, then a broken chunk', bytes(post(PET), chunked('zz\r\n')), STORED_THEN_BROKEN, 'closed'],
   [
@@ -80,12 +72,6 @@ export const pipelines: readonly Row[] = [
     'closed',
   ],
   ['an empty line between requests', `${get()}\r\n${get()}`, ['200', '200'], 'open'],
-  [
-    'a good request, then TLS',
-    bytes(get(), Buffer.from('16030100c8010000c40303', 'hex')),
-    THEN_BROKEN,
-    'closed',
-  ],
   [
     'HEAD with Connection: close, then a request',
     `HEAD /v1/pets HTTP/1.1\r\n${AUTH}Connection: close\r\n\r\n${get()}`,
