@@ -17,19 +17,9 @@ export async function createKey(
   environment: Record<string, string>,
   { account = randomUUID(), scopes = [] }: NewKey = {},
 ): Promise<string> {
-  const numbers = ['--per-minute', '1000000000', '--per-day', '1000000000'];
+  const limits = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
   const chosen = scopes.length > 0 ? ['--scopes', scopes.join()] : [];
-  const args = [
-    'keys',
-    'create',
-    '--account',
-    account,
-    '--plan',
-    'enterprise',
-    ...numbers,
-    ...chosen,
-    '--json',
-  ];
+  const args = ['keys', 'create', '--account', account, ...limits, ...chosen, '--json'];
   const command = runBuilt('cli/main', args, environment);
   expect(await command.ended).toBe(0);
   return (JSON.parse(command.standardOutput()) as { key: string }).key;
