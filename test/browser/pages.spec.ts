@@ -1,8 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { platformCodes } from '../../src/platform/errors/platform.errors';
 import { startApp, type TestApp } from '../support/app';
-import { aNewPet } from '../support/factories';
-import { until } from '../support/until';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
 import { openBrowser, overflowOf, visit, type Visit, WINDOWS } from './support/visit';
@@ -202,37 +200,5 @@ inChromium('the pages', (chromium) => {
       expect([window, ...found]).toEqual([window, [], 0]);
       await visited.screenshot(`problem-page-${colorScheme}`, true);
     }
-  });
-
-  it('the cache asks again with If-None-Match, and gives the script the whole 200 and each new state', async () => {
-    await page.goto(`${visited.origin}/problems/route_not_found`);
-    const path = String((await app.post('/v1/pets', aNewPet())).headers['location']);
-    const fetched = () =>
-      page.evaluate(
-        async ([url, key]) => {
-          const response = await fetch(url!, { headers: { authorization: `Bearer ${key}` } });
-          return { status: response.status, text: await response.text() };
-        },
-        [path, app.key],
-      );
-    const from = app.log.length;
-    const first = await fetched();
-    expect(first).toMatchObject({ status: 200, text: expect.stringContaining('"id"') });
-    expect(await fetched()).toEqual(first);
-    await app.send('PATCH', path, { body: { name: 'Bello' } });
-    const text = first.text.replace(/"name":"[^"]*"/, '"name":"Bello"');
-    expect(await fetched()).toEqual({ status: 200, text });
-    const requests = () =>
-      app.log
-        .slice(from)
-        .map((line) => JSON.parse(line))
-        .filter(({ msg }) => msg === 'request');
-    await until(() => requests().length === 4);
-    expect(requests().map(({ method, status }) => `${method} ${status}`)).toEqual([
-      'GET 200',
-      'GET 304',
-      'PATCH 200',
-      'GET 200',
-    ]);
   });
 });

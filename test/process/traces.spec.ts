@@ -83,18 +83,6 @@ interface ReceivedSpan {
   readonly service: string;
 }
 
-interface KeyValue {
-  readonly key: string;
-  readonly value: { readonly stringValue?: string };
-}
-
-interface TraceRequest {
-  readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly KeyValue[] };
-    readonly scopeSpans: readonly { readonly spans: readonly Omit<ReceivedSpan, 'service'>[] }[];
-  }[];
-}
-
 /** A receiver of traces in OTLP over HTTP, as JSON. */
 interface OtlpReceiver {
   readonly url: string;
@@ -106,8 +94,8 @@ async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const isTrace = request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
-    const body = await json(request);
-    if (isTrace) spans.push(...spansIn(body as TraceRequest));
+    const body: any = await json(request);
+    if (isTrace) spans.push(...spansIn(body));
     response.writeHead(isTrace ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
   };
   const server = createServer((request, response) => void receive(request, response));
@@ -122,10 +110,11 @@ async function startOtlpReceiver(): Promise<OtlpReceiver> {
   };
 }
 
-function spansIn({ resourceSpans }: TraceRequest): ReceivedSpan[] {
-  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
-    const valueOf = (name: string) => resource.attributes.find(({ key }) => key === name)?.value.stringValue;
+function spansIn({ resourceSpans }: any): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }: any) => {
+    const valueOf = (name: string) =>
+      resource.attributes.find(({ key }: any) => key === name)?.value.stringValue;
     const service = `${valueOf('service.name')} ${valueOf('service.instance.id')}`;
-    return scopeSpans.flatMap((scope) => scope.spans.map((span) => ({ ...span, service })));
+    return scopeSpans.flatMap(({ spans }: any) => spans.map((span: any) => ({ ...span, service })));
   });
 }
