@@ -38,37 +38,12 @@ describe('a response that openapi.json does not document fails the spec that req
     ['a status', 'got "202 {', () => ({ status: 202 })],
     ['a header', 'header x-surprise: must not be there', () => headers({ 'x-surprise': 'yes' })],
     ['a missing header', 'header location: must be there', () => without('location')],
-    ['another type of a header', 'header x-ratelimit-limit', () => headers({ 'x-ratelimit-limit': 'many' })],
-    ['another form of a header', 'header ratelimit', () => headers({ ratelimit: '59' })],
-    [
-      'another Content-Type',
-      'header content-type: must be application/json',
-      () => headers({ 'content-type': 'text/plain' }),
-    ],
     ['a member', 'must NOT have additional properties', () => body({ price: 1 })],
-    ['a missing member', "must have required property 'id'", () => body({ id: undefined })],
     ['a string as id', 'body /id: must be integer', () => body({ id: '1' })],
-    ['a status of the animal', 'must be equal to one of', () => body({ status: 'gone' })],
     ['a name that is too long', 'must NOT have more than 255', () => body({ name: 'x'.repeat(256) })],
-    ['an envelope', 'must be object', () => ({ text: `[${created.text}]` })],
   ])('%s: %s', (_what, message, change) => {
     expect(() => rejectUndocumented('POST', '/v1/pets', created)).not.toThrow();
     expect(() => rejectUndocumented('POST', '/v1/pets', { ...created, ...change() })).toThrow(message);
-  });
-
-  it('rejects an integer out of the int64 range', () => {
-    const id = (digits: string) => ({ ...created, text: created.text.replace(/"id":\d+/, `"id":${digits}`) });
-    expect(() => rejectUndocumented('POST', '/v1/pets', id('9223372036854775807'))).not.toThrow();
-    expect(() => rejectUndocumented('POST', '/v1/pets', id('9223372036854775808'))).toThrow('must be <=');
-  });
-
-  it('rejects an error code that the operation does not document', async () => {
-    const missing = await app.get('/v1/pets/999');
-    const other = (code: string) => ({ ...missing, text: missing.text.replace('pet_not_found', code) });
-    expect(() => rejectUndocumented('GET', '/v1/pets/999', other('pet_not_found'))).not.toThrow();
-    expect(() => rejectUndocumented('GET', '/v1/pets/999', other('order_not_found'))).toThrow(
-      'body /code: must be one of pet_not_found',
-    );
   });
 
   it('rejects the media type that the request does not prefer, and problem details of another form', async () => {
@@ -83,10 +58,7 @@ describe('a response that openapi.json does not document fails the spec that req
     const { type: _, ...untyped } = problem.json;
     for (const [changed, message] of [
       [untyped, "must have required property 'type'"],
-      [{ ...problem.json, instance: 'urn:request:' }, 'body /instance: must match pattern'],
       [{ ...problem.json, message: 'x' }, 'must NOT have additional properties'],
-      [{ ...problem.json, errors: [] }, 'body /errors: must NOT have fewer than 1 items'],
-      [{ ...problem.json, status: 404 }, 'body /status: must be 400'],
       [{ ...problem.json, code: 'pet_not_found' }, 'body /code: must be one of'],
     ] as const) {
       expect(() => check(problem, JSON.stringify(changed), accept)).toThrow(message);
