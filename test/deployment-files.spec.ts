@@ -1,0 +1,176 @@
+/** @jest-environment-options {"ownSources": true} */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { createStore } from '../src/app/store';
+import { settings } from '../src/platform/config/settings';
+import { V8_FLAGS } from '../src/platform/runtime/v8-flags';
+
+const read = (file: string): string => readFileSync(join(__dirname, '..', file), 'utf8');
+
+interface Rule {
+  readonly alert?: string;
+  readonly expr: string;
+  readonly labels?: { readonly severity: string };
+  readonly annotations?: { readonly runbook: string };
+}
+
+const { groups } = load(read('deploy/prometheus/alerts.yml')) as {
+  groups: readonly { readonly rules: readonly Rule[] }[];
+};
+const rules = groups.flatMap((group) => group.rules);
+const alerts = rules.filter(({ alert }) => alert !== undefined);
+const operations = read('docs/operations.md');
+
+// `promtool test rules` and `amtool` run in CI: .ci/alerts.
+describe('the alerts', () => {
+  it.each(alerts.map((rule) => [rule.alert!, rule] as const))(
+    '%s has a section in docs/operations.md, a severity and a test',
+    (alert, { annotations, labels }) => {
+      expect(annotations?.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+      expect(operations).toContain(`\n### ${alert}\n`);
+      expect(labels?.severity).toMatch(/^(page|ticket|info)$/);
+      expect(read('deploy/prometheus/alerts.test.yml')).toContain(`alertname: ${alert}\n        exp_alerts:`);
+    },
+  );
+
+  it('use only metrics that docs/operations.md lists', () => {
+    const used = rules.flatMap(({ expr }) => expr.match(/\banimal_store_\w+/g) ?? []);
+    const names = new Set(used.map((name) => name.replace(/_(bucket|count|sum)$/, '')));
+    expect(names.size).toBeGreaterThan(5);
+    expect([...names].filter((name) => !operations.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+/** Decided by the image, or by the composition itself. */
+const FIXED = ['HOST', 'PORT', 'DATA_DIR', 'EMBEDDED_PG_BIN', 'REDIS_URL'];
+
+interface Service {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logging?: object;
+  readonly ports?: readonly string[];
+}
+
+const { services } = withMerges(load(read('docker-compose.yml'))) as {
+  services: Readonly<Record<string, Service>>;
+};
+
+/** Resolves the merge keys `<<`, which YAML 1.2 does not have and Compose has. */
+function withMerges(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withMerges);
+  if (typeof value !== 'object' || value === null) return value;
+  const { '<<': base, ...own } = value as Readonly<Record<string, unknown>>;
+  const members = Object.entries(own).map(([name, each]) => [name, withMerges(each)] as const);
+  return { ...(withMerges(base) as object | undefined), ...Object.fromEntries(members) };
+}
+
+describe('docker-compose.yml', () => {
+  it.each(['api', 'scaled'])('passes every setting to %s', (name) => {
+    const variables = Object.values({ ...settings, ...createStore().settings }).map(
+      ({ variable }) => variable,
+    );
+    expect(variables.filter((each) => !(each in services[name]!.environment))).toEqual(
+      FIXED.filter((each) => !(each in services[name]!.environment)),
+    );
+  });
+
+  it.each(['api', 'scaled'])(
+    'takes each setting of %s from the variable of its name, or fixes it',
+    (name) => {
+      const taken = Object.entries(services[name]!.environment).filter(([, value]) =>
+        /\$\{(?!POSTGRES)/.test(value),
+      );
+      const others = taken.filter(([variable, value]) => !value.startsWith(`\${${variable}:-`));
+      // Compose reads .env, too: a copy of .env.example would make the container a deployment for development.
+      expect(others).toEqual([['DEPLOYMENT', '${CONTAINER_DEPLOYMENT:-production}']]);
+    },
+  );
+
+  it('limits the log of every service', () => {
+    expect(Object.values(services).filter(({ logging }) => !logging)).toEqual([]);
+  });
+
+  it('publishes ports on this machine only, and not that of the database', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports ?? []);
+    expect(ports).toEqual(['127.0.0.1:3000:3000', '127.0.0.1:8080:8080']);
+  });
+});
+
+/** Returns the options of Node.js before `dist/main.js` in each command of a text. */
+function optionsOf(text: string): string[] {
+  const commands = text.matchAll(/\bnode[",]*((?: [^ \n]+)*?) "?dist\/main\.js/g);
+  return [...commands].map(([, options = '']) => options.replaceAll(/[",]/g, '').trim());
+}
+
+describe('options of Node.js', () => {
+  it('start scripts, image and systemd unit set the same size of the young generation', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const size = '--max-semi-space-size=32';
+    expect(optionsOf(`${scripts['start']}\n${scripts['start:prod']}`)).toEqual([size, size]);
+    expect(/ NODE_OPTIONS=(.*?) \\$/m.exec(read('Dockerfile'))?.[1]).toBe(size);
+    expect(optionsOf(/^ExecStart=.*$/m.exec(read('deploy/systemd/animal-store.service'))?.[0] ?? '')).toEqual(
+      [size],
+    );
+  });
+
+  it('V8 of this Node.js knows the flags of the service', () => {
+    const set = V8_FLAGS.map((flag) => `require('node:v8').setFlagsFromString(${JSON.stringify(flag)})`);
+    const { status, stderr } = spawnSync(process.execPath, ['-e', set.join(';')], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+});
+
+const workflow = load(read('.github/workflows/ci.yml')) as {
+  jobs: { 'node-lines': { strategy: { matrix: { node: number[] } } } };
+};
+
+/** Runs the check of `main.ts` with this version of Node.js. */
+function check(version: string): { exit: number | undefined; message: string } {
+  const { node } = process.versions;
+  const exit = jest.spyOn(process, 'exit').mockReturnValue(undefined as never);
+  const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  Object.defineProperty(process.versions, 'node', { value: version });
+  try {
+    jest.isolateModules(() => require('../src/platform/runtime/node-version'));
+    return { exit: exit.mock.calls[0]?.[0] as number | undefined, message: write.mock.calls.join('') };
+  } finally {
+    Object.defineProperty(process.versions, 'node', { value: node });
+    jest.restoreAllMocks();
+  }
+}
+
+describe('Node.js versions', () => {
+  it('.nvmrc, the image and the README name the same major version', () => {
+    const line = read('.nvmrc').trim();
+    const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)-/gm)].map(([, number]) => number);
+    expect(images).toEqual([line, line, line]);
+    expect(read('README.md')).toContain(`On a fresh machine with Node.js ${line} and nothing else:`);
+    expect(check('18.20.0').message).toContain(`Install Node.js ${line} `);
+  });
+
+  it('CI runs the major versions of .ci/node-lines, that of .nvmrc included', () => {
+    const lines = /^LINES=\((.*)\)$/m.exec(read('.ci/node-lines'))?.[1]?.split(' ').map(Number);
+    expect(workflow.jobs['node-lines'].strategy.matrix.node).toEqual(lines);
+    expect(lines).toContain(Number(read('.nvmrc')));
+  });
+
+  it('package.json and the README name the accepted versions', () => {
+    const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+    expect(engines.node).toBe('^20.19.0 || >=22.12.0');
+    expect(read('README.md')).toContain(
+      'Node.js 22 (from 22.12), 26 and 20 (from 20.19) run the service too',
+    );
+  });
+
+  it.each(['20.19.0', '22.12.0', '23.0.0', '24.0.0', '26.0.0'])('%s: starts', (version) => {
+    expect(check(version)).toEqual({ exit: undefined, message: '' });
+  });
+
+  it.each(['18.20.0', '20.18.3', '21.7.0', '22.11.0'])('%s: exits with one sentence', (version) => {
+    const { exit, message } = check(version);
+    expect(exit).toBe(1);
+    expect(message).toMatch(/^Animal Store needs Node\.js .*\n$/);
+    expect(message).toContain(`this is ${version}.`);
+  });
+});
