@@ -8,15 +8,18 @@ import { joinEmbedded } from '../../src/embedded-postgres';
 import { operationsOf } from '../../src/platform/openapi/operations-of';
 import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
+import { aNewPet } from '../support/factories';
 import { freePort } from '../support/free-port';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
-import { dataFolder, run, running, type RunningService } from '../support/service';
+import { dataFolder, runMain, running, type RunningService } from '../support/service';
 import { exitOf, rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
+import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver';
 
 const ROOT = join(__dirname, '..', '..');
 const committedDocument = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
+const SDK = join(ROOT, 'examples', 'tracing', 'tracing.mjs');
 
 /** The sessions of the requests in flight: one for each page, and at least one for all creations. */
 const READS = 6;
@@ -34,7 +37,9 @@ describe('npm start', () => {
   let fifo: number;
   let reader: Socket;
   let printed = '';
-  beforeAll(() => {
+  let receiver: OtlpReceiver;
+  beforeAll(async () => {
+    receiver = await startOtlpReceiver();
     const path = join(folder.path, '..', `${basename(folder.path)}.fifo`);
     execFileSync('mkfifo', [path]);
     // Blocking, as standard output usually is.
@@ -48,6 +53,7 @@ describe('npm start', () => {
   const postmasterPid = () =>
     existsSync(postmaster) ? readFileSync(postmaster, 'utf8').split('\n')[0] : undefined;
   afterAll(() => {
+    receiver.close();
     reader.destroy();
     closeSync(fifo);
     folder.remove();
@@ -63,9 +69,43 @@ describe('npm start', () => {
     taken.close();
     expect(existsSync(join(folder.path, 'app.lock'))).toBe(false);
     // The first successful start prints the key.
-    const service = run('main', [], { ...environment, TZ: 'Pacific/Chatham' }, ROOT, fifo);
+    const tracing = {
+      NODE_OPTIONS: `--import=${SDK}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=one',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+    };
+    const service = runMain({ ...environment, ...tracing, TZ: 'Pacific/Chatham' }, fifo);
     first = await running({ ...service, output: () => printed + service.output() });
     expect(first.key).toMatch(/^ask_test_\w{36}$/);
+  });
+
+  it('with the SDK of docs/operations.md sends one trace for the requests of a client, with the parents right', async () => {
+    const page = readFileSync(join(ROOT, 'docs', 'operations.md'), 'utf8');
+    expect(page).toContain(readFileSync(SDK, 'utf8'));
+    const [trace, client] = ['a'.repeat(32), 'c'.repeat(16)];
+    const options = { key: first.key, headers: { traceparent: `00-${trace}-${client}-01` } };
+    const created = await send(first.url, 'POST', '/v1/pets', { ...options, body: aNewPet() });
+    await send(first.url, 'GET', String(created.headers.location), options);
+    const spans = () => receiver.spans.filter(({ traceId }) => traceId === trace);
+    await until(() => spans().length === 8);
+    const names = new Map([
+      [client, 'client'],
+      ...spans().map(({ spanId, name }) => [spanId, name] as const),
+    ]);
+    const edges = spans().map(
+      (span) => `${span.service}: ${names.get(span.parentSpanId ?? '')} > ${span.name}`,
+    );
+    expect(edges.toSorted()).toEqual([
+      'animal-store one: GET /v1/pets/:petId > pets_find',
+      'animal-store one: GET /v1/pets/:petId > request checks',
+      'animal-store one: POST /v1/pets > pets_insert_all',
+      'animal-store one: POST /v1/pets > request checks',
+      'animal-store one: client > GET /v1/pets/:petId',
+      'animal-store one: client > POST /v1/pets',
+      'animal-store one: key lookup > api_keys_by_secrets',
+      'animal-store one: request checks > key lookup',
+    ]);
   });
 
   it('prints a key and, for each operation, a curl line that works in the order of the lines', async () => {
@@ -182,14 +222,14 @@ describe('npm start', () => {
 
   it('ends with status 143 on SIGTERM during the start; the next start finds every animal', async () => {
     const killed = postmasterPid();
-    const service = run('main', [], environment);
+    const service = runMain(environment);
     await until(() => ![undefined, killed].includes(postmasterPid()));
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(143);
 
     const again = await startHere(environment);
     const { json } = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
-    expect(json).toHaveLength(5);
+    expect(json).toHaveLength(6);
     expect(again.key).toBeUndefined();
     expect(again.printed).toContain('npm run -s cli -- keys create --account NAME');
     await again.stop();

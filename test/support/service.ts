@@ -39,29 +39,13 @@ export function dataFolder(): { path: string; remove: () => void } {
 }
 
 /**
- * Runs a program of `src` from its source. The child gets only PATH and HOME of this process's environment.
+ * Runs the service from its source. The child gets only PATH and HOME of this process's environment.
  *
- * @param program `main`, `cli/main`, or another path relative to src without its ending
  * @param standardOutput a file descriptor to write to; by default the output is collected
  */
-export function run(
-  program: string,
-  args: readonly string[],
-  environment: Record<string, string>,
-  directory = ROOT,
-  standardOutput?: number,
-): ServiceProcess {
-  return spawnService(
-    [...RUN_TYPESCRIPT, join(ROOT, 'src', `${program}.ts`), ...args],
-    environment,
-    directory,
-    standardOutput,
-  );
-}
-
-/** Runs the service from its source with options of Node.js by which only scripts can be the main program. */
-export function runScript(environment: Record<string, string>): ServiceProcess {
-  return spawnService([...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')], environment);
+export function runMain(environment: Record<string, string>, standardOutput?: number): ServiceProcess {
+  // With an option such as --import only a script can be the main program.
+  return spawnService([...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')], environment, standardOutput);
 }
 
 /** Runs the built program. */
@@ -93,12 +77,11 @@ export async function running(service: ServiceProcess): Promise<RunningService> 
 function spawnService(
   args: readonly string[],
   environment: Record<string, string>,
-  directory = ROOT,
   standardOutputTo?: number,
 ): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, args, {
-    cwd: directory,
+    cwd: ROOT,
     env: { PATH, HOME, ...NO_SETTINGS, PORT: '0', ...environment },
     stdio: ['ignore', standardOutputTo ?? 'pipe', 'pipe'],
   });
