@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { codesByStatus } from '../../src/platform/openapi/description';
 import { startApp, type TestApp } from '../support/app';
+import { aNewPet } from '../support/factories';
+import { type HttpResponse, rejectUndocumented, rejectUndocumentedRaw } from '../support/http';
 import { breakingChanges } from './support/breaking-changes';
 import { currentDocument } from '../../scripts/current-document';
 import { withApiTables } from '../../scripts/api-tables';
@@ -24,13 +27,22 @@ const ACCEPTED = [
 const ROOT = join(__dirname, '..', '..');
 const committed = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
 
-describe('openapi.json', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
+/** Adds a header that the document lacks, if the request asks for it. */
+function addSurprise(nest: NestFastifyApplication): void {
+  const fastify = nest.getHttpAdapter().getInstance();
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.headers['x-surprise'] !== undefined) reply.header('X-Surprise', 'yes');
+    done();
   });
-  afterAll(() => app.close());
+}
 
+/** For all tests; test/support/app closes it. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({}, { beforeListen: addSurprise });
+});
+
+describe('openapi.json', () => {
   it('equals the served document under the default settings; if not, run npm run -s openapi', async () => {
     const { text } = await app.get('/openapi.json', { key: undefined });
     expect(text).toBe(committed);
@@ -52,5 +64,76 @@ describe('openapi.json', () => {
     const page = readFileSync(join(ROOT, 'docs', 'api.md'), 'utf8');
     expect(page).toBe(withApiTables(page, JSON.parse(committed)));
     expect(page.split('\n')).toContain(codesByStatus());
+  });
+});
+
+describe('a response that openapi.json does not document fails the spec that requested it', () => {
+  let created: HttpResponse;
+  let listed: HttpResponse;
+  beforeAll(async () => {
+    created = await app.post('/v1/pets', aNewPet());
+    listed = await app.get('/v1/pets');
+  });
+
+  const body = (change: Record<string, unknown>) => ({
+    text: JSON.stringify({ ...JSON.parse(created.text), ...change }),
+  });
+  const headers = (change: Record<string, string>) => ({ headers: { ...created.headers, ...change } });
+  const without = (name: string) => ({
+    headers: Object.fromEntries(Object.entries(created.headers).filter(([key]) => key !== name)),
+  });
+
+  it.each<[string, string, () => Partial<HttpResponse>]>([
+    ['a status', 'got "202 {', () => ({ status: 202 })],
+    ['a header', 'header x-surprise: must not be there', () => headers({ 'x-surprise': 'yes' })],
+    ['a missing header', 'header location: must be there', () => without('location')],
+    ['a member', 'must NOT have additional properties', () => body({ price: 1 })],
+    ['a string as id', 'body /id: must be integer', () => body({ id: '1' })],
+    ['a name that is too long', 'must NOT have more than 255', () => body({ name: 'x'.repeat(256) })],
+  ])('%s: %s', (_what, message, change) => {
+    expect(() => rejectUndocumented('POST', '/v1/pets', created)).not.toThrow();
+    expect(() => rejectUndocumented('POST', '/v1/pets', { ...created, ...change() })).toThrow(message);
+  });
+
+  it('rejects the media type that the request does not prefer, and problem details of another form', async () => {
+    const accept = 'application/problem+json';
+    const plain = await app.get('/v1/pets?limit=0');
+    const problem = await app.get('/v1/pets?limit=0', { headers: { accept } });
+    const check = (response: HttpResponse, text = response.text, preferred?: string) =>
+      rejectUndocumented('GET', '/v1/pets', { ...response, text }, preferred);
+    expect(() => check(problem, problem.text, accept)).not.toThrow();
+    expect(() => check(problem)).toThrow('header content-type: must be application/json');
+    expect(() => check(plain, plain.text, accept)).toThrow('must be application/problem+json');
+    const { type: _, ...untyped } = problem.json;
+    for (const [changed, message] of [
+      [untyped, "must have required property 'type'"],
+      [{ ...problem.json, message: 'x' }, 'must NOT have additional properties'],
+      [{ ...problem.json, code: 'pet_not_found' }, 'body /code: must be one of'],
+    ] as const) {
+      expect(() => check(problem, JSON.stringify(changed), accept)).toThrow(message);
+    }
+  });
+
+  it('rejects a body of HEAD and a page of more than 100 items', () => {
+    expect(() => rejectUndocumented('HEAD', '/v1/pets', { ...listed, text: '' })).not.toThrow();
+    expect(() => rejectUndocumented('HEAD', '/v1/pets', listed)).toThrow('must be empty after HEAD');
+    const text = `[${Array<string>(101).fill(created.text).join()}]`;
+    expect(() => rejectUndocumented('GET', '/v1/pets?limit=2', { ...listed, text })).toThrow('more than 100');
+  });
+
+  it('checks every client of test/support and every spelling of a path', async () => {
+    for (const path of ['/v1/pets', '/v1/%70ets?limit=1', '/v1/pets/1']) {
+      const response = app.get(path, { headers: { 'x-surprise': 'please' } });
+      await expect(response).rejects.toThrow('header x-surprise: must not be there, got "yes"');
+    }
+    const raw = 'HTTP/1.1 418 No\r\ncontent-length: 2\r\n\r\nno';
+    expect(() => rejectUndocumentedRaw('GET /v1/pets HTTP/1.1\r\n\r\n', raw)).toThrow('got "418 no"');
+  });
+
+  it('ignores responses of paths and methods without an operation', () => {
+    for (const path of ['/v1/nothing', '/v1/pets/', '/livez', '/v1/pets/1/x']) {
+      expect(() => rejectUndocumented('GET', path, { ...listed, status: 418 })).not.toThrow();
+    }
+    expect(() => rejectUndocumented('DELETE', '/v1/pets', { ...listed, status: 405 })).not.toThrow();
   });
 });
