@@ -5,7 +5,6 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseError } from 'pg';
-import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { TargetError } from '../../src/platform/database/copy/copy-database';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
@@ -179,29 +178,20 @@ describe('second copies of packages end the start with a message that names both
     expect(message).toMatch(/(^|: )Two copies are in use of .*\. List .* and start again\.(\n|$)/);
   }
 
-  it('a CommonJS program', () => {
-    for (const name of names) require(join(copyOf(name), 'index.js'));
-    let message = '';
-    try {
-      createStore();
-    } catch (error) {
-      message = String(error);
-    }
-    expectCopies(message, [...SHARED, 'animal-store']);
-  });
-
-  it('an ES module', () => {
+  it.each([
+    ['a CommonJS program', 'main.cjs', (name: string) => `require('${name}');`],
+    ['an ES module', 'main.mjs', (name: string) => `import '${name}';`],
+  ])('%s', (_what, file, load) => {
     // It loads the check and one package of the service.
     const check = JSON.stringify(join(ROOT, 'src', 'app', 'single-copies'));
     const program = [
-      ...names.map((name) => `import '${name}';`),
-      `import { createRequire } from 'node:module';`,
-      `const require = createRequire(${check});`,
-      `require('class-transformer');`,
-      `require(${check}).requireSingleCopies();`,
+      ...names.map(load),
+      `const own = process.getBuiltinModule('node:module').createRequire(${check});`,
+      `own('class-transformer');`,
+      `own(${check}).requireSingleCopies();`,
     ];
-    write('main.mjs', program.join('\n'));
-    const command = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs'), join(folder, 'main.mjs')];
+    write(file, program.join('\n'));
+    const command = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs'), join(folder, file)];
     const { status, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8' });
     expectCopies(stderr, ['class-transformer', 'animal-store']);
     expect(status).toBe(1);
