@@ -7,6 +7,7 @@ export const PET = /^\/v1\/pets\/\d+$/;
 export const ORDER = /^\/v1\/store\/orders\/\d+$/;
 export const at = (method: string, path: RegExp) => (request: BrokenRequest) =>
   request.method === method && path.test(request.path);
+export const ADD_PET = at('POST', /^\/v1\/pets$/);
 export const LIST_PETS = at('GET', /^\/v1\/pets(\?|$)/);
 export const LIST_ORDERS = at('GET', /^\/v1\/store\/orders(\?|$)/);
 

@@ -44,7 +44,9 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
   const respond = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { status, headers, text } = await forward(incoming);
     proxy.requests += 1;
-    outgoing.writeHead(status, withoutUndefined(headers));
+    outgoing.statusCode = status;
+    for (const [name, value] of Object.entries(headers))
+      if (value !== undefined) outgoing.setHeader(name, value);
     const { method = '', url: path = '' } = incoming;
     if (proxy.breakage.body?.(outgoing, { method, path }) !== true) outgoing.end(text);
   };
@@ -81,10 +83,4 @@ export async function startBreakingProxy(target: string): Promise<BreakingProxy>
 function copyOf({ status, headers, text }: HttpResponse): BrokenResponse {
   const { 'content-length': _, connection: __, 'keep-alive': ___, ...others } = headers;
   return { status, headers: others, text };
-}
-
-function withoutUndefined(headers: BrokenResponse['headers']): Record<string, string | string[]> {
-  return Object.fromEntries(
-    Object.entries(headers).filter((entry): entry is [string, string | string[]] => entry[1] !== undefined),
-  );
 }
