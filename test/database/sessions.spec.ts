@@ -132,22 +132,15 @@ describe('a connection of the pool after a query timeout', () => {
     },
   );
 
-  it('is closed if the server does not respond at all', async () => {
+  it('is closed if the server does not respond, even if it can no longer be reached to cancel the statement', async () => {
     const proxy = await startCuttingProxy(database.directUrl);
     const through = poolOn(proxy.through(database.directUrl));
     await through.query('SELECT 1');
     proxy.isSilent = true;
     await expect(through.query('SELECT 1')).rejects.toThrow('Query read timeout');
     proxy.isSilent = false;
-    expect((await through.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-    await through.end();
-    await proxy.close();
-  });
-
-  it('ends if the server can no longer be reached to cancel the statement, too', async () => {
-    const proxy = await startCuttingProxy(database.directUrl);
-    const through = poolOn(proxy.through(database.directUrl));
     const client = await through.connect();
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     proxy.isSilent = true;
     proxy.refuse();
     await expect(client.query('SELECT 1')).rejects.toThrow('Query read timeout');

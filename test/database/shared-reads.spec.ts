@@ -96,17 +96,6 @@ describe('reads that share a connection', () => {
     await until(isOpen);
   });
 
-  it('are not sent behind one that was sent 20 ms ago: the pool runs them', async () => {
-    await database.query('SELECT pg_advisory_lock(1)');
-    const hanging = read(LOCK);
-    pass({ seconds: 1 });
-    const later = read('SELECT 1');
-    // Immediately: it was not sent first.
-    expect(onPool).toEqual(['SELECT 1']);
-    await database.query('SELECT pg_advisory_unlock(1)');
-    await Promise.all([hanging, later]);
-  });
-
   it('are repeated on the pool if the connection is lost; a new one is opened', async () => {
     await database.query('SELECT pg_advisory_lock(1)');
     const [{ pid }] = (await read('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];

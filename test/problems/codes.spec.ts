@@ -130,6 +130,8 @@ describe('problem details', () => {
         expect([code, got, headers['content-type']]).toEqual([code, 200, 'text/html; charset=utf-8']);
         expect(headers['content-security-policy']).toMatch(/^default-src 'none'; script-src 'self';/);
         expect(text).not.toMatch(/<script|\son\w+=|style="/);
+        // Codes of the document replace those of a bare status.
+        expect(text).not.toContain('for a reason of its own');
         expect(text).toMatch(
           new RegExp(`<h1>[A-Z][A-Za-z ]+</h1>\\s*<p>.*<code>${code}</code>.*status ${status} `),
         );

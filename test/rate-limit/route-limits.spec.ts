@@ -1,6 +1,7 @@
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse, RequestOptions } from '../support/http';
+import { scrape, valueOf } from '../support/metrics';
 import { until } from '../support/until';
 import { ThrottledModule } from './support/throttled.module';
 
@@ -15,7 +16,7 @@ describe('@Throttle on a route', () => {
   let app: TestApp;
   let key: string;
   beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 1 }, { modules: [ThrottledModule] });
+    app = await startApp({ rateLimitBanAfter: 1, metricsPort: 0 }, { modules: [ThrottledModule] });
   });
   afterAll(() => app.close());
   beforeEach(async () => {
@@ -149,6 +150,20 @@ describe('@Throttle on a route', () => {
       expect(headers[name.toLowerCase()]).toMatch(new RegExp(pattern));
       expect(String(headers[name.toLowerCase()]).length).toBeLessThanOrEqual(maxLength);
     }
+  });
+
+  it('has one decision for each request in the metrics', async () => {
+    const decisions = async () => {
+      const metrics = await scrape(app);
+      return ['admitted', 'limited'].map(
+        (verdict) =>
+          valueOf(metrics, `animal_store_rate_limit_decisions_total{plan="business",verdict="${verdict}"}`) ??
+          0,
+      );
+    };
+    const [admitted, limited] = await decisions();
+    await times(7, book);
+    expect(await decisions()).toEqual([admitted! + 5, limited! + 2]);
   });
 
   it('has a log line with the route and the number of its further 429s', async () => {
