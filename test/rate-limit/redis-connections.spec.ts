@@ -101,7 +101,6 @@ describeWithRedis('a connection to Redis', () => {
   it.each([
     ['a database that it lacks', '+@all', '/5000', /DB index is out of range/],
     ['EVALSHA', '+@all -evalsha', '', /NOPERM.*evalsha/],
-    ['EVAL', '+@all -eval', '', /NOPERM.*eval/],
     ['SELECT', '+@all -select', '/3', /NOPERM.*select/],
     ['writes', '+@all -@write +eval +evalsha', '', /NOPERM|can't run/],
   ])(

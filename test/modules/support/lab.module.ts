@@ -15,7 +15,6 @@ import {
   NotFoundException,
   NotImplementedException,
   Param,
-  ParseIntPipe,
   type PipeTransform,
   Post,
   Query,
@@ -147,12 +146,6 @@ class LabController {
       reply.code(202);
       return { name };
     });
-  }
-
-  @Get('number/:value')
-  @RequireScope('pets:read')
-  number(@Param('value', ParseIntPipe) value: number) {
-    return value;
   }
 }
 
