@@ -1,24 +1,42 @@
+import { createHash } from 'node:crypto';
 import { load } from 'js-yaml';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { type HttpResponse, send } from '../support/http';
+
+const without = { key: undefined };
+
+/** Parses the directives of a content security policy. */
+function policyOf({ headers }: HttpResponse): Record<string, string[]> {
+  const directives = String(headers['content-security-policy']).split('; ');
+  return Object.fromEntries(directives.map((each) => [each.split(' ', 1).join(), each.split(' ').slice(1)]));
+}
+
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** Under the default settings, and in production with every address. test/support/app closes them. */
+let app: TestApp;
+let production: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+  const settings = {
+    deployment: 'production',
+    publicBaseUrl: 'https://api.example.com/v1',
+    stagingBaseUrl: 'https://staging.example.com/v1',
+    contactUrl: 'https://example.com/support',
+  } as const;
+  production = await startApp(settings, { modules: [LabModule], beside: app });
+});
 
 describe('the OpenAPI document', () => {
-  let app: TestApp;
   let document: any;
-  const without = { key: undefined };
-
   beforeAll(async () => {
-    app = await startApp({
-      deployment: 'production',
-      publicBaseUrl: 'https://api.example.com/v1',
-      stagingBaseUrl: 'https://staging.example.com/v1',
-    });
-    document = (await app.get('/openapi.json', without)).json;
+    document = (await production.get('/openapi.json', without)).json;
   });
-  afterAll(() => app.close());
 
   it('/openapi.json is OpenAPI 3.0 with version 1.0.0, and has production and staging as servers', async () => {
-    const { status, headers } = await app.get('/openapi.json', without);
+    const { status, headers } = await production.get('/openapi.json', without);
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 200,
       type: expect.stringMatching(/^application\/json/),
@@ -32,24 +50,17 @@ describe('the OpenAPI document', () => {
   });
 
   it('/openapi.yaml is the same document', async () => {
-    const { status, text } = await app.get('/openapi.yaml', without);
+    const { status, text } = await production.get('/openapi.yaml', without);
     expect(status).toBe(200);
     expect(load(text)).toEqual(document);
   });
 
-  it('the contact is only a name by default; it has a URL if the setting has one', async () => {
-    expect(document.info.contact).toEqual({ name: 'The operator of this deployment' });
-    const named = await startApp({ contactUrl: 'https://example.com/support' }, { beside: app });
-    expect((await named.get('/openapi.json', without)).json.info.contact.url).toBe(
-      'https://example.com/support',
-    );
-    await named.close();
+  it('the contact has the URL of the setting', () => {
+    expect(document.info.contact).toMatchObject({ url: 'https://example.com/support' });
   });
 
-  it("describes a module's routes by @Operation, and by Nest's decorators with @RequireScope", async () => {
-    const extended = await startApp({}, { modules: [LabModule], beside: app });
-    const { paths } = (await extended.get('/openapi.json', without)).json;
-    await extended.close();
+  it("describes a module's routes by @Operation, and by Nest's decorators with @RequireScope", () => {
+    const { paths } = document;
     const keep = paths['/lab/notes/{name}'].post;
     expect(keep).toMatchObject({
       operationId: 'keepNote',
@@ -65,5 +76,155 @@ describe('the OpenAPI document', () => {
       description: 'The key needs the scope `pets:read`.',
       security: [{ bearer: [] }],
     });
+  });
+});
+
+describe('the front page', () => {
+  it('links to the documentation, the document and the health endpoints; every link works', async () => {
+    const { status, headers, text } = await app.get('/', without);
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 200,
+      type: 'text/html; charset=utf-8',
+    });
+    expect(text).toContain('<h1>Animal Store API <small>1.0.0</small></h1>');
+    const links = [...text.matchAll(/href="\.(\/[^"]*)"/g)].map(([, path]) => path!);
+    expect(links).toEqual(
+      expect.arrayContaining(['/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz']),
+    );
+    for (const path of links) {
+      expect({ path, status: (await app.get(path, without)).status }).toEqual({ path, status: 200 });
+    }
+  });
+
+  it('has curl lines with the configured base URL, for any Host header; the first shows the key', async () => {
+    const { text } = await send(app.url, 'GET', '/', { headers: { host: 'evil.example' } });
+    const lines = text.match(/<code>curl .*?<\/code>/g) ?? [];
+    expect(lines).toHaveLength(4);
+    expect(lines[0]).toContain('<span class="base">/v1</span>/key<');
+    for (const line of lines.slice(1)) expect(line).toContain('<span class="base">/v1</span>/pets');
+    expect(text).not.toContain('evil.example');
+    const page = await production.get('/', without);
+    expect(page.text).toContain('<span class="base">https://api.example.com/v1</span>');
+    // Its script sends the key there, and nowhere else.
+    expect(policyOf(page)['connect-src']).toEqual(["'self'", 'https://api.example.com']);
+  });
+
+  it('its policy allows its own style and script by hash; no other inline code, no eval, no frame', async () => {
+    const page = await app.get('/', without);
+    const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
+    const [, script] = /<script>(.*?)<\/script>/s.exec(page.text)!;
+    expect(policyOf(page)).toEqual({
+      'default-src': ["'none'"],
+      'script-src': ["'self'", hashOf(script!)],
+      'style-src': ["'self'", hashOf(style!)],
+      'img-src': ["'self'", 'data:'],
+      'connect-src': ["'self'"],
+      'base-uri': ["'none'"],
+      'form-action': ["'none'"],
+      'frame-ancestors': ["'none'"],
+    });
+    expect(page.text).not.toMatch(/\son\w+=|style="|(?:src|href)="(?!\.\/)/);
+  });
+});
+
+describe('Swagger UI', () => {
+  it('loads existing files of this origin at each of its URLs, and its policy allows no other inline code', async () => {
+    const files = new Set<string>();
+    for (const path of ['/docs', '/docs/', '/docs/index.html', '/docs?x=1', '/docs/?x=1']) {
+      const page = await production.get(path, without);
+      const loaded = [...page.text.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]*)"/g)];
+      expect([path, loaded.length]).toEqual([path, 6]);
+      for (const [, file] of loaded) files.add(new URL(file!, `${production.url}${path}`).href);
+      const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
+      expect(policyOf(page)).toMatchObject({
+        'default-src': ["'none'"],
+        'script-src': ["'self'"],
+        'style-src': ["'self'", hashOf(style!)],
+        'connect-src': ["'self'", 'https://api.example.com', 'https://staging.example.com'],
+      });
+      expect(page.text).not.toMatch(/\son\w+=|style="/);
+    }
+    expect(files.size).toBe(6);
+    for (const file of files) {
+      const { origin, pathname } = new URL(file);
+      const { status } = await production.get(pathname, without);
+      expect({ origin, pathname, status }).toEqual({ origin: production.url, pathname, status: 200 });
+    }
+  });
+
+  it('returns the headers of GET for HEAD', async () => {
+    const page = await app.get('/docs', without);
+    const head = await app.send('HEAD', '/docs', without);
+    expect(policyOf(head)).toEqual(policyOf(page));
+    expect(head).toMatchObject({ text: '', headers: { 'content-length': page.headers['content-length'] } });
+  });
+
+  it('keeps authorization, shows durations and extensions, has deep links, and does not sort', async () => {
+    const { text } = await app.get('/docs/swagger-ui-init.js', without);
+    for (const option of [
+      'persistAuthorization',
+      'displayRequestDuration',
+      'deepLinking',
+      'showExtensions',
+    ]) {
+      expect(text).toContain(`"${option}": true`);
+    }
+    expect(text).not.toMatch(/operationsSorter|tagsSorter/);
+  });
+
+  it('serves no other file of its package: 404 route_not_found', async () => {
+    for (const file of ['package.json', 'README.md', 'oauth2-redirect.html', 'swagger-ui-bundle.js.map'])
+      expectError(await app.get(`/docs/${file}`, without), 404, 'route_not_found');
+  });
+
+  describe('the files of Swagger UI', () => {
+    const FILE = '/docs/swagger-ui.css';
+    let etag: string;
+    beforeAll(async () => {
+      etag = String((await app.get(FILE, without)).headers['etag']);
+    });
+    const getIf = (headers: Record<string, string>) => app.get(FILE, { ...without, headers });
+
+    it('get 304 without a body if If-None-Match has their ETag (single, in a list, weak) or *', async () => {
+      for (const condition of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+        const { status, headers, text } = await getIf({ 'if-none-match': condition });
+        expect({ condition, status, etag: headers['etag'], text }).toEqual({
+          condition,
+          status: 304,
+          etag,
+          text: '',
+        });
+      }
+      expect((await getIf({ 'if-none-match': '"other"' })).status).toBe(200);
+    });
+
+    it('get 412 precondition_failed if If-Match has another ETag or a weak one', async () => {
+      for (const condition of ['"other"', `W/${etag}`])
+        expectError(await getIf({ 'if-match': condition }), 412, 'precondition_failed');
+      for (const condition of [etag, '*']) expect((await getIf({ 'if-match': condition })).status).toBe(200);
+    });
+
+    it('are sent in full for any Range header (RFC 9110, 14.2)', async () => {
+      const whole = await app.get(FILE, without);
+      const { status, text } = await getIf({ range: 'bytes=99999999-' });
+      expect({ status, length: text.length }).toEqual({ status: 200, length: whole.text.length });
+    });
+
+    it('get 405 with Allow for another method', async () => {
+      const response = await app.post(FILE, {}, without);
+      expectError(response, 405, 'method_not_allowed');
+      expect(response.headers['allow']).toBe('GET, HEAD');
+    });
+  });
+
+  it('DOCS_ENABLED=false: 404 route_not_found; the documents and the pages of codes are still served', async () => {
+    const other = await startApp({ docsEnabled: false }, { beside: app });
+    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/swagger-ui-init.js']) {
+      expectError(await other.get(path, without), 404, 'route_not_found');
+    }
+    for (const path of ['/openapi.json', '/openapi.yaml', '/problems/route_not_found']) {
+      expect((await other.get(path, without)).status).toBe(200);
+    }
+    await other.close();
   });
 });
