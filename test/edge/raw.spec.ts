@@ -1,3 +1,5 @@
+import * as fc from 'fast-check';
+import type { TestApp } from '../support/app';
 import { framing } from './raw/framing.rows';
 import { headers } from './raw/headers.rows';
 import { pipelines } from './raw/pipelines.rows';
@@ -5,7 +7,16 @@ import { requestLines } from './raw/request-line.rows';
 import { slow } from './raw/slow.rows';
 import { targets } from './raw/targets.rows';
 import { contentTypes, texts } from './raw/text.rows';
-import { get, post, PET, type Row, RowRunner } from './support/raw-rows';
+import { RawConnection } from './support/raw';
+import {
+  expectCommonHeaders,
+  expectErrorBody,
+  get,
+  post,
+  PET,
+  type Row,
+  RowRunner,
+} from './support/raw-rows';
 
 const TOPICS: readonly (readonly [topic: string, rows: readonly Row[]])[] = [
   ['the request line', requestLines],
@@ -17,6 +28,54 @@ const TOPICS: readonly (readonly [topic: string, rows: readonly Row[]])[] = [
   ['the type of a body', contentTypes],
 ];
 const MIN_ROWS = 300;
+
+const RUNS = 100;
+const PETS = '/v1/pets';
+const ANY_CODE = expect.any(String) as unknown as string;
+const WORDS = ['\r\n', '\n', '\r', ' ', ':', '\0', '\t', '%', '0', 'Transfer-Encoding: chunked\r\n'];
+
+/** Requests of each method, the bytes of which are changed. */
+function seedsWith(key: string): string[] {
+  const head = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+  return [
+    `GET ${PETS}?limit=1 HTTP/1.1\r\n${head}\r\n`,
+    `POST ${PETS} HTTP/1.1\r\n${head}Content-Length: 29\r\n\r\n{"name":"Rex","categoryId":3}`,
+    `POST ${PETS} HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\nGET / HTTP/1.1\r\n${head}\r\n`,
+    `GET ${PETS}?id=1&id=2&categoryId=3&sort=-id HTTP/1.1\r\n${head}If-None-Match: "a", W/"b"\r\n\r\n`,
+    `PATCH ${PETS}/1 HTTP/1.1\r\n${head}If-Match: "a", *\r\nContent-Length: 12\r\n\r\n{"name":"a"}`,
+    `DELETE ${PETS}/1 HTTP/1.1\r\n${head}If-Match: "a"\r\n\r\n`,
+  ];
+}
+
+/** The bytes of a request with some changes, insertions and deletions. */
+function mutationOf(bytes: Buffer): fc.Arbitrary<Buffer> {
+  const junk = fc.oneof(
+    fc.uint8Array({ maxLength: 5 }).map((values) => Buffer.from(values)),
+    fc.constantFrom(...WORDS).map((text) => Buffer.from(text)),
+  );
+  const edits = fc.array(fc.tuple(fc.nat(bytes.length), fc.nat(4), junk), { minLength: 1, maxLength: 4 });
+  return edits.map((all) =>
+    all.reduce(
+      (text, [start, left, put]) =>
+        Buffer.concat([text.subarray(0, start), put, text.subarray(start + left)]),
+      bytes,
+    ),
+  );
+}
+
+/** Sends the bytes and closes the sending side, so that an incomplete request fails without a timeout. */
+async function expectNoFailure({ url }: TestApp, bytes: Buffer): Promise<void> {
+  const raw = await RawConnection.open(url);
+  raw.socket.end(bytes);
+  for (let response = await raw.response(); response; response = await raw.response()) {
+    if (response.status === 100) continue;
+    expect(response.status).toBeLessThan(500);
+    expectCommonHeaders(response);
+    if (response.status >= 400 && response.text !== '') expectErrorBody(response, ANY_CODE);
+  }
+  expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
+  raw.destroy();
+}
 
 describe('raw bytes over TCP', () => {
   let runner: RowRunner;
@@ -47,6 +106,16 @@ describe('raw bytes over TCP', () => {
     );
     await runner.run(['a read', get(), '200', 'open']);
     await runner.run(['a write', post(PET), '201', 'open']);
+  });
+
+  it(`requests with changed bytes get no 5xx, and the promised headers, in ${RUNS} runs`, async () => {
+    const { app } = runner;
+    const seeds = seedsWith(await app.unlimitedKey());
+    const mutated = fc.constantFrom(...seeds).chain((seed) => mutationOf(Buffer.from(seed)));
+    await fc.assert(
+      fc.asyncProperty(mutated, (bytes) => expectNoFailure(app, bytes)),
+      { numRuns: RUNS },
+    );
   });
 });
 
