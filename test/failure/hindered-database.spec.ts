@@ -22,7 +22,7 @@ describe('a database that responds but cannot do everything', () => {
   });
   afterAll(() => app.close());
 
-  it('a locked table is 503 after the wait for the lock or for a connection; other tables stay available', async () => {
+  it('a locked table is 503, with a warning, after the wait for the lock or DATABASE_POOL_WAIT_MS for a connection; other tables stay available', async () => {
     const order = { petId: (await app.post('/v1/pets', aNewPet())).json.id };
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE pets');
@@ -33,6 +33,8 @@ describe('a database that responds but cannot do everything', () => {
       ...Array.from({ length: 20 }, () => app.get('/v1/pets/1')),
     ]);
     for (const response of responses) expectUnavailable(response);
+    const warnings = app.log.filter((line) => line.includes('request failed: dependency unavailable'));
+    expect(warnings).toHaveLength(responses.length);
     expect((await app.get('/v1/store/orders')).json).toEqual([]);
     expect((await app.get('/readyz', without)).status).toBe(200);
     await app.database.query('COMMIT');
