@@ -190,22 +190,21 @@ describe('a statement that several requests share', () => {
     expectShared(from, ['four', 'five']);
   });
 
-  it('is in the trace of the first read that waits for it, with links from and to the others', async () => {
-    const reads = new CoalescedRead<number>();
-    const from = allSpans().length;
-    const names = ['running', 'one', 'two', 'three'];
-    await Promise.all(names.map((name) => inRequest(name, () => reads.read('page', () => statement(1)))));
-    expect(allSpans().filter(({ name }, at) => at >= from && name === 'shared')).toHaveLength(2);
-    expectShared(from, ['one', 'two', 'three']);
-  });
-
-  it('is in the trace of the first key lookup that waits for it, with links from and to the others', async () => {
-    const lookups = new KeyLookups({ findBySecretHashes: () => statement(new Map()) }, new TestClock());
-    const from = allSpans().length;
-    const names = ['running', 'one', 'two', 'three'];
-    await Promise.all(names.map((name) => inRequest(name, () => lookups.find(name))));
-    expectShared(from, ['one', 'two', 'three']);
-  });
+  const reads = new CoalescedRead<number>();
+  const lookups = new KeyLookups({ findBySecretHashes: () => statement(new Map()) }, new TestClock());
+  it.each<[string, (name: string) => Promise<unknown>]>([
+    ['read', () => reads.read('page', () => statement(1))],
+    ['key lookup', (name) => lookups.find(name)],
+  ])(
+    'is in the trace of the first %s that waits for it, with links from and to the others',
+    async (_what, ask) => {
+      const from = allSpans().length;
+      const names = ['running', 'one', 'two', 'three'];
+      await Promise.all(names.map((name) => inRequest(name, () => ask(name))));
+      expect(allSpans().filter(({ name }, at) => at >= from && name === 'shared')).toHaveLength(2);
+      expectShared(from, ['one', 'two', 'three']);
+    },
+  );
 
   it('has no span if no request waits for it, as in background work', async () => {
     const inserts = new JoinedInserts((rows: readonly number[]) => statement(rows), 1_000);
