@@ -48,10 +48,10 @@ function addStream(nest: NestFastifyApplication): void {
 }
 
 /** Opens a connection and sends these bytes. */
-async function open(url: string, bytes: string): Promise<Socket> {
+async function open(url: string, bytes: string, isReading = true): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
-  socket.on('error', () => undefined).resume();
+  socket.on('error', () => undefined)[isReading ? 'resume' : 'pause']();
   await once(socket, 'connect');
   socket.write(bytes);
   return socket;
@@ -72,14 +72,8 @@ describe('a client that requests more than it reads', () => {
     );
 
   /** Sends several requests in one packet, and reads nothing. */
-  async function askWithoutReading(path: string, times: number, last = '', url = app.url): Promise<Socket> {
-    const { hostname, port } = new URL(url);
-    const socket = connect({ host: hostname, port: Number(port) });
-    socket.on('error', () => undefined).pause();
-    await once(socket, 'connect');
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(times) + last);
-    return socket;
-  }
+  const askWithoutReading = (path: string, times: number, last = '', url = app.url): Promise<Socket> =>
+    open(url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(times) + last, false);
 
   it('gets at most 64 responses to pipelined requests, the last with Connection: close', async () => {
     const responses = await sendRaw(app.url, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(100));
@@ -146,18 +140,14 @@ describe('a client that requests more than it reads', () => {
   });
 
   it('gets all of a large response while it reads slowly but steadily', async () => {
-    const { hostname, port } = new URL(app.url);
-    const socket = connect({ host: hostname, port: Number(port) });
+    const socket = await open(app.url, 'GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     let bytes = 0;
     let allowed = 0;
     const keepPace = () => (bytes < allowed ? socket.resume() : socket.pause());
-    socket
-      .on('error', () => undefined)
-      .on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        keepPace();
-      });
-    socket.write('GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      keepPace();
+    });
     const pace = setInterval(() => {
       allowed += LARGE.length / 16;
       keepPace();

@@ -27,20 +27,14 @@ describe('the request checks', () => {
   describe('401 for a request without a key under /v1, before any other error', () => {
     it.each([
       ['GET', '/v1/pets'],
-      ['GET', '/v1/pets/1'],
-      ['POST', '/v1/pets'],
       ['OPTIONS', '/v1/pets'],
       ['PROPFIND', '/v1/pets'],
       ['GET', '/v1'],
       ['GET', '/v1/nothing'],
-      ['GET', '/v1/pets/'],
       ['GET', '/v1/pets/%'],
-      ['GET', '/v1/%ff'],
-      ['GET', '/%761/pets'],
       ['GET', '/%76%31/%ff'],
       ['GET', '/v1/pets?limit=0'],
       ['GET', '/v1/../v1/pets'],
-      ['GET', 'http://localhost/v1/pets'],
       ['GET', 'HTTPS://user@x/v1/nothing'],
     ])('%s %s', async (method, path) => {
       expectError(await app.send(method, path, without), 401, 'missing_api_key');
@@ -66,21 +60,10 @@ describe('the request checks', () => {
     expect(response).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  it.each([
-    '/nothing',
-    '/V1/pets',
-    '//v1/pets',
-    '/v2/pets',
-    '/docs2',
-    '/livez/',
-    '/unroutable',
-    '/favicon.ico',
-    '/docs//',
-    '/docs/../v1/pets',
-    '/docs/%00',
-    '*',
-  ])('404 route_not_found for %s, outside the API, without a key', async (path) =>
-    expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, without), 404, 'route_not_found'),
+  it.each(['/nothing', '/V1/pets', '//v1/pets', '/favicon.ico', '/docs/../v1/pets', '/docs/%00', '*'])(
+    '404 route_not_found for %s, outside the API, without a key',
+    async (path) =>
+      expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, without), 404, 'route_not_found'),
   );
 
   it('400 malformed_request for %ff outside the API, without a key', async () => {

@@ -6,7 +6,6 @@ import * as LosslessJSON from 'lossless-json';
 import { Int64, Int64List, PageQuery } from '../../src';
 import { curlLines } from '../../src/app/curl-lines';
 import { startApp, type TestApp } from '../support/app';
-import { fillPets } from '../support/factories';
 import { itemsExtension } from '../testing/support/items.extension';
 
 const { isSafeNumber, parse, parseNumberAndBigInt, stringify } = LosslessJSON;
@@ -120,13 +119,6 @@ describe('integers of the document that a number cannot hold', () => {
     it.each(ALL)('%s', (integer) => {
       const text = `{\n  "id": ${integer}\n}`;
       expect(shown(text.replaceAll(/\s/g, ''), 'application/json; charset=utf-8')).toBe(text);
-    });
-
-    it('a page of 100 animals', async () => {
-      await fillPets(app, 100);
-      const { text, json: animals } = await app.get('/v1/pets?limit=100');
-      expect(animals).toHaveLength(100);
-      expect(shown(text, 'application/json')).toBe(JSON.stringify(animals, undefined, 2));
     });
   });
 });
