@@ -161,11 +161,6 @@ describe('the architecture', () => {
     expect(builders.map(({ path }) => path)).toEqual(['platform/errors/api-error.ts']);
   });
 
-  it('declares the fields of a request in one file', () => {
-    const declaring = files.filter(({ text }) => text.includes('interface FastifyRequest {'));
-    expect(declaring.map(({ path }) => path)).toEqual(['platform/http/request-context.ts']);
-  });
-
   it('never lets TypeORM change the schema', () => {
     const text = files.map((file) => file.text).join('\n');
     expect(text.match(/synchronize: \w+/g)).toEqual(['synchronize: false']);

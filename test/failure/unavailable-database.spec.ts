@@ -117,18 +117,6 @@ describe('while PostgreSQL is unavailable', () => {
       expect(app.log.slice(before).filter((line) => line.includes(text))).toHaveLength(1);
   });
 
-  it('a request on a terminated session is 503 or succeeds, and the next requests succeed', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const asked = askAll();
-      await query(server.url(), END_SESSIONS);
-      for (const response of await asked) {
-        expect([200, 201, 404, 409, 503]).toContain(response.status);
-        if (response.status === 503) expectUnavailable(response);
-      }
-    }
-    await expectBack();
-  });
-
   it('503 if other clients hold every connection; the service uses the first one that is released', async () => {
     const others: Client[] = [];
     const slots = await slotsOf(server.url());

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { clusterOf } from '../../src/embedded-postgres/cluster';
+import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
-import { freezeSession } from './support/freeze-session';
 
 /** A fast shutdown waits 30 s for a session. The immediate one after it ends the session within 10 s. */
 const MAX_STOP_MS = 60_000;
@@ -50,4 +52,18 @@ async function startBesideServer(path: string, start: Start): Promise<number> {
   next.child.kill('SIGTERM');
   expect(await next.ended).toBe(0);
   return startMs;
+}
+
+/** Freezes the process of one session of the embedded server with SIGSTOP, so that it cannot end. */
+function freezeSession(dataDir: string): void {
+  const postmaster = readPostmasterFile(clusterOf(dataDir))?.pid;
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+  for (const row of rows) {
+    const [, pid, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(row) ?? [];
+    // The title of a process whose session uses the Unix socket.
+    if (Number(parent) !== postmaster || !command.includes('[local]')) continue;
+    process.kill(Number(pid), 'SIGSTOP');
+    return;
+  }
+  throw new Error('the server has no session');
 }

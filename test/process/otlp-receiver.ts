@@ -3,25 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A span as OTLP/JSON has it, with the resource that sent it. */
-interface ReceivedSpan {
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  /** `service.name` and `service.instance.id`. */
-  readonly service: string;
-}
-
 /** A receiver of traces in OTLP over HTTP, as JSON. */
 export interface OtlpReceiver {
   readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
+  /** As OTLP/JSON has them; `service` is `service.name` and `service.instance.id` of the resource. */
+  readonly spans: readonly any[];
   close(): void;
 }
 
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
-  const spans: ReceivedSpan[] = [];
+  const spans: any[] = [];
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const isTrace = request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
     const body: any = await json(request);
@@ -40,7 +31,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   };
 }
 
-function spansIn({ resourceSpans }: any): ReceivedSpan[] {
+function spansIn({ resourceSpans }: any): any[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }: any) => {
     const valueOf = (name: string) =>
       resource.attributes.find(({ key }: any) => key === name)?.value.stringValue;

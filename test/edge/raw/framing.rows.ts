@@ -104,12 +104,6 @@ export const framing: readonly Row[] = [
     'open',
   ],
   ['a DELETE of an animal with a body in text', removal('Content-Length: 5\r\n\r\nhello'), NO_PET, 'open'],
-  [
-    'a DELETE of an animal with a chunked body',
-    removal(`Transfer-Encoding: chunked\r\n\r\n${chunk('hello')}0\r\n\r\n`),
-    NO_PET,
-    'open',
-  ],
   ['a body without a key', post(PET).toString().replace('Bearer ', ''), NO_KEY, 'open'],
   [
     'a broken body without a key',

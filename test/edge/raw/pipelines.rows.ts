@@ -31,12 +31,6 @@ export const pipelines: readonly Row[] = [
   ['garbage, then a write', bytes(GARBAGE, post(PET)), BROKEN, 'closed'],
   ['a good request, garbage, then a write', bytes(get(), GARBAGE, post(PET)), THEN_BROKEN, 'closed'],
   [
-    'a good request, then two framings and a write',
-    bytes(get(), get('/v1/pets', 'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'), post(PET)),
-    THEN_BROKEN,
-    'closed',
-  ],
-  [
     'a good request, then too many headers',
     `${get()}${get('/v1/pets', 'a:\r\n'.repeat(300))}`,
     ['200', '431 headers_too_large'],

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export type Direction = 'to the server' | 'from the server';
+type Direction = 'to the server' | 'from the server';
 
 /** A proxy in front of PostgreSQL that can end its connections after any byte. */
 export interface CuttingProxy {
