@@ -35,14 +35,8 @@ describe('the environment of the specs', () => {
     const folder = mkdtempSync(join(tmpdir(), 'animal-store-jest-'));
     for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
     const jest = join(ROOT, 'node_modules', '.bin', 'jest');
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [jest, '--runInBand', '--config', join(folder, 'jest.config.js')],
-      {
-        cwd: folder,
-        encoding: 'utf8',
-      },
-    );
+    const args = [jest, '--runInBand', '--config', join(folder, 'jest.config.js')];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
     rmSync(folder, { recursive: true });
     expect(stderr).toContain('● has a rejection without a handler');
     expect(status).toBe(1);

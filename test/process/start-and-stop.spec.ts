@@ -256,10 +256,7 @@ function sendAsCurl(line: string) {
     [...line.matchAll(/-H '([^:]*): ([^']*)'/g)].map(([, name, value]) => [name!.toLowerCase(), value!]),
   );
   const method = / -X (\w+)/.exec(line)?.[1] ?? (body === undefined ? 'GET' : 'POST');
-  return send(url.origin, method, `${url.pathname}${url.search}`, {
-    headers,
-    body,
-  });
+  return send(url.origin, method, `${url.pathname}${url.search}`, { headers, body });
 }
 
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;

@@ -13,9 +13,9 @@ import { until } from '../../support/until';
 /** A PostgreSQL server that a spec may stop, kill and freeze. */
 export interface OwnServer {
   /** The URL of the service's role. */
-  url(database?: string): string;
+  url(): string;
   /** The URL of the superuser. */
-  adminUrl(database?: string): string;
+  adminUrl(): string;
   /** Starts the server if it is stopped. */
   start(): Promise<void>;
   /** Stops the server in an orderly way; this ends every session. */
@@ -30,8 +30,8 @@ export interface OwnServer {
 }
 
 /** @param durable keeps fsync on, so that a crash loses no commit */
-export async function startOwnServer({ durable = false, path = '' } = {}): Promise<OwnServer> {
-  const folder = path === '' ? dataFolder() : { path, remove: () => undefined };
+export async function startOwnServer({ durable = false } = {}): Promise<OwnServer> {
+  const folder = dataFolder();
   const start = () =>
     startEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined, durable });
   let server: EmbeddedServer = await start();
@@ -42,8 +42,8 @@ export async function startOwnServer({ durable = false, path = '' } = {}): Promi
     for (const pid of frozen.splice(0)) signal(pid, 'SIGCONT');
   };
   return {
-    url: (database) => server.url(database),
-    adminUrl: (database) => superuserUrl(server.url(database)),
+    url: () => server.url(),
+    adminUrl: () => superuserUrl(server.url()),
     start: async () => {
       if (!isRunning) server = await start();
       isRunning = true;
