@@ -40,8 +40,9 @@ const withServer = {
 };
 
 module.exports = {
-  // Specs wait for databases, timers and other programs: a single worker leaves a third of its core idle.
-  maxWorkers: 2 * availableParallelism(),
+  // Specs wait for databases, timers and other programs, so a worker for each core leaves a part of it idle. Each further
+  // one loads the service again.
+  maxWorkers: 1 + availableParallelism(),
   // A guard against hanging, not a promise of speed: the machine may be busy.
   testTimeout: 60_000,
   coverageProvider: 'babel',

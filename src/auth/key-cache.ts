@@ -6,8 +6,9 @@ import { tracer } from '../platform/tracing/tracer';
 import { KnownKeysRepository } from './known-keys.repository';
 import { KeyLookups, type KeyLookup } from './key-lookups';
 
-/** Bounds the memory of each cache. A full cache evicts the least recently used secret. */
-const MAX_SECRETS = 100_000;
+/** Bounds the memory of the caches. A full cache evicts the least recently used secret. */
+const MAX_KNOWN = 100_000;
+const MAX_UNKNOWN = 10_000;
 
 /**
  * A revocation, rotation or change of plan must apply within 5 s. The age counts from the start of the query, so 1 s
@@ -33,14 +34,14 @@ export class KeyCache {
   ) {
     const refreshes = new KeyLookups(keys, clock);
     this.known = new LRUCache<string, KeyLookup>({
-      max: MAX_SECRETS,
+      max: MAX_KNOWN,
       fetchMethod: (hash) => refreshes.find(hash),
       // A failed refresh keeps the entry: it is still the secret of a key. `lookup` checks its age before use.
       noDeleteOnFetchRejection: true,
     });
     const lookups = new KeyLookups(keys, clock);
     this.unknown = new LRUCache<string, KeyLookup>({
-      max: MAX_SECRETS,
+      max: MAX_UNKNOWN,
       fetchMethod: async (hash) => this.keep(hash, await lookups.find(hash)),
     });
   }

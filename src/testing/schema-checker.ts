@@ -62,8 +62,7 @@ function withoutBigints(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value) * (isInt64(value) ? 1 : 2);
   if (Array.isArray(value)) return value.map(withoutBigints);
   if (!isMembers(value)) return value;
-  const members = Object.entries(value).filter(([, each]) => each !== undefined);
-  return Object.fromEntries(members.map(([name, each]) => [name, withoutBigints(each)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutBigints(each)]));
 }
 
 /** True for the nearest number of an int64. */

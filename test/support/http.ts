@@ -12,7 +12,15 @@ export interface RequestOptions extends Omit<TestRequest, 'method'> {
   readonly isDocumented?: boolean;
 }
 
-const conformance = new Conformance(new ApiDocument(readCommittedDocument()), { isStrict: true });
+declare global {
+  var conformanceOfWorker: Conformance | undefined;
+}
+
+/** All spec files of a worker share it: it compiles each schema once. */
+const conformance = (globalThis.conformanceOfWorker ??= new Conformance(
+  new ApiDocument(readCommittedDocument()),
+  { isStrict: true },
+));
 const sharedClient = new HttpClient();
 export const rejectUndocumented = conformance.require.bind(conformance);
 
