@@ -1,6 +1,6 @@
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
-import type { Conformance } from './conformance';
+import { Conformance } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
 import type { Mismatch } from './schema-checker';
@@ -57,18 +57,24 @@ export class Api {
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
   private readonly found = new Map<string, string>();
 
+  private readonly conformance: Conformance;
+
+  /** @param paths only operations below these paths are checked */
   constructor(
     readonly document: ApiDocument,
     readonly target: Target,
-    private readonly conformance: Conformance,
     readonly key: string,
     /** The scopes of the key. */
     readonly scopes: readonly string[],
-    /** True: also sends what changes nothing but takes many requests. */
-    readonly isThorough: boolean,
-    /** Only operations below these paths are checked. */
     private readonly paths: readonly string[] = [''],
-  ) {}
+  ) {
+    this.conformance = new Conformance(document, { isStrict: this.isThorough });
+  }
+
+  /** True for a test store: also sends what changes nothing but takes many requests. */
+  get isThorough(): boolean {
+    return this.target.newKey !== undefined;
+  }
 
   /** All sentences, in the order in which they were noted. */
   get faults(): readonly string[] {

@@ -1,7 +1,6 @@
 import { DataSource } from 'typeorm';
 import { Api } from './api';
 import { ApiDocument } from './api-document';
-import { Conformance } from './conformance';
 import { HttpClient } from './http-client';
 import { jsonIn, textOf, valueAt } from './json';
 import { checkPromises } from './promises/promises';
@@ -23,9 +22,8 @@ export async function brokenPromises(
   const client = new HttpClient();
   try {
     const { text } = await client.send(store.url, '/openapi.json');
-    const document = new ApiDocument(text);
     const api = new Api(
-      document,
+      new ApiDocument(text),
       {
         send: (path, request) => client.send(store.url, `/v1${path}`, request),
         wait: async (seconds) => store.clock.advance({ seconds }),
@@ -36,10 +34,8 @@ export async function brokenPromises(
           textOf(valueAt(jsonIn(store.log.at(-1) ?? ''), 'err', 'message') ?? 'the log has no cause'),
         query: (statement) => store.app.get(DataSource, { strict: false }).query(statement),
       },
-      new Conformance(document, { isStrict: true }),
       await store.key(),
       store.scopes,
-      true,
       paths,
     );
     await checkPromises(api, new Resources(api));

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../platform/errors/user-error';
 import { Api, codeOf, shortened, shown } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
-import { Conformance } from './conformance';
 import { HttpClient, type TestRequest, type TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
 import { checkPromises } from './promises/promises';
@@ -159,7 +158,7 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
   const scopes = Array.isArray(listed)
     ? listed.map(String)
     : document.operations.flatMap((each) => each.scopes);
-  return new Api(document, deployment, new Conformance(document, { isStrict: false }), key, scopes, false);
+  return new Api(document, deployment, key, scopes);
 }
 
 /** Adds the members that only the other object has, in objects within it, too. */
