@@ -64,8 +64,7 @@ describe('an Idempotency-Key', () => {
     ],
   ])(
     'on %s does the work once; a replay is the same response byte for byte, with its Location',
-    async (...row) => {
-      const [, path, bodyOf] = row;
+    async (_route, path, bodyOf) => {
       const body = await bodyOf();
       const key = newKey();
       const first = await post(path, key, body);
