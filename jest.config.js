@@ -1,7 +1,6 @@
 const { availableParallelism } = require('node:os');
 
-// `npm test` gives jest and its workers 32 MiB for young objects: with the default, collections take 6 % of its time. Its
-// code runs far longer before V8 optimizes it (--interrupt-budget): most of it would not earn that back.
+// `npm test` gives jest and its workers 32 MiB for young objects: with the default, collections take 6 % of its time.
 //
 // Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against
 // the built service), `demo`, and `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
