@@ -45,6 +45,16 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
       return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight), colour: 'red' });
     },
   },
+  'member-twice': {
+    sentence: /must be JSON \(SyntaxError: Duplicate key 'name'/,
+    handlers: ['create', 'get'],
+    async get(id) {
+      const row = await this.find(id);
+      if (!row) throw this.facts.unknown();
+      const text = JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
+      return text.replace('{', '{"name":"",');
+    },
+  },
   'location-missing': {
     sentence: /header location must be there/,
     create(body) {
