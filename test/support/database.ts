@@ -76,8 +76,10 @@ function ownership(): string {
 }
 
 /** Connects to the server, outside every database under test. */
-export async function connectAdmin(onLoss: () => void = () => undefined): Promise<Client> {
-  const connectionString = process.env[ADMIN_URL_VARIABLE] ?? '';
+export async function connectAdmin(
+  connectionString: string = process.env[ADMIN_URL_VARIABLE] ?? '',
+  onLoss: () => void = () => undefined,
+): Promise<Client> {
   // The process of a worker ends while it is open.
   const client = new Client({ connectionString, stream: () => new Socket().unref() });
   // A spec may terminate all sessions, or stop the server.
@@ -89,7 +91,7 @@ export async function connectAdmin(onLoss: () => void = () => undefined): Promis
 /** Runs a statement on the connection that all spec files of this worker share: a new one takes the server 10 ms. */
 async function asAdmin(url: string, statement: string): Promise<void> {
   const admins = (globalThis.adminsOfWorker ??= new Map<string, Promise<Client>>());
-  const opening = admins.get(url) ?? connectAdmin(() => admins.delete(url));
+  const opening = admins.get(url) ?? connectAdmin(url, () => admins.delete(url));
   admins.set(url, opening);
   await (await opening).query(statement);
 }
