@@ -57,7 +57,7 @@ describe('cli verify', () => {
   describe('with a Free key, --json and --exhaust', () => {
     const waits: number[] = [];
     let ran: Run;
-    let document: any;
+    let document: { verdicts: unknown[] };
     beforeAll(async () => {
       const { clock } = verified.app;
       verified.syncClock();

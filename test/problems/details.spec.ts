@@ -126,7 +126,7 @@ describe('problem details of a request that is rejected', () => {
     ])('POST /%s %j: one pointer for each field, as the client named it', async (path, body, pointers) => {
       const response = await post(`/v1/places/${path}`, body);
       expectProblem(response, 400, 'validation_failed');
-      expect(response.json.errors.map(({ pointer }: any) => pointer)).toEqual(pointers);
+      expect(response.json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
     });
 
     it.each<[string, string[]]>([
@@ -136,7 +136,9 @@ describe('problem details of a request that is rejected', () => {
     ])('GET /%s: one parameter for each mistake', async (path, parameters) => {
       const response = await app.get(`/v1/places/${path}`, { headers });
       expectProblem(response, 400, 'validation_failed');
-      expect(response.json.errors.map(({ parameter }: any) => parameter)).toEqual(parameters);
+      expect(response.json.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(
+        parameters,
+      );
     });
 
     it('name the header Idempotency-Key', async () => {
@@ -150,7 +152,7 @@ describe('problem details of a request that is rejected', () => {
       const problem = (await post('/v1/places/toys', body)).json;
       const { json } = await app.post('/v1/places/toys', body);
       expect(problem.detail).toBe(json.message);
-      const details = problem.errors.map(({ detail }: any) => detail.slice(0, -1));
+      const details = problem.errors.map(({ detail }: { detail: string }) => detail.slice(0, -1));
       expect(`${details.join('; ')}.`).toBe(json.message);
     });
 
