@@ -5,7 +5,7 @@ const ADDRESS_LIMIT = 40;
 
 /** The senders of each request. */
 const SENDERS = [
-  'nobody',
+  'no key',
   'wrong key',
   'used-up address',
   'used-up key',
@@ -74,7 +74,7 @@ describe('the order of checks', () => {
     const choice = { plan: 'enterprise', perMinute: 1, perDay: 1_000_000 } as const;
     const [usedUp, banned] = [await app.createKey({ choice }), await app.createKey({ choice })];
     const ofAddress = (address: string, key?: string) => ({ key, headers: { 'x-forwarded-for': address } });
-    options.set('nobody', ofAddress('192.0.2.1'));
+    options.set('no key', ofAddress('192.0.2.1'));
     options.set('wrong key', ofAddress('192.0.2.2', usedUp.key.replace(/.$/, '')));
     options.set('used-up address', ofAddress('192.0.2.3'));
     options.set('used-up key', ofAddress('192.0.2.4', usedUp.key));

@@ -111,7 +111,7 @@ describe('orders as buyers and staff see them', () => {
     expect(new Set(cancelled.json.map(({ status }: { status: string }) => status))).toEqual(
       new Set(['cancelled']),
     );
-    for (const own of ['', '?account=nobody']) expect((await get(staff, own)).text).toBe('[]');
+    for (const own of ['', '?account=unknown']) expect((await get(staff, own)).text).toBe('[]');
   });
 
   it('403 insufficient_scope for ?account= of a buyer, even its own, before the query is validated', async () => {
