@@ -11,7 +11,6 @@ import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
 import type { RequestCheck } from '../platform/http/request-check';
-import { requireSingleCopies } from './single-copies';
 import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, petsExtension } from '../pets';
@@ -59,7 +58,6 @@ export interface Store {
  * @throws UserError that names every mistake
  */
 export function createStore(added: readonly Extension[] = []): Store {
-  requireSingleCopies();
   const extensions = [...OWN_EXTENSIONS, ...added];
   const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
   const migrations = [

@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseError } from 'pg';
 import { userMessage } from '../../src/app/user-message';
 import { TargetError } from '../../src/platform/database/copy/copy-database';
@@ -13,16 +12,11 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { exitOf, rejectionOf } from '../support/start';
 
-const ROOT = join(__dirname, '..', '..');
-
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
 
 const UNREACHABLE =
   /^The database cannot be reached \(.*\w.*\): check DATABASE_URL, and that the server runs\.$/;
-
-/** The packages of which the service and its extensions must load the same copy. */
-const SHARED = ['@nestjs/common', '@nestjs/core', '@nestjs/typeorm', 'class-transformer', 'typeorm'];
 
 describe('a start that cannot succeed explains in one sentence', () => {
   let database: TestDatabase;
@@ -143,58 +137,6 @@ describe('an error of PostgreSQL is explained by its code', () => {
   ])('%s', (code, sentence) => {
     const error = Object.assign(new DatabaseError('rejected', 0, 'error'), { code });
     expect(userMessage(new TargetError(error))).toMatch(sentence);
-  });
-});
-
-describe('second copies of packages end the start with a message that names both folders of each', () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'animal-store-copies-')));
-  afterAll(() => rmSync(folder, { recursive: true }));
-
-  const names = [...SHARED, 'animal-store', 'class-validator'];
-  const copyOf = (name: string) => join(folder, 'node_modules', name);
-  const write = (name: string, text: string) => {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  };
-  beforeAll(() => {
-    for (const name of names) {
-      write(`node_modules/${name}/index.js`, '');
-      write(`node_modules/${name}/package.json`, '{"exports":"./index.js"}');
-    }
-  });
-
-  function expectCopies(message: string, shared: readonly string[]): void {
-    const folders = new Map(
-      [...message.matchAll(/([@\w/-]+) \((\S+) and (\S+)\)/g)].map(([, name, ...both]) => [
-        name,
-        both.sort(),
-      ]),
-    );
-    const expected = shared.map((name) => {
-      const own = name === 'animal-store' ? ROOT : realpathSync(join(ROOT, 'node_modules', name));
-      return [name, [own, copyOf(name)].sort()] as const;
-    });
-    expect(folders).toEqual(new Map(expected));
-    expect(message).toMatch(/(^|: )Two copies are in use of .*\. List .* and start again\.(\n|$)/);
-  }
-
-  it.each([
-    ['a CommonJS program', 'main.cjs', (name: string) => `require('${name}');`],
-    ['an ES module', 'main.mjs', (name: string) => `import '${name}';`],
-  ])('%s', (_what, file, load) => {
-    // It loads the check and one package of the service.
-    const check = JSON.stringify(join(ROOT, 'src', 'app', 'single-copies'));
-    const program = [
-      ...names.map(load),
-      `const own = process.getBuiltinModule('node:module').createRequire(${check});`,
-      `own('class-transformer');`,
-      `own(${check}).requireSingleCopies();`,
-    ];
-    write(file, program.join('\n'));
-    const command = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs'), join(folder, file)];
-    const { status, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: 'utf8' });
-    expectCopies(stderr, ['class-transformer', 'animal-store']);
-    expect(status).toBe(1);
   });
 });
 
