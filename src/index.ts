@@ -4,8 +4,8 @@ import 'reflect-metadata';
 
 /** The public API of the package, for the modules of a team: docs/extending.md. */
 
-export { createAnimalStore } from './app/create-animal-store';
-export { startAnimalStore, type StoreOptions } from './app/start-animal-store';
+export { createAnimalStore, type StoreOptions } from './app/build';
+export { startAnimalStore } from './app/start';
 export { runAnimalStoreCommand } from './cli/program';
 
 export type { Extension, MigrationClass } from './platform/extension/extension';

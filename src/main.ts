@@ -1,6 +1,6 @@
 import './platform/runtime/early-stop';
 import './platform/runtime/node-version';
 import './platform/runtime/v8-flags';
-import { startAnimalStore } from './app/start-animal-store';
+import { startAnimalStore } from './app/start';
 
 void startAnimalStore();

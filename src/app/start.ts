@@ -1,16 +1,52 @@
-import { buildService, type BuiltService } from './build-service';
-import type { Config } from '../platform/config/config';
+import { printBanner } from './banner';
+import { buildService, type BuiltService, type StoreOptions } from './build';
+import { createStore, type Store } from './store';
+import { userMessage } from './user-message';
+import { type Config, readConfig } from '../platform/config/config';
+import { loadEnvFile } from '../platform/config/env-file';
 import { prepareGracefulStop } from '../platform/edge/graceful-stop';
-import { listen } from './listen';
+import { listenError } from '../platform/errors/listen-error';
+import type { LogDestination } from '../platform/logging/log-destination';
 import type { LogStream } from '../platform/logging/logger';
-import type { Store } from './store';
+import { openStandardOutput } from '../platform/logging/standard-output';
+import { exitOnStopSignal, onStopSignal } from '../platform/runtime/stop-signals';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {
   readonly url: string;
-  readonly store: Store;
   /** Responds to the requests in flight, then closes the application and the database. */
   readonly stop: () => Promise<void>;
+}
+
+type StopWith = (status: number, reason?: string) => Promise<void>;
+
+/**
+ * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
+ *
+ * Resolves when the banner is printed. A failed start prints one sentence and ends the process with status 1. A signal
+ * during the start ends it with 128 and the number of the signal.
+ */
+export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
+  exitOnStopSignal();
+  const output = openStandardOutput();
+  // An error of standard error cannot be reported anywhere; it must not end the process.
+  process.stderr.on('error', () => undefined);
+  const fail = async (error: unknown): Promise<void> => {
+    process.stderr.write(`${userMessage(error)}\n`);
+    await output.flush();
+    process.exit(1);
+  };
+  // The log is written asynchronously: `fail` flushes its last lines before the process exits.
+  process.once('uncaughtException', (error) => void fail(error));
+  try {
+    const store = createStore(extensions);
+    loadEnvFile();
+    const service = await startService(readConfig(undefined, store.settings), store, output);
+    const stopWith = prepareStop(service, output, fail);
+    await printBanner(service, output).catch((error) => stopWith(1, userMessage(error)));
+  } catch (error) {
+    await fail(error);
+  }
 }
 
 /**
@@ -27,17 +63,37 @@ export async function startService(
   const { app, config, database } = built;
   const drain = prepareGracefulStop(app);
   const stop = async (): Promise<void> => {
-    try {
-      await drain();
-    } finally {
-      await database.close();
-    }
+    await drain();
+    // Nest has only logged that the server did not stop.
+    await database.close();
   };
+  const { host, port } = config;
   try {
-    return { ...built, store, stop, url: await listen(app, config) };
+    // Nest's `listen` also logs the error, which `startAnimalStore` prints.
+    return { ...built, stop, url: await app.getHttpAdapter().getInstance().listen({ host, port }) };
   } catch (error) {
     await app.close();
-    await database.close();
-    throw error;
+    throw listenError(error, host, port, { host: 'HOST', port: 'PORT' });
   }
+}
+
+/** Stops the service once: with status 0 on a signal, with status 1 when the embedded database has ended. */
+function prepareStop(
+  { database, stop }: StartedService,
+  output: LogDestination,
+  fail: (error: unknown) => Promise<void>,
+): StopWith {
+  let isStopping = false;
+  const stopWith = async (status: number, reason?: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    if (reason !== undefined) process.stderr.write(`${reason}\n`);
+    await stop();
+    await output.flush();
+    process.exit(status);
+  };
+  onStopSignal(() => void stopWith(0).catch(fail));
+  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
+  database.ended.then(() => stopWith(1, reason)).catch(fail);
+  return stopWith;
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { loadEnvFile } from '../platform/config/env-file';
-import { startAnimalStore, type StoreOptions } from '../app/start-animal-store';
+import type { StoreOptions } from '../app/build';
+import { startAnimalStore } from '../app/start';
 import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { addAccountsCommands, addAuditCommands } from './accounts.commands';

@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createApp } from '../app/create-app';
 import { createStore } from '../app/store';
-import type { GivenConfig } from '../app/create-animal-store';
+import type { GivenConfig } from '../app/build';
 import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';

@@ -1,6 +1,6 @@
 import { version } from '../../package.json';
 import { parsers } from '../../src';
-import type { GivenConfig } from '../../src/app/create-animal-store';
+import type { GivenConfig } from '../../src/app/build';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';

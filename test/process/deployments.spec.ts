@@ -3,6 +3,7 @@ import { createAnimalStore } from '../../src';
 import { printBanner } from '../../src/app/banner';
 import { createDemoKey } from '../../src/app/create-demo-key';
 import { readConfig } from '../../src/platform/config/config';
+import { DatabaseModule } from '../../src/platform/database/database.module';
 import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -93,13 +94,18 @@ describe("a team's store", () => {
     expect(await database.query('SELECT name FROM kennels')).toEqual([{ name: 'North' }]);
   });
 
-  it('can be built without listening, and closes its database with the application', async () => {
+  it('can be built without listening, and closes its database after the last connection of the application', async () => {
     const config = { databaseUrl: database.directUrl, logLevel: 'silent' } as const;
     const app = await createAnimalStore({ extensions }, config);
     await app.listen(0, '127.0.0.1');
     expect((await send(await app.getUrl(), 'GET', '/readyz', {})).status).toBe(200);
-    await app.close();
     const sessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
-    await until(async () => (await database.query(sessions)).length === 0);
+    let isLast = false;
+    app.get(DatabaseModule).afterClose(async () => {
+      await until(async () => (await database.query(sessions)).length === 0);
+      isLast = true;
+    });
+    await app.close();
+    expect(isLast).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import type { StoreOptions } from '../../src/app/start-animal-store';
+import type { StoreOptions } from '../../src/app/build';
 import { runAnimalStoreCommand } from '../../src/cli/program';
 import { NO_SETTINGS } from './no-settings';
 

@@ -1,10 +1,10 @@
 import { openSync } from 'node:fs';
 import { printBanner } from '../../src/app/banner';
+import type { StoreOptions } from '../../src/app/build';
 import { readConfig } from '../../src/platform/config/config';
 import { userMessage } from '../../src/app/user-message';
-import { startAnimalStore, type StoreOptions } from '../../src/app/start-animal-store';
 import { createStore } from '../../src/app/store';
-import { startService, type StartedService } from '../../src/app/start';
+import { startAnimalStore, startService, type StartedService } from '../../src/app/start';
 import { NO_SETTINGS } from './no-settings';
 import { holdTimers } from './timers';
 

@@ -1,13 +1,15 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { type DatabaseConfig, dataSourceOptions } from './data-source';
 import { DatabaseHealth } from './database-health';
 import { Sql } from './sql';
 
-/** Provides the connection pool to every module. TypeOrmModule closes it after the last request. */
+/** Provides the connection pool to every module. It is closed after the last request. */
 @Global()
 @Module({})
-export class DatabaseModule {
+export class DatabaseModule implements OnApplicationShutdown {
+  private readonly closing: (() => Promise<void>)[] = [];
+
   static forRoot(config: DatabaseConfig): DynamicModule {
     return {
       module: DatabaseModule,
@@ -17,5 +19,15 @@ export class DatabaseModule {
       providers: [Sql, DatabaseHealth],
       exports: [Sql, DatabaseHealth],
     };
+  }
+
+  /** Runs `close` when the application has closed its last connection. */
+  afterClose(close: () => Promise<void>): void {
+    this.closing.push(close);
+  }
+
+  /** Nest closes global modules last, each before the global module that imports it: TypeOrmModule has closed the pool. */
+  async onApplicationShutdown(): Promise<void> {
+    for (const close of this.closing) await close();
   }
 }

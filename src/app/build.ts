@@ -1,0 +1,77 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createApp } from './create-app';
+import { createStore, type Store } from './store';
+import { type Config, readConfig } from '../platform/config/config';
+import { DatabaseModule } from '../platform/database/database.module';
+import { migrate } from '../platform/database/migrate';
+import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
+import type { Extension } from '../platform/extension/extension';
+import { createLogger, type LogStream } from '../platform/logging/logger';
+import { fitConnections, readOpenFileLimit } from '../platform/runtime/open-files';
+
+/** The parts of a team. */
+export interface StoreOptions {
+  readonly extensions?: readonly Extension[];
+}
+
+/** Settings by their names in the `Config`: those of the store, and those of extensions. */
+export type GivenConfig = Partial<Config> & Readonly<Record<string, unknown>>;
+
+/** A service that does not listen yet. `close()` of the application also closes the database. */
+export interface BuiltService {
+  readonly app: NestFastifyApplication;
+  readonly config: Config;
+  readonly database: OpenDatabase;
+  readonly store: Store;
+}
+
+/**
+ * Opens and migrates the database and builds the application, for a program that listens itself. `close()` of the
+ * application also closes the database.
+ *
+ * @param config replaces settings of the environment; `databaseUrl: undefined` is the embedded database
+ * @throws UserError
+ */
+export async function createAnimalStore(
+  { extensions }: StoreOptions = {},
+  config: GivenConfig = {},
+): Promise<NestFastifyApplication> {
+  const store = createStore(extensions);
+  const settings = { ...readConfig(undefined, store.settings), ...config };
+  return (await buildService(settings, store)).app;
+}
+
+/**
+ * Opens and migrates the database and builds the application.
+ *
+ * @throws Error that `userMessage` explains; the database is closed first
+ */
+export async function buildService(
+  settings: Config,
+  store: Store,
+  output?: LogStream,
+): Promise<BuiltService> {
+  const { maxConnections, notices } = fitConnections(settings, readOpenFileLimit());
+  const config = { ...settings, maxConnections };
+  const database = await openDatabase(config);
+  try {
+    const serviceConfig = { ...config, databaseUrl: database.url };
+    const logger = createLogger(config, output);
+    const { removed } = await migrate({ ...serviceConfig, migrations: store.migrations });
+    const left = removed.map(
+      (name) => `The tables of the removed extension ${name} stay: "db forget ${name}" deletes them.`,
+    );
+    for (const notice of left) logger.info(notice);
+    const app = await createApp(serviceConfig, logger, store);
+    app.get(DatabaseModule).afterClose(() => database.close());
+    return {
+      app,
+      config,
+      database: { ...database, notices: [...notices, ...database.notices, ...left] },
+      store,
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
