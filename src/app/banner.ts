@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { planTable } from '../accounts';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ApiKeysService } from '../accounts';
+import type { BuiltService } from './build';
 import type { Config } from '../platform/config/config';
-import type { OpenDatabase } from '../platform/database/open-database';
-import { createDocument } from '../platform/openapi/document';
-import { createDemoKey } from './create-demo-key';
-import { curlLines } from './curl-lines';
-import type { StartedService } from './start';
+import { DAY_MS } from '../platform/runtime/time';
+import type { Store } from './store';
 
 const PROJECT = join(__dirname, '..', '..');
 
@@ -17,25 +16,49 @@ const COMMAND = __dirname.split(sep).includes('node_modules')
     ? 'npm run -s cli --'
     : 'node dist/cli/main.js';
 
+const DEMO_KEY_DAYS = 365;
+
 /** Prints text for a person, outside the log. */
 export interface Printer {
   /** Resolves when the text is written: true if standard output has a reader. */
   print(text: string): Promise<boolean>;
 }
 
+type ListeningService = BuiltService & { readonly url: string };
+
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
-export async function printBanner(service: StartedService, output: Printer): Promise<void> {
-  const { app, url, database, config, store } = service;
-  const isRead = await output.print(addressLines(url, database, config));
+export async function printBanner(service: ListeningService, output: Printer): Promise<void> {
+  const isRead = await output.print(text(addressLines(service)));
   if (!isRead) return;
-  const key = await createDemoKey(app, config, store);
-  await output.print(text([...(key === undefined ? newKeyLines() : demoKeyLines(service, key)), '']));
+  const key = await createDemoKey(service.app, service.config, service.store);
+  await output.print(text(key === undefined ? newKeyLines() : demoKeyLines(service.url, key)));
+}
+
+/**
+ * Creates the account `demo` and a key with every scope, on the first start of a development deployment.
+ *
+ * @returns the secret; undefined on later starts and in other deployments
+ */
+export async function createDemoKey(
+  app: NestFastifyApplication,
+  { deployment }: Config,
+  { scopes }: Store,
+): Promise<string | undefined> {
+  if (deployment !== 'development') return undefined;
+  const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
+    account: 'demo',
+    choice: { plan: 'business', perMinute: null, perDay: null },
+    scopes,
+    expiresAt: new Date(Date.now() + DEMO_KEY_DAYS * DAY_MS),
+    label: 'first start',
+  });
+  return issued?.key;
 }
 
 /** Lists the addresses and the location of the database. */
-function addressLines(url: string, database: OpenDatabase, config: Config): string {
+function addressLines({ url, database, config }: ListeningService): string[] {
   const place = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
-  return text([
+  return [
     '',
     `Animal Store listens on ${url} (${config.deployment}).`,
     ...(config.docsEnabled ? [`  Swagger UI   ${url}/docs`] : []),
@@ -43,12 +66,7 @@ function addressLines(url: string, database: OpenDatabase, config: Config): stri
     `  Health       ${url}/livez  ${url}/readyz`,
     `  PostgreSQL   ${place}`,
     ...database.notices.map((notice) => `  ${notice}`),
-    '',
-  ]);
-}
-
-function text(lines: readonly string[]): string {
-  return `${lines.join('\n')}\n`;
+  ];
 }
 
 function newKeyLines(): string[] {
@@ -56,13 +74,19 @@ function newKeyLines(): string[] {
 }
 
 /** Explains how to use the API. Never log these lines: they contain a key. */
-function demoKeyLines({ app, url, config, store }: StartedService, key: string): string[] {
-  const document = createDocument(app, config, store, planTable());
+function demoKeyLines(url: string, key: string): string[] {
+  const curl = `  curl -H 'Authorization: Bearer ${key}'`;
   return [
     'API key of the account demo (plan business), shown only once:',
     `  ${key}`,
     '',
-    'A request for each operation:',
-    ...curlLines(document, `${url}/v1`, key).map((line) => `  ${line}`),
+    'Add an animal, then list the animals:',
+    `${curl} -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":3}' '${url}/v1/pets'`,
+    `${curl} '${url}/v1/pets'`,
   ];
+}
+
+/** Returns the lines and an empty line. */
+function text(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n\n`;
 }

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { createDemoKey } from '../../src/app/create-demo-key';
+import { createDemoKey } from '../../src/app/banner';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';

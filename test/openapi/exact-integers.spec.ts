@@ -4,11 +4,10 @@ import { runInNewContext } from 'node:vm';
 import { JSON_SCHEMA, load } from 'js-yaml';
 import * as LosslessJSON from 'lossless-json';
 import { Int64, Int64List, PageQuery } from '../../src';
-import { curlLines } from '../../src/app/curl-lines';
 import { startApp, type TestApp } from '../support/app';
 import { itemsExtension } from '../testing/support/items.extension';
 
-const { isSafeNumber, parse, parseNumberAndBigInt, stringify } = LosslessJSON;
+const { isSafeNumber, stringify } = LosslessJSON;
 const PLUG_IN = readFileSync(
   join(__dirname, '..', '..', 'src', 'platform', 'openapi', 'swagger-ui-exact-integers.js'),
   'utf8',
@@ -52,13 +51,6 @@ describe('integers of the document that a number cannot hold', () => {
     expect([...integersOf(json)].sort()).toEqual([...ALL].sort());
     expect(integersOf(yaml)).toEqual(integersOf(json));
     expect(load(yaml, { schema: JSON_SCHEMA })).toEqual(JSON.parse(json));
-  });
-
-  it('are exact in the curl lines', () => {
-    const document: any = parse(json, undefined, parseNumberAndBigInt);
-    const lines = curlLines(document, 'http://localhost/v1', 'key').join('\n');
-    expect(lines).toContain(`"weight":${ODD}`);
-    expect(lines).toContain(`weights=${BELOW_MAX}&weights=${EVEN}`);
   });
 
   describe('in Swagger UI', () => {

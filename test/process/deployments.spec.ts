@@ -1,7 +1,6 @@
 import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
-import { printBanner } from '../../src/app/banner';
-import { createDemoKey } from '../../src/app/create-demo-key';
+import { createDemoKey, printBanner } from '../../src/app/banner';
 import { readConfig } from '../../src/platform/config/config';
 import { DatabaseModule } from '../../src/platform/database/database.module';
 import { runCli } from '../support/cli';
