@@ -29,9 +29,14 @@ const DRIVER_SENTENCES: readonly (readonly [string, (place: UrlPlace) => string]
   ['The server does not support SSL', (place) => `The database offers no TLS: take sslmode out of ${place}.`],
 ];
 
+/** Fastify's error for a second handler of a route, which `isNativeError` does not recognise. */
+const DUPLICATED_ROUTE = /FST_ERR_DUPLICATED_ROUTE\]: Method '(.+)' already declared for route '(.+)'$/;
+
 /** Explains an error to the operator in one sentence; an unexpected error keeps its stack trace. */
 export function userMessage(error: unknown, place: UrlPlace = 'DATABASE_URL'): string {
   if (error instanceof TargetError) return userMessage(error.cause, '--to');
+  const [, method, url] = DUPLICATED_ROUTE.exec(String(error)) ?? [];
+  if (url !== undefined) return `Two handlers serve ${method} ${url}: change the path of one of them.`;
   if (!types.isNativeError(error)) return String(error);
   if (error instanceof UserError || error instanceof EmbeddedServerError) return error.message;
   if (error instanceof OldServerError) {

@@ -7,6 +7,7 @@ import { checkModules } from '../../src/app/start-checks/check-modules';
 import { handlersOf } from '../../src/app/start-checks/handlers';
 import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
 import { createStore } from '../../src/app/store';
+import { userMessage } from '../../src/app/user-message';
 import { RouteLimits } from '../../src/rate-limit';
 import { startApp, type TestApp } from '../support/app';
 import {
@@ -112,7 +113,8 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       'The limit of "default" in @Throttle of LabController.get is 1.5: use an integer from 1 to 1000000000.',
     ],
   ])('%s', async (_what, module, sentence) => {
-    await expect(startApp({}, { beside: app, modules: [module] })).rejects.toEqual(new UserError(sentence));
+    const error: unknown = await startApp({}, { beside: app, modules: [module] }).catch((each) => each);
+    expect(userMessage(error)).toBe(sentence);
   });
 
   it.each<[string, Type, string]>([
