@@ -65,21 +65,21 @@ export function createStore(added: readonly Extension[] = []): Store {
     ...added.flatMap((each) => toSchema(each.migrations ?? [], each.name)).toSorted(byTime),
   ];
   const tags = extensions.flatMap((each) => Object.entries(each.tags ?? {}));
-  const errors = extensions.flatMap((each) => each.errors ?? []);
   const settings = extensions.flatMap((each) => Object.entries(each.settings ?? {}));
   const allSettings = [...Object.entries(ownSettings), ...settings];
+  const names = {
+    extension: extensions.map(({ name }) => name),
+    migration: migrations.map(({ name }) => name),
+    tag: tags.map(([tag]) => tag),
+    setting: allSettings.map(([name]) => name),
+    variable: allSettings.map(([, { variable }]) => variable),
+  };
   const problems = [
     ...extensions.flatMap(problemsOf),
-    ...repeated(extensions.map(({ name }) => name)).map((name) => `the extension ${name} is given twice`),
     ...migrations
       .filter(({ timestamp }) => Number.isNaN(timestamp))
       .map(({ name }) => `the name of the migration ${name} must end with a timestamp in milliseconds`),
-    ...repeated(migrations.map(({ name }) => name)).map((name) => `the migration ${name} is given twice`),
-    ...repeated(tags.map(([tag]) => tag)).map((tag) => `the tag ${tag} is given twice`),
-    ...repeated(allSettings.map(([name]) => name)).map((name) => `the setting ${name} is given twice`),
-    ...repeated(allSettings.map(([, { variable }]) => variable)).map(
-      (variable) => `the variable ${variable} is given twice`,
-    ),
+    ...Object.entries(names).flatMap(([what, each]) => repeated(what, each)),
   ];
   if (problems.length > 0) {
     throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
@@ -92,7 +92,7 @@ export function createStore(added: readonly Extension[] = []): Store {
     migrations,
     scopes: extensions.flatMap((each) => each.scopes ?? []),
     tags: new Map(tags),
-    errors,
+    errors: extensions.flatMap((each) => each.errors ?? []),
     checks: extensions.flatMap((each) => each.checks ?? []),
     settings: Object.fromEntries(settings),
   };
@@ -109,7 +109,7 @@ function problemsOf({ name, scopes = [], compatibility }: Extension): string[] {
         (scope) =>
           `the scope ${scope} of ${name} must consist of visible ASCII characters without quotes, commas and backslashes`,
       ),
-    ...repeated(scopes).map((scope) => `the scope ${scope} is given twice`),
+    ...repeated('scope', scopes),
     ...(compatibility === undefined ? [] : versionProblem(name, compatibility)),
   ];
 }
@@ -141,7 +141,7 @@ function byTime(one: SchemaMigration, other: SchemaMigration): number {
   return one.timestamp - other.timestamp;
 }
 
-/** Returns the texts that occur more than once. */
-function repeated(texts: readonly string[]): string[] {
-  return [...new Set(texts.filter((text, at) => texts.indexOf(text) < at))];
+function repeated(what: string, names: readonly string[]): string[] {
+  const twice = new Set(names.filter((name, at) => names.indexOf(name) < at));
+  return [...twice].map((name) => `the ${what} ${name} is given twice`);
 }
