@@ -53,7 +53,6 @@ export {
   RequireScope,
   revokedApiKey,
 } from './auth';
-export type { RequestCheck } from './platform/http/request-check';
 
 export { AtLeastOne } from './platform/http/at-least-one.decorator';
 export { IdPipe } from './platform/http/id.pipe';

@@ -1,23 +1,32 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AccountsModule } from '../accounts';
-import { AuthModule, FallbackAuthGuard } from '../auth';
+import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
 import type { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
+import { JsonBodyGuard } from '../platform/edge/body';
 import { ErrorFilter } from '../platform/edge/error.filter';
+import { RouteMethods, UnroutedController } from '../platform/edge/route-methods';
 import { HealthModule } from '../platform/health/health.module';
 import { StrictDtoPipe } from '../platform/http/strict-dto.pipe';
 import { IdempotencyModule } from '../platform/idempotency';
 import { MetricsModule } from '../platform/metrics/metrics.module';
-import { FallbackRateLimitGuard, RateLimitModule, RouteLimitGuard } from '../rate-limit';
+import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from './store';
 
 /** The settings with the URL of the database, that of the running embedded server included. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
 
-/** Lists the modules that every request needs, and the guards, the pipe and the filter that run for every request after the request checks. */
+/** Its guard runs after all others: Nest runs the guards of modules in the order of the imports. */
+@Module({ providers: [{ provide: APP_GUARD, useClass: JsonBodyGuard }] })
+class BodyModule {}
+
+/**
+ * Lists the modules that every request needs, and the guards, the pipe and the filter of every request. The guards of
+ * extensions run after those of this list, and before the body is read.
+ */
 @Module({})
 export class AppModule {
   static forRoot(config: ServiceConfig, clock: Clock, store: Store): DynamicModule {
@@ -33,11 +42,14 @@ export class AppModule {
         ...store.modules(config),
         HealthModule,
         MetricsModule.forRoot(config),
+        BodyModule,
       ],
+      controllers: [UnroutedController],
       providers: [
-        { provide: APP_GUARD, useExisting: FallbackAuthGuard },
-        { provide: APP_GUARD, useExisting: FallbackRateLimitGuard },
-        { provide: APP_GUARD, useExisting: RouteLimitGuard },
+        RouteMethods,
+        { provide: APP_GUARD, useExisting: BearerGuard },
+        { provide: APP_GUARD, useExisting: ThrottleGuard },
+        { provide: APP_GUARD, useExisting: ScopeGuard },
         { provide: APP_PIPE, useClass: StrictDtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

@@ -2,28 +2,25 @@ import 'reflect-metadata';
 import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import { AppModule, type ServiceConfig } from './app.module';
 import { createAdapter } from './create-adapter';
 import { planTable } from '../accounts';
-import { AuthChecks } from '../auth';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { useJsonBodies } from '../platform/edge/body';
+import { leaveBodiesUnread } from '../platform/edge/body';
 import { Connections } from '../platform/edge/http1/connections';
-import { sendContinue } from '../platform/edge/http1/continue';
 import { enableCors } from '../platform/edge/cors';
-import { installRequestChecks } from '../platform/edge/request-checks';
 import { guardFraming } from '../platform/edge/http1/framing';
-import { RouteMethods } from '../platform/edge/methods';
 import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/protocol-errors';
 import { installResponseHeaders } from '../platform/edge/common-headers';
 import { installEntityTags } from '../platform/edge/entity-tags';
 import { installRequestSpans } from '../platform/edge/request-spans';
-import { requireDecodablePath, requireRoute, requireShortTarget } from '../platform/edge/route-checks';
+import { RouteMethods } from '../platform/edge/route-methods';
+import { sendError } from '../platform/errors/error-reply';
 import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../platform/logging/nest-logger';
 import { installMetrics } from '../platform/metrics/install-metrics';
+import { RequestMetrics } from '../platform/metrics/request-metrics';
 import { codesOf } from '../platform/openapi/codes';
 import { tracer } from '../platform/tracing/tracer';
 import { createDocument } from '../platform/openapi/document';
@@ -32,7 +29,7 @@ import { addResponseSchemas } from '../platform/openapi/response-schemas';
 import { serveProblemPages } from '../platform/openapi/problem-pages';
 import { serveDocument } from '../platform/openapi/serve-document';
 import { serveSwaggerUi } from '../platform/openapi/swagger-ui';
-import { installLimitHeaders, RateLimitCheck, RateLimitStore, RouteLimits } from '../rate-limit';
+import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { checkModules } from './start-checks/check-modules';
 import { collectRoutes } from './start-checks/declared-routes';
 import { handlersOf } from './start-checks/handlers';
@@ -50,20 +47,22 @@ export async function createApp(
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(config, logger);
-  // Replaced in `assemble`: the adapter exists before the modules that provide these functions.
-  const hooks: RejectionHooks = {
-    limitHeaders: () => ({}),
-    count: () => undefined,
-    servedMethods: () => [],
-  };
   const pages = problemPages(config.publicBaseUrl);
+  // The adapter exists before the modules that provide these functions; requests arrive later.
+  const hooks: RejectionHooks = {
+    limitHeaders: (address) => app.get(ThrottleGuard).headersOf(address, address),
+    count: (code) => {
+      if (config.metricsPort !== undefined) app.get(RequestMetrics).countRejection(code);
+    },
+    servedMethods: () => app.get(RouteMethods).served(),
+  };
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
     createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger, pages)),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
-    await assemble(app, config, store, connections, hooks, logger);
+    await assemble(app, config, store, connections, logger);
   } catch (error) {
     // Background work, such as saving counters, has started.
     await app.close();
@@ -78,34 +77,30 @@ async function assemble(
   config: ServiceConfig,
   store: Store,
   connections: Connections,
-  hooks: RejectionHooks,
   logger: Logger,
 ): Promise<void> {
-  const limit = app.get(RateLimitCheck);
-  hooks.limitHeaders = (address) => limit.headersOf(address, address);
   const fastify = app.getHttpAdapter().getInstance();
   fastify.decorate('connections', connections);
   fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
   app.enableVersioning({ type: VersioningType.URI });
   if (tracer) installRequestSpans(fastify, tracer);
   guardFraming(fastify, connections);
-  const methods = new RouteMethods(fastify);
-  hooks.servedMethods = () => methods.served();
+  const methods = app.get(RouteMethods);
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, config.publicBaseUrl);
   installEntityTags(fastify);
-  installLimitHeaders(fastify, limit);
-  installChecks(fastify, app.get(AuthChecks), limit, store.checks);
-  useJsonBodies(fastify, config.bodyLimitBytes);
-  sendContinue(fastify, config.bodyLimitBytes);
+  const limits = app.get(ThrottleGuard);
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    if (!request.rateLimit && !request.standing)
+      reply.headers(limits.headersOf(request.ip, request.socket.remoteAddress));
+    done();
+  });
+  leaveBodiesUnread(fastify);
+  fastify.setNotFoundHandler((request, reply) => void sendError(reply, methods.rejectionOf(request)));
   if (config.metricsPort !== undefined) {
     const limitStore = app.get(RateLimitStore);
     const { droppedLines } = logger;
-    hooks.count = installMetrics(app, {
-      isLimitShared: () => limitStore.isShared,
-      connections,
-      droppedLines,
-    });
+    installMetrics(app, { isLimitShared: () => limitStore.isShared, connections, droppedLines });
   }
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   await app.init();
@@ -117,28 +112,6 @@ async function assemble(
     serveFrontPage(fastify, config);
     serveSwaggerUi(fastify, document);
   }
-  methods.rejectOthers();
   requireDeclaredRoutes();
-  const handlers = handlersOf(app);
-  checkModules(app, handlers);
-  app.get(RouteLimits).read(handlers);
-}
-
-/** Installs the request checks in the order that the API promises. */
-function installChecks(
-  fastify: FastifyInstance,
-  auth: AuthChecks,
-  limit: RateLimitCheck,
-  added: Store['checks'],
-): void {
-  installRequestChecks(fastify, [
-    requireShortTarget,
-    (request) => auth.identify(request),
-    (request, reply) => limit.check(request, reply),
-    (request) => auth.requireKey(request),
-    requireDecodablePath,
-    requireRoute,
-    (request) => auth.requireScope(request),
-    ...added,
-  ]);
+  checkModules(handlersOf(app));
 }

@@ -10,7 +10,6 @@ import type { DefinedError } from '../platform/errors/define-errors';
 import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { Extension, MigrationClass } from '../platform/extension/extension';
-import type { RequestCheck } from '../platform/http/request-check';
 import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, petsExtension } from '../pets';
@@ -47,7 +46,6 @@ export interface Store {
   readonly tags: ReadonlyMap<string, string>;
   /** The codes of every operation, in addition to those of the platform. */
   readonly errors: readonly DefinedError[];
-  readonly checks: readonly RequestCheck[];
   /** The settings of extensions. */
   readonly settings: Settings;
 }
@@ -93,7 +91,6 @@ export function createStore(added: readonly Extension[] = []): Store {
     scopes: extensions.flatMap((each) => each.scopes ?? []),
     tags: new Map(tags),
     errors: extensions.flatMap((each) => each.errors ?? []),
-    checks: extensions.flatMap((each) => each.checks ?? []),
     settings: Object.fromEntries(settings),
   };
 }

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
-import { AuthChecks } from './auth.checks';
 import { Authenticator, OWN_AUTHENTICATOR } from './authenticator';
+import { BearerGuard } from './bearer.guard';
 import { CheckedAuthenticator } from './checked-authenticator';
-import { FallbackAuthGuard } from './fallback-auth.guard';
 import { KeyAuthenticator } from './key-authenticator';
 import { KeyCache } from './key-cache';
 import { KnownKeysRepository } from './known-keys.repository';
 import { LastUsed } from './last-used';
+import { ScopeGuard } from './scope.guard';
 
 @Module({
   providers: [
@@ -19,9 +19,9 @@ import { LastUsed } from './last-used';
       inject: [KeyAuthenticator, { token: OWN_AUTHENTICATOR, optional: true }],
       useFactory: (keys: Authenticator, own?: Authenticator) => (own ? new CheckedAuthenticator(own) : keys),
     },
-    AuthChecks,
-    FallbackAuthGuard,
+    BearerGuard,
+    ScopeGuard,
   ],
-  exports: [AuthChecks, FallbackAuthGuard, KeyAuthenticator],
+  exports: [BearerGuard, ScopeGuard, KeyAuthenticator],
 })
 export class AuthModule {}

@@ -1,10 +1,8 @@
-export { AuthChecks } from './auth.checks';
 export { expiredApiKey, insufficientScope, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 export { AuthModule } from './auth.module';
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';
+export { BearerGuard, CurrentPrincipal } from './bearer.guard';
 export { bearerToken } from './bearer-token';
-export { CurrentPrincipal } from './current-principal.decorator';
-export { FallbackAuthGuard } from './fallback-auth.guard';
 export { KeyAuthenticator } from './key-authenticator';
 export type { Principal } from '../platform/http/request-context';
-export { RequireScope } from './require-scope.decorator';
+export { RequireScope, ScopeGuard } from './scope.guard';

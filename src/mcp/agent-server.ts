@@ -17,8 +17,6 @@ export interface Gateway {
   scopes(): Promise<readonly string[]>;
   /** @throws UserError if there is no response */
   send(call: ApiCall): Promise<ApiResponse>;
-  /** Counts a call that reaches no operation. @returns the 429 if no request is left */
-  charge(): Promise<ApiError | undefined>;
 }
 
 const INSTRUCTIONS = [
@@ -49,8 +47,6 @@ export function createAgentServer(sdk: Sdk, gateway: Gateway): Server {
       const id = { session: gateway.session, requestId: mcpReq.id };
       return callTool(gateway, tool, params.arguments ?? {}, id);
     }
-    const limited = await gateway.charge();
-    if (limited) return rejection(limited);
     throw new sdk.ProtocolError(
       sdk.ProtocolErrorCode.InvalidParams,
       'There is no tool of this name: tools/list has the names.',
@@ -67,6 +63,6 @@ async function callTool(gateway: Gateway, tool: Tool, given: Arguments, id: Call
   } catch (error) {
     if (error instanceof UserError) return failure(error.message);
     if (!(error instanceof ApiError)) throw error;
-    return rejection((await gateway.charge()) ?? error);
+    return rejection(error);
   }
 }

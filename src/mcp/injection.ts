@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { InjectOptions, Response } from 'light-my-request';
+import { asCountedCall } from '../platform/http/request-context';
 
-/** Sends a request to the routes of this process, through every hook and without a connection. */
+/** Sends a request to the routes of this process, through every hook and without a connection. No window counts it. */
 export type Injection = (request: InjectOptions) => Promise<Response>;
 
 /**
@@ -11,6 +12,6 @@ export type Injection = (request: InjectOptions) => Promise<Response>;
 export function injectInto(fastify: FastifyInstance): Injection {
   return (request) => {
     const { inject }: typeof import('light-my-request') = require('light-my-request');
-    return inject((incoming, outgoing) => fastify.routing(incoming, outgoing), request);
+    return inject((incoming, outgoing) => fastify.routing(asCountedCall(incoming), outgoing), request);
   };
 }

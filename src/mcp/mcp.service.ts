@@ -1,16 +1,16 @@
 import { ForbiddenException, Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
+import { validationFailed } from '../platform/errors/http.errors';
 import { Clock } from '../platform/runtime/clock';
-import { RateLimitCheck } from '../rate-limit';
 import { createAgentServer } from './agent-server';
 import { dispatch } from './dispatch';
 import { InProcessGateway } from './in-process.gateway';
 import { type Injection, injectInto } from './injection';
-import { isAnswered, messagesOf, methodOf } from './messages';
+import { isAnswered } from './messages';
 import { loadSdk } from './sdk';
 import { sessionOf } from './session';
 import type { ApiDocument } from './tools/api-document';
@@ -22,7 +22,6 @@ export interface Catalogue {
   readonly tools: readonly Tool[];
 }
 
-const CALL = 'tools/call';
 const ACCEPTED = 202;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -35,7 +34,6 @@ export class McpService {
 
   constructor(
     { httpAdapter }: HttpAdapterHost<FastifyAdapter>,
-    private readonly limits: RateLimitCheck,
     private readonly clock: Clock,
     @Inject(CONFIG) { corsOrigins, publicBaseUrl }: Config,
   ) {
@@ -44,59 +42,25 @@ export class McpService {
   }
 
   /**
-   * Returns the messages of a body. A request that is rejected as a whole counts once.
+   * Answers a message.
    *
+   * @param body already parsed: integers beyond 2^53 are bigints
    * @throws ForbiddenException if its origin is not known
-   * @throws ApiError `validation_failed` for too many messages, or 429
+   * @throws ApiError `validation_failed` for several messages in an array, which the protocol has removed
    */
-  private async admitted(
-    body: unknown,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<readonly unknown[]> {
-    try {
-      this.requireOrigin(request);
-      return messagesOf(body);
-    } catch (error) {
-      throw (await this.limits.charge(request, reply)) ?? error;
+  async answer(body: unknown, request: FastifyRequest): Promise<Response> {
+    this.requireOrigin(request);
+    if (Array.isArray(body)) {
+      throw validationFailed([
+        { pointer: '#', detail: 'The body must be one message: batches were removed' },
+      ]);
     }
-  }
-
-  /**
-   * Counts every message that needs a response, and answers it. An operation counts its own call.
-   *
-   * @param body one message or several, already parsed: integers beyond 2^53 are bigints
-   * @throws ApiError 429
-   */
-  async answer(body: unknown, request: FastifyRequest, reply: FastifyReply): Promise<Response> {
-    const answered = (await this.admitted(body, request, reply)).filter(isAnswered);
-    // Nothing counts notifications, so they must cost nothing.
-    if (answered.length === 0) return new Response(null, { status: ACCEPTED });
-    const calls = answered.filter((each) => methodOf(each) === CALL).length;
-    await this.charge(answered.length - calls, request, reply);
+    if (!isAnswered(body)) return new Response(null, { status: ACCEPTED });
     const sdk = loadSdk();
     const catalogue = await (this.catalogue ??= this.readCatalogue());
-    const gateway = new InProcessGateway(
-      this.inject,
-      this.limits,
-      catalogue,
-      request,
-      reply,
-      sessionOf(request, this.clock.now()),
-    );
-    const create = () => createAgentServer(sdk, gateway);
-    const response = await dispatch(sdk, create, webRequest(request), body);
-    // The SDK has rejected the others. After a call that may have had its effect, its result is worth more than the 429.
-    const rest = this.charge(calls - gateway.counted, request, reply);
-    await (gateway.counted === 0 ? rest : rest.catch(() => undefined));
-    return response;
-  }
-
-  private async charge(count: number, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    for (let counted = 0; counted < count; counted += 1) {
-      const limited = await this.limits.charge(request, reply);
-      if (limited) throw limited;
-    }
+    const session = sessionOf(request, this.clock.now());
+    const gateway = new InProcessGateway(this.inject, catalogue, request, session);
+    return dispatch(sdk, () => createAgentServer(sdk, gateway), webRequest(request), body);
   }
 
   /**

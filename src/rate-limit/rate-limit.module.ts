@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { Clock, SystemClock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
@@ -6,19 +7,17 @@ import { banPolicyOf } from './bans';
 import { BansRepository } from './bans.repository';
 import { CounterPersistence } from './counter-persistence';
 import { CountersRepository } from './counters.repository';
-import { FallbackRateLimitGuard } from './fallback-rate-limit.guard';
 import { MemoryRateLimitStore } from './memory.store';
-import { RateLimitCheck } from './rate-limit.check';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.connector';
 import { RedisLink } from './redis.link';
 import { rulesOf } from './redis.script';
 import { RedisRateLimitStore } from './redis.store';
 import { RejectionLog } from './rejection-log';
-import { RouteLimitGuard } from './route-limit.guard';
-import { RouteLimits } from './route-limits';
+import { ThrottleGuard } from './throttle.guard';
 
 @Module({
+  imports: [DiscoveryModule],
   providers: [
     MemoryRateLimitStore,
     {
@@ -30,12 +29,9 @@ import { RouteLimits } from './route-limits';
     CountersRepository,
     CounterPersistence,
     RejectionLog,
-    RateLimitCheck,
-    FallbackRateLimitGuard,
-    RouteLimits,
-    RouteLimitGuard,
+    ThrottleGuard,
   ],
-  exports: [RateLimitCheck, FallbackRateLimitGuard, RateLimitStore, RouteLimits, RouteLimitGuard],
+  exports: [RateLimitStore, ThrottleGuard],
 })
 export class RateLimitModule {}
 

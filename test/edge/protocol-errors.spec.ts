@@ -52,7 +52,7 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     return raw;
   };
 
-  /** One request for each way to be rejected before the request checks. */
+  /** One request for each way to be rejected before the guards. */
   const rejections: [title: string, bytes: string, status: number, code: string][] = [
     ['garbage', 'broken\r\n\r\n', 400, 'malformed_request'],
     ['too large a head', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],

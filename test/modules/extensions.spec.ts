@@ -35,9 +35,10 @@ describe('an extension', () => {
     expect((await app.get(path, { key: other.key, isDocumented })).status).toBe(200);
   });
 
-  it('brings request checks, which run after the check of the scope and before the body', async () => {
+  it('brings a guard, which runs after those of the store and before the body is read', async () => {
     const options = { headers: { 'x-embargo': '1' }, isDocumented: false };
     expectError(await app.post('/v1/pets', '{', options), 403, 'under_embargo');
+    expectError(await app.post('/v1/pets', '{', { ...options, key: undefined }), 401, 'missing_api_key');
     const { key } = await app.createKey({ scopes: ['pets:read'] });
     expectError(await app.post('/v1/pets', '{', { ...options, key }), 403, 'insufficient_scope');
   });

@@ -1,14 +1,13 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { minutes, SkipThrottle, Throttle } from '@nestjs/throttler';
+import { minutes, Throttle } from '@nestjs/throttler';
 import { ERROR_BODIES } from '../../src/platform/errors/problem.dto';
 import { checkModules } from '../../src/app/start-checks/check-modules';
 import { handlersOf } from '../../src/app/start-checks/handlers';
 import { requireSchemaNames } from '../../src/app/start-checks/schema-names';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
-import { RouteLimits } from '../../src/rate-limit';
 import { startApp, type TestApp } from '../support/app';
 import {
   OnlyOptional,
@@ -35,7 +34,6 @@ import {
   UndeclaredRoute,
   UnknownScope,
   Unversioned,
-  WithThrottlerModule,
 } from './support/mistaken.modules';
 import { UserError } from '../../src/platform/errors/user-error';
 
@@ -50,24 +48,10 @@ const ACCEPTED = [
 ];
 
 const ttl = minutes(1);
-const none = () => undefined;
+const LIMIT = { limit: 5, ttl };
 const withOptions = (options: object, name = 'default') =>
-  labWith(Throttle({ [name]: { limit: 5, ttl, ...options } }));
-const SKIP_SENTENCE = 'LabController.get has @SkipThrottle, but no route can skip the limits: remove it.';
-const optionSentence = (option: string) =>
-  `@Throttle of LabController.get has the option ${option}, which has no effect: remove it.`;
-const nameSentence = (name: string) =>
-  `The name "${name}" in @Throttle of LabController.get is invalid: use 1 to 20 lower-case letters, and not minute or day.`;
-
-/** Reads the limits of a module as the start does. */
-async function readLimits(...modules: Type[]): Promise<RouteLimits> {
-  const limits = new RouteLimits();
-  for (const module of modules) {
-    const context = await NestFactory.createApplicationContext(module, { logger: false });
-    limits.read(handlersOf(context as NestFastifyApplication));
-  }
-  return limits;
-}
+  labWith(Throttle({ [name]: { ...LIMIT, ...options } }));
+const FIVE_NAMES = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, LIMIT]));
 
 describe('the start fails with one sentence for a mistake of a module', () => {
   let app: TestApp;
@@ -76,7 +60,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
   });
   afterAll(() => app.close());
 
-  it.each<[string, Type, string]>([
+  it.each<[string, Type | Type[], string]>([
     [
       'a route that declares no scope and is not public',
       UndeclaredRoute,
@@ -112,9 +96,29 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       withOptions({ limit: 1.5 }),
       'The limit of "default" in @Throttle of LabController.get is 1.5: use an integer from 1 to 1000000000.',
     ],
+    [
+      'a ttl that is a function',
+      withOptions({ ttl: Date.now }),
+      'The ttl of "default" in @Throttle of LabController.get is function now() { [native code] }: use an integer from 1 to 31622400000.',
+    ],
+    [
+      'the name of a window of the plan',
+      withOptions({}, 'day'),
+      'The name "day" in @Throttle of LabController.get is invalid: use 1 to 20 lower-case letters, and not minute or day.',
+    ],
+    [
+      'more limits than the headers can show',
+      labWith(Throttle(FIVE_NAMES)),
+      '@Throttle adds 5 limits to LabController.get: use at most 4.',
+    ],
+    [
+      'two handlers of one name with limits',
+      SAME_NAMES,
+      'Two handlers with @Throttle have the name LabController.get: rename one of them.',
+    ],
   ])('%s', async (_what, module, sentence) => {
-    const error: unknown = await startApp({}, { beside: app, modules: [module] }).catch((each) => each);
-    expect(userMessage(error)).toBe(sentence);
+    const started = startApp({}, { beside: app, modules: [module].flat() });
+    expect(await started.then(() => 'started', userMessage)).toBe(sentence);
   });
 
   it.each<[string, Type, string]>([
@@ -181,7 +185,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
   ])('%s', async (_what, module, sentence) => {
     const context = await NestFactory.createApplicationContext(module, { logger: false });
     const added = handlersOf(context as NestFastifyApplication);
-    const check = () => checkModules(app.nest, [...handlersOf(app.nest), ...added]);
+    const check = () => checkModules([...handlersOf(app.nest), ...added]);
     expect(check).toThrow(new UserError(sentence));
   });
 
@@ -196,56 +200,5 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     const { schemas } = (await app.get('/openapi.json', { key: undefined })).json.components;
     const known = requireSchemaNames(handlersOf(app.nest), ERROR_BODIES);
     expect([...known.keys()].sort()).toEqual(Object.keys(schemas).sort());
-  });
-});
-
-describe('the start fails with one sentence for a mistake with @Throttle', () => {
-  it.each<[string, Type[], string]>([
-    ['@SkipThrottle on a method', [labWith(SkipThrottle())], SKIP_SENTENCE],
-    ['@SkipThrottle on a controller', [labWith(none, SkipThrottle())], SKIP_SENTENCE],
-    ['@SkipThrottle that skips nothing', [labWith(SkipThrottle({ long: false }))], SKIP_SENTENCE],
-    ['blockDuration', [withOptions({ blockDuration: ttl })], optionSentence('blockDuration')],
-    [
-      'generateKey of a controller',
-      [labWith(none, Throttle({ default: { limit: 5, ttl, generateKey: () => 'all' } }))],
-      optionSentence('generateKey'),
-    ],
-    [
-      'a limit of 0',
-      [withOptions({ limit: 0 })],
-      'The limit of "default" in @Throttle of LabController.get is 0: use an integer from 1 to 1000000000.',
-    ],
-    [
-      'an endless ttl',
-      [withOptions({ ttl: Infinity })],
-      'The ttl of "default" in @Throttle of LabController.get is Infinity: use an integer from 1 to 31622400000.',
-    ],
-    ['the name of a window of the plan', [withOptions({}, 'day')], nameSentence('day')],
-    ['a name that the headers cannot show', [withOptions({}, 'perUser')], nameSentence('perUser')],
-    [
-      'more limits than the headers can show',
-      [
-        labWith(
-          Throttle(Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [name, { limit: 5, ttl }]))),
-        ),
-      ],
-      '@Throttle adds 5 limits to LabController.get: use at most 4.',
-    ],
-    [
-      'two controllers with one name',
-      SAME_NAMES,
-      'Two controllers with @Throttle have the name LabController: rename one of them.',
-    ],
-  ])('%s', async (_what, modules, sentence) => {
-    await expect(readLimits(...modules)).rejects.toThrow(new UserError(sentence));
-  });
-
-  it('ThrottlerModule', async () => {
-    const context = await NestFactory.createApplicationContext(WithThrottlerModule, { logger: false });
-    expect(() => checkModules(context as NestFastifyApplication, [])).toThrow(
-      new UserError(
-        'A module imports ThrottlerModule: remove the import, because @Throttle works without it.',
-      ),
-    );
   });
 });

@@ -27,7 +27,7 @@ describe('the trace of a request', () => {
   });
   afterAll(() => app.close());
 
-  it('has the span of the client, the request, its checks, the key lookup and each statement', async () => {
+  it('has the span of the client, the request, the key lookup and each statement', async () => {
     const client = clientSpan();
     const { key } = await app.createKey();
     const created = await app.post('/v1/pets', aNewPet(), { key, headers: client.headers });
@@ -35,8 +35,7 @@ describe('the trace of a request', () => {
     const spans = await spansOf(client);
     expect(treeOf(spans, client)).toEqual([
       'client > POST /v1/pets',
-      'POST /v1/pets > request checks',
-      'request checks > key lookup',
+      'POST /v1/pets > key lookup',
       'key lookup > api_keys_by_secrets',
       `POST /v1/pets > ${INSERT}`,
     ]);
@@ -52,7 +51,6 @@ describe('the trace of a request', () => {
         'animal_store.request_id': created.headers['x-request-id'],
       },
     });
-    expect(named(spans, 'request checks').attributes).toEqual({ 'animal_store.checks.outcome': 'admitted' });
     expect(named(spans, INSERT)).toMatchObject({
       kind: SpanKind.CLIENT,
       attributes: { 'db.system.name': 'postgresql', 'db.query.summary': INSERT },
@@ -82,7 +80,6 @@ describe('the trace of a request', () => {
     await app.get('/v1/pets/1', { headers: client.headers });
     expect(treeOf(await spansOf(client), client)).toEqual([
       'client > GET /v1/pets/:petId',
-      'GET /v1/pets/:petId > request checks',
       'GET /v1/pets/:petId > pets_find',
     ]);
   });
@@ -93,7 +90,7 @@ describe('the trace of a request', () => {
     const { headers } = client;
     expect((await app.send('PATCH', `/v1/pets/${id}`, { body: { name: 'Mimi' }, headers })).status).toBe(200);
     const request = 'PATCH /v1/pets/:petId';
-    expect(treeOf(await spansOf(client), client).slice(2)).toEqual([
+    expect(treeOf(await spansOf(client), client).slice(1)).toEqual([
       `${request} > START TRANSACTION`,
       `${request} > SELECT`,
       `${request} > UPDATE`,
@@ -122,14 +119,14 @@ describe('the trace of a request', () => {
   it('has the code of a 4xx, and no error of the server', async () => {
     const limited = (await app.createKey({ choice: TINY })).key;
     await app.get('/v1/pets', { key: limited });
-    const requests: [number, string, string, string, string | undefined][] = [
-      [401, 'missing_api_key', '/v1/pets', 'missing_api_key', undefined],
-      [401, 'invalid_api_key', '/v1/pets', 'invalid_api_key', `${app.key.slice(0, -1)}!`],
-      [429, 'rate_limit_exceeded', '/v1/pets', 'rate_limit_exceeded', limited],
-      [404, 'route_not_found', '/v1/nothing', 'route_not_found', app.key],
-      [404, 'pet_not_found', '/v1/pets/404', 'admitted', app.key],
+    const requests: [number, string, string, string | undefined][] = [
+      [401, 'missing_api_key', '/v1/pets', undefined],
+      [401, 'invalid_api_key', '/v1/pets', `${app.key.slice(0, -1)}!`],
+      [429, 'rate_limit_exceeded', '/v1/pets', limited],
+      [404, 'route_not_found', '/v1/nothing', app.key],
+      [404, 'pet_not_found', '/v1/pets/404', app.key],
     ];
-    for (const [status, code, path, outcome, key] of requests) {
+    for (const [status, code, path, key] of requests) {
       const client = clientSpan();
       expect((await app.get(path, { key, headers: client.headers })).status).toBe(status);
       const spans = await spansOf(client);
@@ -140,7 +137,6 @@ describe('the trace of a request', () => {
         'animal_store.error_code': code,
       });
       expect(request?.attributes).not.toHaveProperty('error.type');
-      expect(named(spans, 'request checks').attributes).toEqual({ 'animal_store.checks.outcome': outcome });
     }
   });
 
@@ -150,7 +146,7 @@ describe('the trace of a request', () => {
     await app.send('PROPFIND', '/v1/pets', { headers: client.headers });
     const spans = await spansOf(client, 2);
     expect(named(spans, 'GET').attributes).not.toHaveProperty('http.route');
-    expect(named(spans, 'HTTP /v1/pets').attributes).toMatchObject({
+    expect(named(spans, 'HTTP').attributes).toMatchObject({
       'http.request.method': '_OTHER',
       'http.request.method_original': 'PROPFIND',
     });

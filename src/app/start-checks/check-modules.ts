@@ -1,8 +1,6 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ERROR_BODIES } from '../../platform/errors/problem.dto';
 import type { RouteHandler } from './handlers';
 import { requireSchemaNames } from './schema-names';
-import { rejectThrottlerModule } from './throttler-module';
 import { requireValidators } from './validated-inputs';
 
 /**
@@ -10,8 +8,7 @@ import { requireValidators } from './validated-inputs';
  *
  * @throws UserError for the first mistake
  */
-export function checkModules(app: NestFastifyApplication, handlers: readonly RouteHandler[]): void {
-  rejectThrottlerModule(app);
+export function checkModules(handlers: readonly RouteHandler[]): void {
   requireValidators(handlers);
   requireSchemaNames(handlers, ERROR_BODIES);
 }

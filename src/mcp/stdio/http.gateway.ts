@@ -1,5 +1,4 @@
 import { UserError } from '../../platform/errors/user-error';
-import type { ApiError } from '../../platform/errors/api-error';
 import type { Gateway } from '../agent-server';
 import type { ApiCall, ApiResponse } from '../tools/api-call';
 import type { ApiDocument } from '../tools/api-document';
@@ -56,11 +55,6 @@ export class HttpGateway implements Gateway {
       headers: { ...headers, accept: 'application/json', authorization: `Bearer ${this.deployment.key}` },
       ...(body !== undefined && { body }),
     });
-  }
-
-  /** Nothing was sent, so nothing counts. */
-  charge(): Promise<ApiError | undefined> {
-    return Promise.resolve(undefined);
   }
 }
 

@@ -11,7 +11,7 @@ export type RequiredScope = string | readonly string[] | typeof ANY_KEY;
 /** The member of an operation that lists its scopes. The key needs one of them; an empty list is for every valid key. */
 export const REQUIRED_SCOPES = 'x-required-scopes';
 
-/** Declares the scopes of a route once: for the request check and for the document. */
+/** Declares the scopes of a route once: for `ScopeGuard` and for the document. */
 export function declareScope(scope: RequiredScope): MethodDecorator {
   const scopes = scopesOf(scope);
   return applyDecorators(

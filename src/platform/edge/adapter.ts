@@ -1,21 +1,20 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { errorCodes, type FastifyError, type FastifyInstance } from 'fastify';
+import { errorCodes, type FastifyError } from 'fastify';
 import type { ApiError } from '../errors/api-error';
-import { sendError } from '../errors/error-reply';
 import { JSON_ONLY, malformedRequest, routeNotFound, unsupportedMediaType } from '../errors/http.errors';
 
 /**
- * Nest's adapter for Fastify, with an ApiError instead of an HttpException for a request that Fastify rejects and for
- * an unknown URL. So every HttpException that reaches the filter comes from a module.
+ * Nest's adapter for Fastify, with an ApiError instead of an HttpException for a request that Fastify rejects. So every
+ * HttpException that reaches the filter comes from a module.
  */
 export class Adapter extends FastifyAdapter {
   override mapException(error: unknown): unknown {
     return isRejectedByFastify(error) ? fromFastifyError(error) : super.mapException(error);
   }
 
+  /** Sets nothing: `app/create-app.ts` sets the handler. */
   override setNotFoundHandler() {
-    const fastify: FastifyInstance = this.getInstance();
-    return fastify.setNotFoundHandler((_request, reply) => void sendError(reply, routeNotFound()));
+    return this.getInstance();
   }
 }
 

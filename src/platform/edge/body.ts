@@ -1,81 +1,105 @@
-import type { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { METHODS } from 'node:http';
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG } from '../config/config.token';
+import type { Config } from '../config/config';
 import { ApiError } from '../errors/api-error';
 import { JSON_ONLY, malformedRequest, payloadTooLarge, unsupportedMediaType } from '../errors/http.errors';
 import { countHeader } from '../http/raw-headers';
 import { bodyError } from './http1/broken-body';
 import { parseJson } from './json';
 
+/** The methods with a body that has a meaning. That of a GET, HEAD or DELETE is ignored (RFC 9110, 9.3). */
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Makes Fastify leave every body unread, because the guards come first. It also adds every method that Node.js knows. */
+export function leaveBodiesUnread(fastify: FastifyInstance): void {
+  for (const method of METHODS) {
+    // Node.js never hands CONNECT to a route.
+    if (method !== 'CONNECT') fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+}
+
 /**
- * Accepts JSON bodies only: checks the media type, then the size, then the text. An empty body counts as no body,
- * whichever Content-Type it has. Bodies of GET, HEAD and DELETE are ignored.
+ * Reads the body of a request: checks the media type, then the size, then the text. It is the last guard, so no body is
+ * read before the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` all have it.
+ * An empty body counts as no body, whichever Content-Type it has.
  */
-export function useJsonBodies(fastify: FastifyInstance, limitBytes: number): void {
-  fastify.removeAllContentTypeParsers();
-  // The body of a DELETE has no meaning (RFC 9110, 9.3.5). It is ignored, as that of a GET.
-  fastify.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
-  fastify.decorateRequest('contentType', undefined);
-  fastify.decorateRequest('rawBody', undefined);
-  fastify.addHook('preParsing', (request, _reply, payload, done) => {
-    // Fastify would reject an invalid Content-Type of an empty body, too.
-    request.contentType = request.headers['content-type'];
-    request.headers['content-type'] = undefined;
-    done(null, payload);
-  });
-  fastify.addContentTypeParser('*', (request: FastifyRequest, stream: Readable) =>
-    readBody(request, stream, limitBytes),
-  );
-  fastify.addHook('preValidation', (request, _reply, done) => {
-    const { body } = request;
-    if (Buffer.isBuffer(body)) {
-      request.rawBody = body.length === 0 ? undefined : body;
-      request.body = request.rawBody && parseJson(request.rawBody);
-    }
-    done();
-  });
-}
+@Injectable()
+export class JsonBodyGuard implements CanActivate {
+  private readonly limitBytes: number;
 
-/** Collects the body. If it is rejected, Fastify closes the connection, because the rest stays unread. */
-function readBody(request: FastifyRequest, stream: Readable, limitBytes: number): Promise<Buffer> {
-  const knownError = declaredBodyError(request, limitBytes) ?? bodyError(request.raw);
-  if (knownError) return Promise.reject(knownError);
-  // A chunked body may be empty, so its type is rejected only if a byte arrives.
-  const typeError = mediaTypeError(request);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const fail = (error: ApiError): void => {
-      stream.off('data', take);
-      reject(error);
-    };
-    const take = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (typeError) fail(typeError);
-      else if (bytes > limitBytes) fail(payloadTooLarge(limitBytes));
-    };
-    stream.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
-    // The body is broken or late. If the client has disconnected, the error serves the log line only.
-    stream.on('error', (error) =>
-      fail(error instanceof ApiError ? error : malformedRequest('The body did not arrive whole.')),
-    );
-  });
-}
+  constructor(@Inject(CONFIG) { bodyLimitBytes }: Config) {
+    this.limitBytes = bodyLimitBytes;
+  }
 
-/** Checks a body by its headers: its declared length and, if that is not 0, its type. */
-export function declaredBodyError(request: FastifyRequest, limitBytes: number): ApiError | undefined {
-  const declaredBytes = Number(request.headers['content-length'] ?? 0);
-  const typeError = declaredBytes > 0 ? mediaTypeError(request) : undefined;
-  return typeError ?? (declaredBytes > limitBytes ? payloadTooLarge(limitBytes) : undefined);
+  /** @throws ApiError 413, 415 or 400 */
+  canActivate(context: ExecutionContext): true | Promise<true> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const { headers, method, routeOptions } = request;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (!hasBody || !WITH_BODY.has(method) || routeOptions.config.unrouted) return true;
+    const reply = http.getResponse<FastifyReply>();
+    return this.read(request, reply).catch((error: unknown) => {
+      // The rest of the body stays unread.
+      if (!request.raw.complete) reply.header('Connection', 'close');
+      throw error;
+    });
+  }
+
+  private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
+    const { headers, raw } = request;
+    const error = this.declaredError(request) ?? bodyError(raw);
+    if (error) throw error;
+    // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
+    if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
+    const bytes = await this.collect(request);
+    if (bytes.length === 0) return true;
+    request.rawBody = bytes;
+    request.body = parseJson(bytes);
+    return true;
+  }
+
+  /** Checks a body by its headers: its declared length and, if it has one, its type. */
+  private declaredError(request: FastifyRequest): ApiError | undefined {
+    const declaredBytes = Number(request.headers['content-length'] ?? 0);
+    const typeError = declaredBytes > 0 ? mediaTypeError(request) : undefined;
+    return typeError ?? (declaredBytes > this.limitBytes ? payloadTooLarge(this.limitBytes) : undefined);
+  }
+
+  private collect(request: FastifyRequest): Promise<Buffer> {
+    // A chunked body may be empty, so its type is rejected only if a byte arrives.
+    const typeError = mediaTypeError(request);
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const fail = (error: ApiError): void => {
+        request.raw.off('data', take);
+        reject(error);
+      };
+      const take = (chunk: Buffer): void => {
+        bytes += chunk.length;
+        chunks.push(chunk);
+        if (typeError) fail(typeError);
+        else if (bytes > this.limitBytes) fail(payloadTooLarge(this.limitBytes));
+      };
+      request.raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+      // The body is broken or late. If the client has disconnected, the error serves the log line only.
+      request.raw.on('error', (error) =>
+        fail(error instanceof ApiError ? error : malformedRequest('The body did not arrive whole.')),
+      );
+    });
+  }
 }
 
 /** Checks Content-Encoding and Content-Type. JSON has no charset parameter, so it is ignored (RFC 8259, 11). */
-function mediaTypeError({ headers, contentType = '', raw }: FastifyRequest): ApiError | undefined {
+function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') {
     return unsupportedMediaType('Content-Encoding is not supported: send the body as it is.');
   }
-  const [mediaType = ''] = contentType.split(';', 1);
+  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
   if (!isOneType || mediaType.trim().toLowerCase() !== 'application/json') {
     return unsupportedMediaType(JSON_ONLY);

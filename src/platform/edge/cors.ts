@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { responseHeaders } from '../api-docs/header-catalogue';
 import { platformCodes } from '../errors/platform.errors';
 import { framingError } from './http1/framing';
-import type { RouteMethods } from './methods';
+import type { RouteMethods } from './route-methods';
 
 /** Cache-Control is CORS-safelisted; a browser reads the other header itself. */
 const NOT_EXPOSED = new Set(['Access-Control-Allow-Origin', 'Cache-Control']);
@@ -21,7 +21,7 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
- * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the request checks,
+ * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the guards,
  * because browsers send a preflight without a key. For other origins the service behaves as without CORS.
  *
  * @param routes the methods of all URLs, which a preflight may ask for

@@ -1,5 +1,6 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { API_KEY_MARK } from '../logging/logger';
+import { routeOf } from '../http/route-facts';
 import { rawPath } from '../http/target';
 
 /** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
@@ -21,7 +22,7 @@ export class RequestLog extends LogController {
     const line = {
       method: request.method,
       ...pathFacts(request.originalUrl),
-      route: request.routeOptions.url,
+      route: routeOf(request),
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
       ip: request.ip,

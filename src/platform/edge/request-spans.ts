@@ -10,10 +10,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiError } from '../errors/api-error';
-import type { RequestCheck } from '../http/request-check';
+import { routeOf } from '../http/route-facts';
 import { maskKeys } from '../logging/logger';
-import { markFailed } from '../tracing/span-failure';
 import { pathFacts } from './request-log';
 
 /** The methods that the semantic conventions name; each other one is `_OTHER`. */
@@ -45,43 +43,10 @@ export function installRequestSpans(fastify: FastifyInstance, tracer: Tracer): v
   });
 }
 
-/** Gives the checks of a request one span, with their outcome: `admitted` or the code of the error. */
-export function traceChecks(tracer: Tracer, check: RequestCheck): RequestCheck {
-  return (request, reply) => {
-    const span = tracer.startSpan('request checks');
-    const end = (error: ApiError | undefined): ApiError | undefined => {
-      span.setAttribute('animal_store.checks.outcome', error?.code ?? 'admitted').end();
-      return error;
-    };
-    const fail = (failure: unknown): never => {
-      markFailed(span, failure);
-      span.end();
-      throw failure;
-    };
-    return context.with(trace.setSpan(context.active(), span), () => {
-      const outcome = runCheck(check, request, reply, fail);
-      return outcome instanceof Promise ? outcome.then(end, fail) : end(outcome);
-    });
-  };
-}
-
-function runCheck(
-  check: RequestCheck,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  fail: (failure: unknown) => never,
-): ReturnType<RequestCheck> {
-  try {
-    return check(request, reply);
-  } catch (failure) {
-    return fail(failure);
-  }
-}
-
-/** Returns the attributes that are known before the checks. Query, headers and body may contain secrets. */
+/** Returns the attributes that are known before the guards. Query, headers and body may contain secrets. */
 function attributesOf(request: FastifyRequest): Attributes {
   const isNamed = NAMED_METHODS.has(request.method);
-  const { url: route } = request.routeOptions;
+  const route = routeOf(request);
   return {
     'http.request.method': isNamed ? request.method : '_OTHER',
     ...(isNamed ? {} : { 'http.request.method_original': request.method }),

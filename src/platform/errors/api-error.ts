@@ -14,8 +14,7 @@ export interface ErrorOptions {
 }
 
 /**
- * An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`. The request checks return it;
- * all other code throws it.
+ * An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it.
  */
 export class ApiError extends Error {
   /** Machine-readable. */

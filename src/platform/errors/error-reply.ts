@@ -20,7 +20,7 @@ interface Rejected {
   readonly pages: string;
 }
 
-/** Sends the Error body, or problem details. Request checks and the error filter use only this function. */
+/** Sends the Error body, or problem details. Hooks and the error filter use only this function. */
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const { request, server } = reply;
   request.errorCode = error.code;

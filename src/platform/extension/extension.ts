@@ -2,7 +2,6 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Settings } from '../config/config';
 import type { DefinedError } from '../errors/define-errors';
-import type { RequestCheck } from '../http/request-check';
 import type { DefinedScope } from './define-scopes';
 
 /** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
@@ -24,10 +23,8 @@ export interface Extension {
   readonly scopes?: readonly DefinedScope[];
   /** Groups of operations in the OpenAPI document, with their descriptions. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** The codes that every operation can return, such as those of `checks`. An operation names the others in `rejects`. */
+  /** The codes that every operation can return, such as those of a guard. An operation names the others in `rejects`. */
   readonly errors?: readonly DefinedError[];
-  /** Request checks. They run after the check of the scope and before the body is read. */
-  readonly checks?: readonly RequestCheck[];
   /** They are read with those of the store. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
   readonly settings?: Settings;
   /** The versions of `animal-store` that it works with, a range of semver such as `^1.2.0`. */

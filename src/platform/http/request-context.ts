@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error';
 
 /** The account and the key of a request. */
@@ -82,7 +84,7 @@ declare module 'fastify' {
     /**
      * The decision of the rate limit; undefined if the request is not counted.
      *
-     * Set by rate-limit; read by rate-limit (headers, guard) and metrics.
+     * Set by rate-limit; read by rate-limit (headers) and metrics.
      */
     rateLimit?: RateLimitDecision;
 
@@ -101,25 +103,11 @@ declare module 'fastify' {
     isLoggedInSum?: boolean;
 
     /**
-     * True if every request check has admitted the request.
-     *
-     * Set by edge (request-checks.ts); read by the guards of auth and rate-limit.
-     */
-    isAdmitted: boolean;
-
-    /**
-     * The Content-Type as the client sent it.
-     *
-     * Set and read by edge (body.ts).
-     */
-    contentType: string | undefined;
-
-    /**
      * The body as the client sent it, byte for byte; undefined if it is empty.
      *
      * Set by edge (body.ts); read by idempotency.
      */
-    rawBody: Buffer | undefined;
+    rawBody?: Buffer;
 
     /**
      * The code of the Error body, if the response has one.
@@ -135,4 +123,15 @@ declare module 'fastify' {
      */
     traceId?: string;
   }
+}
+
+const COUNTED = Symbol('a call within a request that was counted');
+
+/** Marks a request that this process sends to itself as a part of a request that was counted. */
+export function asCountedCall(request: IncomingMessage): IncomingMessage {
+  return Object.assign(request, { [COUNTED]: true });
+}
+
+export function isCountedCall({ raw }: FastifyRequest): boolean {
+  return COUNTED in raw;
 }

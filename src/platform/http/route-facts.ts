@@ -1,9 +1,12 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { FastifyContextConfig } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
 import type { Deprecation } from './deprecation';
 
+/** Only `routeFacts` sets it, so a route that a module adds to Fastify itself lacks it. */
+export const GUARDED: unique symbol = Symbol('protected by the guards');
+
 declare module 'fastify' {
-  /** The facts about a route that request checks and hooks read. */
+  /** The facts about a route that guards and hooks read. */
   interface FastifyContextConfig {
     /** True if the route needs no key. */
     public?: boolean;
@@ -21,8 +24,10 @@ declare module 'fastify' {
     entityTag?: boolean;
     /** True if the operation accepts an Idempotency-Key. */
     idempotent?: boolean;
-    /** The methods of the URL; set only on the route that responds 405 to all other methods. */
-    allow?: string;
+    /** True for the route of addresses and methods of the API without an operation: `platform/edge/route-methods.ts`. */
+    unrouted?: boolean;
+    /** True for a method of a controller, which the guards protect. */
+    [GUARDED]?: true;
   }
 }
 
@@ -32,8 +37,13 @@ const FACTS = Symbol('route facts');
 export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
   return (target, key, descriptor) => {
     const known: FastifyContextConfig | undefined = Reflect.getMetadata(FACTS, target, key);
-    const merged = { ...known, ...facts };
+    const merged = { ...known, ...facts, [GUARDED]: true } as const;
     Reflect.defineMetadata(FACTS, merged, target, key);
     RouteConfig(merged)(target, key, descriptor);
   };
+}
+
+/** Returns the path of the route as it was declared; undefined if the address or the method has no operation. */
+export function routeOf({ routeOptions }: FastifyRequest): string | undefined {
+  return routeOptions.config.unrouted ? undefined : routeOptions.url;
 }

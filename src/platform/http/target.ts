@@ -6,8 +6,8 @@ const MAX_BYTES_PER_UNIT = 3;
 
 const API_SEGMENT = 'v1';
 
-/** A path without a route. Targets that the router cannot handle are sent here, and the request checks reject them. */
-const UNROUTABLE = '/unroutable';
+/** A path without a route, deeper than a route with parameters. Targets that the router cannot handle are sent here. */
+const UNROUTABLE = '/unroutable'.repeat(9);
 
 const EMPTY_SEGMENT = /\/(?:\/|$)/;
 /** `/.well-known/` is the only name with a leading dot (RFC 8615). */
@@ -22,7 +22,9 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /** Rewrites a target for Fastify's `rewriteUrl`: absolute form to origin form, unsupported targets to `UNROUTABLE`. */
 export function rewriteTarget(request: { readonly url?: string | undefined }): string {
   const target = originForm(request.url ?? '/');
-  return isRoutable(target) ? target : UNROUTABLE;
+  if (isRoutable(target)) return target;
+  // The guards protect every address of the API.
+  return isApiPath(target) ? `/${API_SEGMENT}${UNROUTABLE}` : UNROUTABLE;
 }
 
 /**
@@ -31,7 +33,7 @@ export function rewriteTarget(request: { readonly url?: string | undefined }): s
  */
 function isRoutable(target: string): boolean {
   const path = decodedPath(target);
-  if (path === undefined || isTooLong(target)) return false;
+  if (!target.startsWith('/') || path === undefined || isTooLong(target)) return false;
   return isApiPath(target) ? !EMPTY_SEGMENT.test(rawPath(target)) : !ODD_SEGMENT.test(path);
 }
 

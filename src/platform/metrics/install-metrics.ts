@@ -10,20 +10,14 @@ interface MetricSources {
   readonly droppedLines: () => number;
 }
 
-/**
- * Records every request, and exposes the facts of other folders.
- *
- * @returns a function that counts a rejection of a request that no route sees, by its error code
- */
+/** Records every request, and exposes the facts of other folders. */
 export function installMetrics(
   app: NestFastifyApplication,
   { isLimitShared, connections, droppedLines }: MetricSources,
-): (code: string) => void {
-  const metrics = app.get(RequestMetrics);
+): void {
   const registry: Registry = app.get(Registry);
-  recordRequests(app.getHttpAdapter().getInstance(), metrics);
+  recordRequests(app.getHttpAdapter().getInstance(), app.get(RequestMetrics));
   addSharedLimit(registry, isLimitShared);
   addConnections(registry, connections);
   addDroppedLines(registry, droppedLines);
-  return (code) => metrics.countRejection(code);
 }

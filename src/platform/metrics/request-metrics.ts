@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { PREFIX } from './registry';
 import { internalError } from '../errors/http.errors';
+import { routeOf } from '../http/route-facts';
 
 /** A page takes a few milliseconds; a request may wait seconds for a connection. */
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -53,7 +54,8 @@ export class RequestMetrics {
 
   record(request: FastifyRequest, reply: FastifyReply): void {
     const { errorCode, principal, rateLimit, routeOptions } = request;
-    const { url: route = 'none', config } = routeOptions;
+    const { config } = routeOptions;
+    const route = routeOf(request) ?? 'none';
     const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
     this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
     if (errorCode !== undefined) this.countRejection(errorCode);

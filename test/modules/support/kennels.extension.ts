@@ -1,5 +1,15 @@
-import { Controller, Get, Inject, Injectable, Module } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Inject,
+  Injectable,
+  Module,
+} from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import { ApiProperty, ApiSchema, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
   CONFIG,
@@ -71,7 +81,19 @@ class KennelsController {
   }
 }
 
-@Module({ controllers: [KennelsController], providers: [KennelsRepository] })
+@Injectable()
+class EmbargoGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
+    if ('x-embargo' in headers) throw errors.under_embargo();
+    return true;
+  }
+}
+
+@Module({
+  controllers: [KennelsController],
+  providers: [KennelsRepository, { provide: APP_GUARD, useClass: EmbargoGuard }],
+})
 class KennelsModule {}
 
 export class Kennels1795300000000 implements MigrationInterface {
@@ -94,5 +116,4 @@ export const kennels: Extension = {
   errors: [errors.under_embargo],
   settings,
   compatibility: '>=1.0.0 <2.0.0',
-  checks: [({ headers }) => ('x-embargo' in headers ? errors.under_embargo() : undefined)],
 };

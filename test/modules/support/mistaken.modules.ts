@@ -12,7 +12,7 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { Throttle, ThrottlerModule } from '@nestjs/throttler';
+import { Throttle } from '@nestjs/throttler';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
 import { Public } from '../../../src/platform/http/protection';
@@ -129,6 +129,3 @@ export const SAME_NAMES = ['north', 'south'].map((path) =>
     { path },
   ),
 );
-
-@Module({ imports: [ThrottlerModule.forRoot([LIMIT])] })
-export class WithThrottlerModule {}

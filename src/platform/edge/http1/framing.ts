@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../../errors/api-error';
 import { sendError } from '../../errors/error-reply';
-import { expectationFailed, malformedRequest, tooManyHeaders } from '../../errors/http.errors';
+import { expectationFailed, malformedRequest, tooManyHeaders, uriTooLong } from '../../errors/http.errors';
 import { countHeader } from '../../http/raw-headers';
+import { isTooLong, TARGET_LIMIT_BYTES } from '../../http/target';
 import type { Connections } from './connections';
 
 /** Browsers and proxies send about thirty. */
@@ -14,7 +15,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/
 
 /**
  * Rejects requests that Node's parser accepts although a proxy and the service may disagree about their end or host.
- * It runs before the request checks. The service reads nothing after such a request and closes the connection.
+ * The service reads nothing after such a request and closes the connection. It also rejects URLs that are too long.
  */
 export function guardFraming(fastify: FastifyInstance, connections: Connections): void {
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -26,6 +27,7 @@ export function guardFraming(fastify: FastifyInstance, connections: Connections)
       reply.header('Connection', 'close');
     }
     if (error) sendError(reply, error);
+    else if (isTooLong(request.originalUrl)) sendError(reply, uriTooLong(TARGET_LIMIT_BYTES));
     else done();
   });
 }

@@ -1,0 +1,47 @@
+import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../platform/http/request-context';
+import { Authenticator, type Identity } from './authenticator';
+
+/**
+ * Identifies the sender of a request: sets `principal`, or `keyRejection` if it has no valid key. It rejects no request,
+ * because `ThrottleGuard` counts those without a valid key, too; `ScopeGuard` rejects them.
+ */
+@Injectable()
+export class BearerGuard implements CanActivate {
+  constructor(private readonly authenticator: Authenticator) {}
+
+  /** Decides synchronously if the key is cached or malformed. */
+  canActivate(context: ExecutionContext): true | Promise<true> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    if (request.routeOptions.config.public) return true;
+    const identity = this.authenticator.identify(request);
+    return identity instanceof Promise
+      ? identity.then((found) => setIdentity(request, found))
+      : setIdentity(request, identity);
+  }
+}
+
+/**
+ * Injects the principal of the request into a controller method.
+ *
+ * @throws Error on a `@Public()` route, because its requests have no principal
+ */
+export const CurrentPrincipal = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Principal => {
+    const { principal } = context.switchToHttp().getRequest<FastifyRequest>();
+    if (!principal) throw new Error('@CurrentPrincipal() on a request without a principal');
+    return principal;
+  },
+);
+
+function setIdentity(request: FastifyRequest, identity: Identity): true {
+  if ('rejection' in identity) {
+    request.keyRejection = identity.rejection;
+    return true;
+  }
+  const { principal } = identity;
+  request.principal = principal;
+  request.logFacts = { account: principal.accountName, key: principal.keyId };
+  return true;
+}

@@ -1,0 +1,34 @@
+import { applyDecorators, type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { type ANY_KEY, declareScope, scopesOf, scopeSentence } from '../platform/api-docs/required-scopes';
+import type { DefinedScope } from '../platform/extension/define-scopes';
+import { insufficientScope } from './auth.errors';
+
+/** Rejects a request without a valid key (401), and a key that lacks the scopes of the route (403). */
+@Injectable()
+export class ScopeGuard implements CanActivate {
+  /** @throws ApiError 401 or 403 */
+  canActivate(context: ExecutionContext): true {
+    const { keyRejection, principal, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
+    const { public: isPublic, anyKey, scopes } = routeOptions.config;
+    if (isPublic) return true;
+    if (keyRejection) throw keyRejection;
+    if (anyKey && !scopes) return true;
+    // The start rejects a route without a scope (`app/start-checks`).
+    if (!scopes || !principal) throw new Error('a request must have a principal, and its route a scope');
+    if (scopes.some((scope) => principal.scopes.includes(scope))) return true;
+    throw insufficientScope(...scopes);
+  }
+}
+
+/**
+ * Declares the scope that a key needs, or `ANY_KEY`, for a route without `@Operation`. A description by `@ApiOperation`
+ * replaces the sentence about the scope.
+ */
+export function RequireScope(scope: DefinedScope | typeof ANY_KEY): MethodDecorator {
+  return applyDecorators(
+    declareScope(scope),
+    ApiOperation({ description: scopeSentence(scopesOf(scope)) }, { overrideExisting: false }),
+  );
+}
