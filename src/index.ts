@@ -16,7 +16,7 @@ export type { Config, ConfigOf, Settings } from './platform/config/config';
 export type { Setting } from './platform/config/settings';
 export * as parsers from './platform/config/parsers';
 export { ApiError, type ErrorOptions } from './platform/errors/api-error';
-export { validationFailed } from './platform/errors/http.errors';
+export { validationFailed } from './platform/errors/platform.errors';
 export type { Problem } from './platform/errors/problem';
 export { UserError } from './platform/errors/user-error';
 

@@ -1,5 +1,5 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
-import { Adapter } from '../platform/edge/adapter';
 import type { Connections } from '../platform/edge/http1/connections';
 import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
 import type { ProtocolErrors } from '../platform/edge/http1/protocol-errors';
@@ -14,8 +14,8 @@ export function createAdapter(
   logger: Logger,
   connections: Connections,
   protocolErrors: ProtocolErrors,
-): Adapter {
-  return new Adapter({
+): FastifyAdapter {
+  return new FastifyAdapter({
     serverFactory: (handler: Handler) => createHttpServer(handler, config, connections, protocolErrors),
     // `createHttpServer` has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,

@@ -11,11 +11,9 @@ import { Connections } from '../platform/edge/http1/connections';
 import { enableCors } from '../platform/edge/cors';
 import { guardFraming } from '../platform/edge/http1/framing';
 import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/protocol-errors';
-import { installResponseHeaders } from '../platform/edge/common-headers';
-import { installEntityTags } from '../platform/edge/entity-tags';
+import { installResponseHeaders } from '../platform/edge/response-headers';
 import { installRequestSpans } from '../platform/edge/request-spans';
 import { RouteMethods } from '../platform/edge/route-methods';
-import { sendError } from '../platform/errors/error-reply';
 import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../platform/logging/nest-logger';
@@ -85,18 +83,14 @@ async function assemble(
   app.enableVersioning({ type: VersioningType.URI });
   if (tracer) installRequestSpans(fastify, tracer);
   guardFraming(fastify, connections);
-  const methods = app.get(RouteMethods);
-  enableCors(app, config.corsOrigins, methods);
-  installResponseHeaders(fastify, config.publicBaseUrl);
-  installEntityTags(fastify);
+  enableCors(app, config.corsOrigins, app.get(RouteMethods));
   const limits = app.get(ThrottleGuard);
-  fastify.addHook('onSend', (request, reply, _payload, done) => {
-    if (!request.rateLimit && !request.standing)
-      reply.headers(limits.headersOf(request.ip, request.socket.remoteAddress));
-    done();
+  installResponseHeaders(fastify, {
+    baseUrl: config.publicBaseUrl,
+    connections,
+    limitHeaders: ({ ip, socket }) => limits.headersOf(ip, socket.remoteAddress),
   });
   leaveBodiesUnread(fastify);
-  fastify.setNotFoundHandler((request, reply) => void sendError(reply, methods.rejectionOf(request)));
   if (config.metricsPort !== undefined) {
     const limitStore = app.get(RateLimitStore);
     const { droppedLines } = logger;

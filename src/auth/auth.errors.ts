@@ -1,37 +1,26 @@
 import type { ApiError } from '../platform/errors/api-error';
-import { BEARER_CHALLENGE } from '../platform/errors/http.errors';
-import { platformErrors } from '../platform/errors/platform.errors';
-
-/** Created once, because clients without a valid key may send many requests. Frozen, because requests share them. */
-const MISSING = Object.freeze(
-  platformErrors.missing_api_key({ headers: { 'WWW-Authenticate': BEARER_CHALLENGE } }),
-);
-const INVALID = Object.freeze(invalidToken('invalid_api_key'));
-const EXPIRED = Object.freeze(invalidToken('expired_api_key'));
-const REVOKED = Object.freeze(invalidToken('revoked_api_key'));
+import { BEARER_CHALLENGE, invalidToken, platformErrors } from '../platform/errors/platform.errors';
 
 export function missingApiKey(): ApiError {
-  return MISSING;
+  return platformErrors.missing_api_key();
 }
 
 export function invalidApiKey(): ApiError {
-  return INVALID;
+  return platformErrors.invalid_api_key();
 }
 
 export function expiredApiKey(): ApiError {
-  return EXPIRED;
+  return platformErrors.expired_api_key();
 }
 
 export function revokedApiKey(): ApiError {
-  return REVOKED;
+  return platformErrors.revoked_api_key();
 }
 
 /** For a secret that a rotation has replaced, after its grace period. */
 export function rotatedOutApiKey(): ApiError {
-  return invalidToken(
-    'revoked_api_key',
-    'The API key was replaced by a rotation and its grace period has ended.',
-  );
+  const message = 'The API key was replaced by a rotation and its grace period has ended.';
+  return platformErrors.revoked_api_key({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
 }
 
 /** @param scopes the key needs one of them */
@@ -40,17 +29,5 @@ export function insufficientScope(...scopes: readonly string[]): ApiError {
   return platformErrors.insufficient_scope({
     message: `The API key lacks the scope ${scopes.join(' or ')}.`,
     headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
-  });
-}
-
-function invalidToken(
-  code: 'invalid_api_key' | 'expired_api_key' | 'revoked_api_key',
-  message: string = platformErrors[code].example,
-): ApiError {
-  return platformErrors[code]({
-    message,
-    headers: {
-      'WWW-Authenticate': `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`,
-    },
   });
 }

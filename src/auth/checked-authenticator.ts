@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { toApiError } from '../platform/edge/to-api-error';
+import { toApiError } from '../platform/edge/error.filter';
 import { ApiError } from '../platform/errors/api-error';
-import { BEARER_CHALLENGE } from '../platform/errors/http.errors';
+import { BEARER_CHALLENGE } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/http/request-context';
 import { Authenticator, type Identity } from './authenticator';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/runtime/clock';
-import { serviceUnavailable } from '../platform/errors/http.errors';
+import { platformErrors } from '../platform/errors/platform.errors';
 import { noteWaiting, runShared } from '../platform/tracing/shared-work';
 import { tracer } from '../platform/tracing/tracer';
 import type { KnownKeysRepository, KnownKey } from './known-keys.repository';
@@ -50,7 +50,7 @@ export class KeyLookups {
    * @throws ApiError 503 if the queue is full or this lookup waited too long
    */
   find(hash: string): Promise<KeyLookup> {
-    if (this.waiting.length >= MAX_WAITING) return Promise.reject(serviceUnavailable());
+    if (this.waiting.length >= MAX_WAITING) return Promise.reject(platformErrors.service_unavailable());
     return new Promise((resolve, reject) => {
       const waiting = { hash, since: performance.now(), resolve, reject };
       if (tracer) noteWaiting(waiting);
@@ -80,7 +80,7 @@ export class KeyLookups {
     while (batch.length < MAX_HASHES) {
       const next = this.waiting.shift();
       if (!next) break;
-      if (next.since < expiredSince) next.reject(serviceUnavailable());
+      if (next.since < expiredSince) next.reject(platformErrors.service_unavailable());
       else batch.push(next);
     }
     return batch;

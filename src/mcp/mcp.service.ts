@@ -4,7 +4,7 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
-import { validationFailed } from '../platform/errors/http.errors';
+import { validationFailed } from '../platform/errors/platform.errors';
 import { Clock } from '../platform/runtime/clock';
 import { createAgentServer } from './agent-server';
 import { dispatch } from './dispatch';

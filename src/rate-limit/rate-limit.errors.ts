@@ -1,6 +1,10 @@
 import type { ApiError } from '../platform/errors/api-error';
-import { LIMIT_MESSAGES, type LimitCode, routeLimitMessage } from '../platform/errors/limit-messages';
-import { platformErrors } from '../platform/errors/platform.errors';
+import {
+  LIMIT_MESSAGES,
+  type LimitCode,
+  platformErrors,
+  routeLimitMessage,
+} from '../platform/errors/platform.errors';
 import { exhaustedWindow } from './counters';
 import { retryAfterSeconds } from './rate-limit.headers';
 import type { Decision } from './rate-limit.store';

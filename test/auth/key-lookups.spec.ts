@@ -1,6 +1,6 @@
 import { KnownKeysRepository, type KnownKey } from '../../src/auth/known-keys.repository';
 import { KeyCache } from '../../src/auth/key-cache';
-import { serviceUnavailable } from '../../src/platform/errors/http.errors';
+import { platformErrors } from '../../src/platform/errors/platform.errors';
 import { KeyLookups, MAX_HASHES, MAX_WAITING } from '../../src/auth/key-lookups';
 import { TestClock } from '../support/clock';
 
@@ -68,7 +68,7 @@ describe('lookups of secrets', () => {
 
   it('are rejected if the queue is full; those in the queue succeed', async () => {
     const waiting = find(1 + MAX_WAITING);
-    expect(await find(1, MAX_WAITING + 1)[0]).toBe(serviceUnavailable().message);
+    expect(await find(1, MAX_WAITING + 1)[0]).toBe(platformErrors.service_unavailable.example);
     await endAll();
     const responses = await Promise.all(waiting);
     expect(responses.filter((response) => typeof response === 'string')).toEqual([]);

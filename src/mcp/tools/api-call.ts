@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'lossless-json';
-import { validationFailed } from '../../platform/errors/http.errors';
+import { validationFailed } from '../../platform/errors/platform.errors';
 import type { Parameter } from './api-document';
 import { withExactIntegers } from './json-schema';
 import { IDEMPOTENCY_KEY, type Tool } from './tool';

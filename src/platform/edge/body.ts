@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG } from '../config/config.token';
 import type { Config } from '../config/config';
 import { ApiError } from '../errors/api-error';
-import { JSON_ONLY, malformedRequest, payloadTooLarge, unsupportedMediaType } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { countHeader } from '../http/raw-headers';
 import { bodyError } from './http1/broken-body';
 import { parseJson } from './json';
@@ -65,7 +65,11 @@ export class JsonBodyGuard implements CanActivate {
   private declaredError(request: FastifyRequest): ApiError | undefined {
     const declaredBytes = Number(request.headers['content-length'] ?? 0);
     const typeError = declaredBytes > 0 ? mediaTypeError(request) : undefined;
-    return typeError ?? (declaredBytes > this.limitBytes ? payloadTooLarge(this.limitBytes) : undefined);
+    return typeError ?? (declaredBytes > this.limitBytes ? this.tooLarge() : undefined);
+  }
+
+  private tooLarge(): ApiError {
+    return platformErrors.payload_too_large({ message: `The body is larger than ${this.limitBytes} bytes.` });
   }
 
   private collect(request: FastifyRequest): Promise<Buffer> {
@@ -82,12 +86,16 @@ export class JsonBodyGuard implements CanActivate {
         bytes += chunk.length;
         chunks.push(chunk);
         if (typeError) fail(typeError);
-        else if (bytes > this.limitBytes) fail(payloadTooLarge(this.limitBytes));
+        else if (bytes > this.limitBytes) fail(this.tooLarge());
       };
       request.raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
       // The body is broken or late. If the client has disconnected, the error serves the log line only.
       request.raw.on('error', (error) =>
-        fail(error instanceof ApiError ? error : malformedRequest('The body did not arrive whole.')),
+        fail(
+          error instanceof ApiError
+            ? error
+            : platformErrors.malformed_request({ message: 'The body did not arrive whole.' }),
+        ),
       );
     });
   }
@@ -97,12 +105,16 @@ export class JsonBodyGuard implements CanActivate {
 function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') {
-    return unsupportedMediaType('Content-Encoding is not supported: send the body as it is.');
+    return unsupported('Content-Encoding is not supported: send the body as it is.');
   }
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
   if (!isOneType || mediaType.trim().toLowerCase() !== 'application/json') {
-    return unsupportedMediaType(JSON_ONLY);
+    return unsupported('Content-Type must be application/json.');
   }
   return undefined;
+}
+
+function unsupported(message: string): ApiError {
+  return platformErrors.unsupported_media_type({ message });
 }

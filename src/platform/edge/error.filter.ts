@@ -1,23 +1,73 @@
-import { validateHeaderValue } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import { STATUS_CODES, validateHeaderValue } from 'node:http';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
+import { ApiError } from '../errors/api-error';
+import { MAX_MESSAGE_LENGTH } from '../errors/error.dto';
 import { sendError } from '../errors/error-reply';
-import { toApiError } from './to-api-error';
+import { BEARER_CHALLENGE, platformErrors } from '../errors/platform.errors';
+import { codeOfStatus, isClientError } from '../errors/status-codes';
+import { RouteMethods } from './route-methods';
 
-/** Converts every thrown value into the Error body, and logs the cause of 500 and 503. */
+/** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly methods: RouteMethods) {}
+
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const known = toApiError(error);
+    // Nest throws a NotFoundException for an address without a route.
+    const known = request.is404 ? this.methods.rejectionOf(request) : toApiError(error);
     if (known.status === 500) request.log.error({ err: error }, 'request failed');
     else if (known.status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
     if (reply.sent) return;
     if (known.status === 500) removeInvalidHeaders(reply);
     sendError(reply, known);
   }
+}
+
+/**
+ * Converts any thrown value into the error that the client sees. Errors of the service and Nest's exceptions keep their
+ * message; all others get a fixed message.
+ */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HttpException) return fromNestException(error);
+  if (error instanceof OutcomeUnknownError) {
+    return platformErrors.service_unavailable({
+      message:
+        'The connection to the database was lost, so this request may or may not have taken effect. Check before you retry; with an Idempotency-Key a retry is safe.',
+    });
+  }
+  return isDatabaseUnavailable(error)
+    ? platformErrors.service_unavailable()
+    : platformErrors.internal_error();
+}
+
+/** Keeps status and message of a module's exception if it is a client error; else it is an internal error. */
+function fromNestException(exception: HttpException): ApiError {
+  const status = exception.getStatus();
+  if (!isClientError(status)) return platformErrors.internal_error();
+  const known = codeOfStatus(status);
+  // The OpenAPI document counts code points, which are one or two UTF-16 units.
+  const characters = Array.from(messageOf(exception).slice(0, 2 * MAX_MESSAGE_LENGTH));
+  const message = characters.slice(0, MAX_MESSAGE_LENGTH).join('');
+  return new ApiError(known, {
+    message: message.trim() === '' ? known.message : message,
+    headers: status === 401 ? { 'WWW-Authenticate': BEARER_CHALLENGE } : {},
+  });
+}
+
+/** Returns the message of the body that Nest would send; a list of messages is joined. */
+function messageOf(exception: HttpException): string {
+  const response: unknown = exception.getResponse();
+  // Nest, too, does not show the text of a wrapped error to the client.
+  if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? '';
+  const isBody = typeof response === 'object' && response !== null && 'message' in response;
+  const messages = [isBody ? response.message : response].flat().filter((each) => typeof each === 'string');
+  return messages.length > 0 ? messages.join('; ') : exception.message;
 }
 
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */

@@ -37,13 +37,8 @@ export function prepareGracefulStop(
 ): () => Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const { connections } = fastify;
-  let isStopping = false;
-  fastify.addHook('onSend', (_request, reply, _payload, done) => {
-    if (isStopping) reply.header('Connection', 'close');
-    done();
-  });
   return async () => {
-    isStopping = true;
+    connections.isStopping = true;
     await sleep(limits.noticeMs);
     for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
     const closedAt = performance.now();

@@ -1,7 +1,7 @@
 import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import { ApiError } from '../errors/api-error';
-import { malformedJson } from '../errors/http.errors';
-import { inBody, type Place } from '../errors/problem';
+import { platformErrors } from '../errors/platform.errors';
+import { inBody } from '../errors/problem';
 import { integralValue } from '../http/int64';
 import { lineOf, pathAtEnd } from './json-places';
 
@@ -55,8 +55,16 @@ function syntaxError(text: string, error: unknown): ApiError {
   return errorAt(text, Number(position), 'it cannot be parsed');
 }
 
-function errorAt(text: string, character: number, reason: string, place?: Place): ApiError {
-  return malformedJson(reason, { character, line: lineOf(text, character) }, place);
+function errorAt(text: string, character: number, reason: string, place = inBody()): ApiError {
+  const beginning = 'The body is not acceptable JSON';
+  const detail = `${beginning} at ${lineOf(text, character)} (character ${character}): ${reason}`;
+  const message = `${beginning}: ${reason} (at character ${character}).`;
+  return platformErrors.malformed_json({ message, problems: [{ ...place, detail }] });
+}
+
+function malformedJson(reason: string): ApiError {
+  const detail = `The body is not acceptable JSON: ${reason}`;
+  return platformErrors.malformed_json({ message: `${detail}.`, problems: [{ ...inBody(), detail }] });
 }
 
 /** Counts brackets outside strings. Up to its first syntax error a text has the depth that the parser would see. */

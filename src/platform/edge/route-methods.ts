@@ -5,7 +5,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import createRouter from 'find-my-way';
 import type { ApiError } from '../errors/api-error';
-import { malformedRequest, methodNotAllowed, routeNotFound } from '../errors/http.errors';
+import { methodNotAllowed, platformErrors } from '../errors/platform.errors';
 import { ANY_KEY, declareScope } from '../api-docs/required-scopes';
 import { GUARDED, routeFacts } from '../http/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from '../http/target';
@@ -28,10 +28,10 @@ export class RouteMethods {
   /** Returns the error of a request without a route: 400, 404, or 405 with `Allow` (RFC 9110, 15.5.6). */
   rejectionOf({ originalUrl, url }: FastifyRequest): ApiError {
     if (decodedPath(originalUrl) === undefined) {
-      return malformedRequest('The path is not percent-encoded UTF-8.');
+      return platformErrors.malformed_request({ message: 'The path is not percent-encoded UTF-8.' });
     }
     const allowed = this.served().filter((method) => this.routers.get(method)?.find('GET', url));
-    return allowed.length === 0 ? routeNotFound() : methodNotAllowed(allowed.join(', '));
+    return allowed.length === 0 ? platformErrors.route_not_found() : methodNotAllowed(allowed.join(', '));
   }
 
   /** Leaves out the route of @fastify/cors for preflights, and those that the start rejects. */

@@ -8,8 +8,9 @@ interface CommonFacts {
   readonly when: string;
   /** The operations that can respond with it; if left out, those that name it in `rejects` of `@Operation`. */
   readonly on?: 'every operation' | 'every body' | 'every scope' | 'every counted operation';
-  /** The header of its responses. */
+  /** The header of its responses, and its value if that does not depend on the request. */
   readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
+  readonly headerValue?: string;
   /** Where the mistake of the example is; set for a code whose problem details name fields. */
   readonly place?: Place;
 }
@@ -48,10 +49,13 @@ export function defineErrors<const Table extends Readonly<Record<string, CodeFac
   table: Table,
 ): { readonly [Code in keyof Table]: DefinedError & ErrorFactory<Table[Code]> } {
   const entries = Object.entries(table).map(([code, { message, example, ...facts }]) => {
-    const known = { code, status: facts.status, message: message ?? '' };
+    const { status, header, headerValue } = facts;
+    const known = { code, status, message: message ?? '' };
+    const headers = header && headerValue !== undefined ? { [header]: headerValue } : {};
     // Errors have no stack, so requests can share one. It is frozen, because a change would reach other clients.
-    const common = Object.freeze(new ApiError(known));
-    const create = (options?: ErrorOptions): ApiError => (options ? new ApiError(known, options) : common);
+    const common = Object.freeze(new ApiError(known, { headers }));
+    const create = (options?: ErrorOptions): ApiError =>
+      options ? new ApiError(known, { headers, ...options }) : common;
     return [code, Object.assign(create, { ...facts, code, example: message ?? example })];
   });
   return Object.fromEntries(entries);

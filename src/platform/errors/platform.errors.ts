@@ -1,6 +1,33 @@
 import { defineErrors, type DefinedError } from './define-errors';
-import { inBody } from './problem';
-import { LIMIT_MESSAGES } from './limit-messages';
+import type { ApiError } from './api-error';
+import { inBody, type Problem } from './problem';
+
+/** The messages of the codes with status 429, by the seconds to wait. */
+export const LIMIT_MESSAGES = {
+  rate_limit_exceeded: (seconds: number) => `The requests of this minute are used up. ${tryAgain(seconds)}`,
+  daily_quota_exceeded: (seconds: number) => `The requests of this day are used up. ${tryAgain(seconds)}`,
+  api_key_banned: (seconds: number) =>
+    `The API key is temporarily banned for ignoring Retry-After. ${tryAgain(seconds)}`,
+} as const;
+
+export type LimitCode = keyof typeof LIMIT_MESSAGES;
+
+/** Returns the message of `rate_limit_exceeded` if the limit is that of a route. */
+export function routeLimitMessage(seconds: number): string {
+  return `The requests of this operation are used up. ${tryAgain(seconds)}`;
+}
+
+function tryAgain(seconds: number): string {
+  return `Try again in ${seconds} s, and back off exponentially.`;
+}
+
+/** The challenge of RFC 6750, section 3. */
+export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
+
+/** Returns the challenge for a key that is not valid. */
+export function invalidToken(message: string): string {
+  return `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
+}
 
 const ANY = 'every operation';
 const BODY = 'every body';
@@ -41,6 +68,7 @@ export const platformErrors = defineErrors({
     message: 'Send your API key in the header "Authorization: Bearer <API_KEY>".',
     on: ANY,
     header: 'WWW-Authenticate',
+    headerValue: BEARER_CHALLENGE,
   },
   invalid_api_key: {
     status: 401,
@@ -48,6 +76,7 @@ export const platformErrors = defineErrors({
     message: 'The API key is not valid.',
     on: ANY,
     header: 'WWW-Authenticate',
+    headerValue: invalidToken('The API key is not valid.'),
   },
   expired_api_key: {
     status: 401,
@@ -55,6 +84,7 @@ export const platformErrors = defineErrors({
     message: 'The API key has expired.',
     on: ANY,
     header: 'WWW-Authenticate',
+    headerValue: invalidToken('The API key has expired.'),
   },
   revoked_api_key: {
     status: 401,
@@ -62,6 +92,7 @@ export const platformErrors = defineErrors({
     message: 'The API key was revoked.',
     on: ANY,
     header: 'WWW-Authenticate',
+    headerValue: invalidToken('The API key was revoked.'),
   },
   insufficient_scope: {
     status: 403,
@@ -92,6 +123,7 @@ export const platformErrors = defineErrors({
     when: 'the first request with this `Idempotency-Key` is still running; retry after `Retry-After`',
     message: 'The first request with this Idempotency-Key is still running: send this one again later.',
     header: 'Retry-After',
+    headerValue: '1',
   },
   precondition_failed: {
     status: 412,
@@ -166,8 +198,25 @@ export const platformErrors = defineErrors({
     message: 'The service is temporarily unavailable. Send the request again later.',
     on: ANY,
     header: 'Retry-After',
+    headerValue: '1',
   },
 });
 
 /** The codes in the order of the table. */
 export const platformCodes: readonly DefinedError[] = Object.values(platformErrors);
+
+/** @param message without its full stop; default: the details of all problems */
+export function validationFailed(
+  problems: readonly Problem[],
+  message = problems.map(({ detail }) => detail).join('; '),
+): ApiError {
+  return platformErrors.validation_failed({ message: `${message}.`, problems });
+}
+
+/** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
+export function methodNotAllowed(allow: string): ApiError {
+  return platformErrors.method_not_allowed({
+    message: `This address supports only ${allow}.`,
+    headers: { Allow: allow },
+  });
+}

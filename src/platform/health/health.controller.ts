@@ -2,7 +2,7 @@ import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Probe } from '../http/protection';
 import { DatabaseHealth } from '../database/database-health';
-import { serviceUnavailable } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 
 const OK = { status: 'ok' } as const;
 
@@ -25,7 +25,7 @@ export class HealthController {
   async readyz() {
     await this.database.ping().catch((cause: unknown) => {
       // Every error of the database is 503; the log has its cause.
-      throw Object.assign(serviceUnavailable(), { cause });
+      throw Object.assign(platformErrors.service_unavailable({}), { cause });
     });
     return OK;
   }

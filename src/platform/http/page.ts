@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { invalidCursor } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 import { type Filters, type PageQuery, SortedPageQuery } from './page-query';
 
@@ -98,7 +98,7 @@ export function encodeCursor(list: string, after: bigint): string {
 function decodeCursor(list: string, cursor: string): bigint {
   const [digits = ''] = Buffer.from(cursor, 'base64url').toString().split('@', 1);
   const after = parseInt64(digits);
-  if (after === undefined || encodeCursor(list, after) !== cursor) throw invalidCursor();
+  if (after === undefined || encodeCursor(list, after) !== cursor) throw platformErrors.invalid_cursor();
   return after;
 }
 

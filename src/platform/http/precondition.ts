@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { preconditionFailed } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { entityTagOf, failsIfMatch, isNotModified } from './entity-tag';
 
 /**
@@ -25,7 +25,7 @@ export function preconditionOf<T extends object>(reply: FastifyReply, type: Type
     const body = reply.serializeInput(Object.fromEntries(Object.entries(current)), schemaOf(type));
     if (typeof body !== 'string') throw new Error('the serializer of an API route must return text');
     const tag = entityTagOf(body);
-    if (failsIfMatch(headers, tag) || isNotModified(headers, tag)) throw preconditionFailed();
+    if (failsIfMatch(headers, tag) || isNotModified(headers, tag)) throw platformErrors.precondition_failed();
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ApiError } from '../errors/api-error';
-import { validationFailed } from '../errors/http.errors';
+import { validationFailed } from '../errors/platform.errors';
 import { needsMember } from './at-least-one.decorator';
 import { problemsOf } from './dto-problems';
 import { type Members, pick, type Shape, shapeOf } from './dto-shape';

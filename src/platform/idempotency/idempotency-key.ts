@@ -1,4 +1,4 @@
-import { validationFailed } from '../errors/http.errors';
+import { validationFailed } from '../errors/platform.errors';
 
 const MAX_LENGTH = 255;
 const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${MAX_LENGTH}}$`);

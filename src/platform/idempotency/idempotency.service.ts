@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../runtime/clock';
 import { DAY_MS } from '../runtime/time';
 import { Sql } from '../database/sql';
-import { idempotencyKeyInUse, idempotencyKeyReused } from './idempotency.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const KEPT_MS = DAY_MS;
@@ -50,10 +50,10 @@ export class IdempotencyService {
     return this.sql.transaction(async (transaction) => {
       // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
       const isGranted = await this.keys.tryLock(id, transaction);
-      if (!isGranted) throw idempotencyKeyInUse();
+      if (!isGranted) throw platformErrors.idempotency_key_in_use();
       const now = this.clock.now();
       const first = await this.keys.find(id, new Date(now - KEPT_MS), transaction);
-      if (first && !first.bodyHash.equals(bodyHash)) throw idempotencyKeyReused();
+      if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
       if (first) return { ...first, isReplay: true };
       const response = await work(transaction);
       if (isSuccess(response))

@@ -12,7 +12,7 @@ import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
 import { JSON_TYPE } from '../errors/media-types';
-import { internalError, methodNotAllowed, routeNotFound } from '../errors/http.errors';
+import { methodNotAllowed, platformErrors } from '../errors/platform.errors';
 import { listenError } from '../errors/listen-error';
 import { UserError } from '../errors/user-error';
 
@@ -68,14 +68,14 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
       (text) => response.writeHead(200, { 'Content-Type': this.registry.contentType }).end(text),
       (failure: unknown) => {
         this.logger.error(failure);
-        sendError(response, internalError());
+        sendError(response, platformErrors.internal_error());
       },
     );
   }
 }
 
 function errorOf({ url = '', method = '' }: IncomingMessage): ApiError | undefined {
-  if (url.split('?', 1).join() !== PATH) return routeNotFound();
+  if (url.split('?', 1).join() !== PATH) return platformErrors.route_not_found();
   return METHODS.includes(method) ? undefined : methodNotAllowed(METHODS.join(', '));
 }
 

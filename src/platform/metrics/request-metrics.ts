@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { PREFIX } from './registry';
-import { internalError } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { routeOf } from '../http/route-facts';
 
 /** A page takes a few milliseconds; a request may wait seconds for a connection. */
@@ -36,7 +36,7 @@ export class RequestMetrics {
       registers,
     });
     // Prometheus sees no increase in the first value of a series.
-    this.errors.inc({ code: internalError().code }, 0);
+    this.errors.inc({ code: platformErrors.internal_error.code }, 0);
     this.decisions = new Counter({
       name: `${PREFIX}rate_limit_decisions_total`,
       help: 'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.',

@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import type { DefinedError } from '../errors/define-errors';
 import { sendError } from '../errors/error-reply';
-import { routeNotFound } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { titleOf } from '../errors/problem-details';
 import { codeOfStatus, isClientError } from '../errors/status-codes';
 import { type Codes, rejectedCodes } from './codes';
@@ -30,7 +30,7 @@ export function serveProblemPages(fastify: FastifyInstance, { paths }: OpenAPIOb
     { config: { public: true } },
     ({ params: { code } }, reply) => {
       const error = known.get(code);
-      if (!error) return sendError(reply, routeNotFound());
+      if (!error) return sendError(reply, platformErrors.route_not_found());
       const html =
         rendered.get(code) ?? pageOf(error, operationsWith(error, paths, codes), fastify.problemPages);
       rendered.set(code, html);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendError } from '../errors/error-reply';
-import { preconditionFailed } from '../errors/http.errors';
+import { platformErrors } from '../errors/platform.errors';
 import { entityTagOf, failsIfMatch, isNotModified } from '../http/entity-tag';
 import { API_TITLE } from './document';
 import { jsonText } from './document-text';
@@ -77,7 +77,7 @@ function serveAsset(fastify: FastifyInstance, name: string, { type, bytes }: Ass
     `/docs/${name}`,
     { config: { public: true } },
     ({ headers }: FastifyRequest, reply: FastifyReply) => {
-      if (failsIfMatch(headers, tag)) return sendError(reply, preconditionFailed());
+      if (failsIfMatch(headers, tag)) return sendError(reply, platformErrors.precondition_failed());
       reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
       return isNotModified(headers, tag) ? reply.code(304).send() : reply.type(type).send(bytes);
     },

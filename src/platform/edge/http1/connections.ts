@@ -22,6 +22,8 @@ const SWEEP_INTERVAL_MS = 1_000;
 
 /** The connections of the listener, with their pending requests. */
 export class Connections {
+  /** True during a stop: responses ask the client to use another connection. */
+  isStopping = false;
   readonly overload: Overload;
   private readonly all = new Map<Socket, Connection>();
   /** The connections without a pending request; the connection that has been idle longest is first. */

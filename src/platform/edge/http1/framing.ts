@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../../errors/api-error';
 import { sendError } from '../../errors/error-reply';
-import { expectationFailed, malformedRequest, tooManyHeaders, uriTooLong } from '../../errors/http.errors';
+import { platformErrors } from '../../errors/platform.errors';
 import { countHeader } from '../../http/raw-headers';
 import { isTooLong, TARGET_LIMIT_BYTES } from '../../http/target';
 import type { Connections } from './connections';
@@ -26,15 +26,22 @@ export function guardFraming(fastify: FastifyInstance, connections: Connections)
       connections.end(socket);
       reply.header('Connection', 'close');
     }
-    if (error) sendError(reply, error);
-    else if (isTooLong(request.originalUrl)) sendError(reply, uriTooLong(TARGET_LIMIT_BYTES));
+    const rejection = error ?? lengthError(request.originalUrl);
+    if (rejection) sendError(reply, rejection);
     else done();
   });
 }
 
+function lengthError(target: string): ApiError | undefined {
+  if (!isTooLong(target)) return undefined;
+  return platformErrors.uri_too_long({ message: `The URL is longer than ${TARGET_LIMIT_BYTES} bytes.` });
+}
+
 /** Returns the error of a request with invalid framing; undefined if its framing is valid. */
 export function framingError(request: IncomingMessage): ApiError | undefined {
-  if (request.rawHeaders.length / 2 > MAX_HEADERS) return tooManyHeaders(MAX_HEADERS);
+  if (request.rawHeaders.length / 2 > MAX_HEADERS) {
+    return platformErrors.headers_too_large({ message: `The request has more than ${MAX_HEADERS} headers.` });
+  }
   return (
     versionError(request) ?? transferEncodingError(request) ?? hostError(request) ?? expectationError(request)
   );
@@ -42,7 +49,7 @@ export function framingError(request: IncomingMessage): ApiError | undefined {
 
 function versionError({ httpVersion }: IncomingMessage): ApiError | undefined {
   if (httpVersion === '1.1' || httpVersion === '1.0') return undefined;
-  return malformedRequest('The version must be HTTP/1.1 or HTTP/1.0.');
+  return platformErrors.malformed_request({ message: 'The version must be HTTP/1.1 or HTTP/1.0.' });
 }
 
 /**
@@ -53,19 +60,24 @@ function transferEncodingError({ headers, httpVersion }: IncomingMessage): ApiEr
   const coding = headers['transfer-encoding'];
   if (coding === undefined) return undefined;
   if (httpVersion === '1.1' && coding.toLowerCase() === 'chunked') return undefined;
-  return malformedRequest('Transfer-Encoding must be chunked, and needs HTTP/1.1.');
+  return platformErrors.malformed_request({
+    message: 'Transfer-Encoding must be chunked, and needs HTTP/1.1.',
+  });
 }
 
 function hostError({ headers, httpVersion, rawHeaders }: IncomingMessage): ApiError | undefined {
   const count = countHeader(rawHeaders, 'host');
   if (count === 0 && httpVersion === '1.0') return undefined;
-  if (count !== 1) return malformedRequest('The request must have one Host header.');
-  return HOST.test(headers.host ?? '') ? undefined : malformedRequest('The Host header is not valid.');
+  if (count !== 1)
+    return platformErrors.malformed_request({ message: 'The request must have one Host header.' });
+  return HOST.test(headers.host ?? '')
+    ? undefined
+    : platformErrors.malformed_request({ message: 'The Host header is not valid.' });
 }
 
 /** HTTP/1.0 has no expectations (RFC 9110, 10.1.1). */
 function expectationError({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0') return undefined;
-  return expect.toLowerCase() === '100-continue' ? undefined : expectationFailed();
+  return expect.toLowerCase() === '100-continue' ? undefined : platformErrors.expectation_failed();
 }

@@ -4,23 +4,18 @@ import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ApiError } from '../../errors/api-error';
 import { errorResponse } from '../../errors/error-reply';
-import {
-  headersTooLarge,
-  malformedRequest,
-  methodNotAllowed,
-  requestTimeout,
-} from '../../errors/http.errors';
+import { methodNotAllowed, platformErrors } from '../../errors/platform.errors';
 import { breakBody } from './broken-body';
 import type { Connections } from './connections';
-import { COMMON_HEADERS } from '../common-headers';
+import { COMMON_HEADERS } from '../response-headers';
 
 /** Node's code for a request that did not arrive in time. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** The errors of Node's HTTP parser and timers for requests that Fastify never gets; others are malformed requests. */
 const ERRORS: Readonly<Record<string, () => ApiError>> = {
-  HPE_HEADER_OVERFLOW: headersTooLarge,
-  [TOO_SLOW]: requestTimeout,
+  HPE_HEADER_OVERFLOW: platformErrors.headers_too_large,
+  [TOO_SLOW]: platformErrors.request_timeout,
 };
 
 /** The parts of the service that take part in the rejection of a request without a route. */
@@ -65,7 +60,7 @@ export class ProtocolErrors {
     if (error.code === 'ECONNRESET') socket.destroy();
     // If the socket is not writable, the last response has been written.
     if (!socket.writable) return;
-    const rejection = (ERRORS[error.code ?? ''] ?? malformedRequest)();
+    const rejection = (ERRORS[error.code ?? ''] ?? platformErrors.malformed_request)();
     const arriving = this.connections.arriving(socket);
     if (arriving) breakBody(arriving, rejection);
     this.close(socket, arriving ? undefined : rejection, error.code);

@@ -1,0 +1,56 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { deprecationHeaders, type PathParams } from '../http/deprecation';
+import { entityTagOf, isNotModified } from '../http/entity-tag';
+import { isApiPath } from '../http/target';
+import type { Connections } from './http1/connections';
+
+/** The constant headers of every response, whether or not Fastify sends it. */
+export const COMMON_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
+
+/** A client may keep the response, for itself, and must ask each time whether it is still current. */
+const REVALIDATED = 'private, no-cache';
+
+/** The sources of headers that do not depend on the request. */
+interface HeaderSources {
+  readonly baseUrl: string;
+  readonly connections: Pick<Connections, 'isStopping'>;
+  /** Returns the rate-limit headers of a response that shows no windows of the request itself. */
+  readonly limitHeaders: (request: FastifyRequest) => Readonly<Record<string, string>>;
+}
+
+/** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
+export function installResponseHeaders(fastify: FastifyInstance, sources: HeaderSources): void {
+  const { baseUrl, connections, limitHeaders } = sources;
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    const { deprecation, entityTag } = request.routeOptions.config;
+    reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
+    if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
+    if (deprecation) {
+      // Every parameter of a path is a text.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      reply.headers(deprecationHeaders(deprecation, baseUrl, request.params as PathParams));
+    }
+    if (!request.rateLimit && !request.standing) reply.headers(limitHeaders(request));
+    if (connections.isStopping) reply.header('Connection', 'close');
+    const isCurrent = entityTag && typeof payload === 'string' && setEntityTag(request, reply, payload);
+    if (isCurrent) reply.code(304);
+    // Fastify itself leaves out the body of HEAD, and sends the length of the 200.
+    if (isCurrent && request.method === 'GET') done(null, null);
+    else done();
+  });
+}
+
+/**
+ * Gives a 200 or 201 its entity tag. A page has its tag already: requests that share a page share the hash.
+ *
+ * @returns true for a GET or HEAD whose `If-None-Match` names it (RFC 9110, 13.1.2)
+ */
+function setEntityTag({ method, headers }: FastifyRequest, reply: FastifyReply, payload: string): boolean {
+  const { statusCode } = reply;
+  if (statusCode !== 200 && statusCode !== 201) return false;
+  const known = reply.getHeader('etag');
+  const tag = typeof known === 'string' ? known : entityTagOf(payload);
+  if (known === undefined) reply.header('ETag', tag);
+  if (statusCode === 200) reply.header('Cache-Control', REVALIDATED);
+  return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
+}
