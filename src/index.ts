@@ -58,8 +58,17 @@ export { AtLeastOne } from './platform/http/at-least-one.decorator';
 export { IdPipe } from './platform/http/id.pipe';
 export { Links } from './platform/http/links';
 export { type Precondition, preconditionOf } from './platform/http/precondition';
-export { cutPage, type Direction, type Page, type PageRequest, pageRequestOf } from './platform/http/page';
-export { type Filters, PageQuery, type Sort, SortedPageQuery } from './platform/http/page-query';
+export {
+  cutPage,
+  type Direction,
+  type Filters,
+  type Page,
+  PageQuery,
+  type PageRequest,
+  pageRequestOf,
+  type Sort,
+  SortedPageQuery,
+} from './platform/http/page';
 export { IdempotentWork } from './platform/idempotency';
 
 export { Sql } from './platform/database/sql';

@@ -3,8 +3,7 @@ import type { Config } from '../platform/config/config';
 import type { Connections } from '../platform/edge/http1/connections';
 import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
 import type { ProtocolErrors } from '../platform/edge/http1/protocol-errors';
-import { requestId } from '../platform/edge/request-id';
-import { RequestLog } from '../platform/edge/request-log';
+import { requestId, RequestLog } from '../platform/edge/request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from '../platform/http/target';
 import type { Logger } from '../platform/logging/logger';
 

@@ -2,7 +2,6 @@ export { expiredApiKey, insufficientScope, invalidApiKey, missingApiKey, revoked
 export { AuthModule } from './auth.module';
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';
 export { BearerGuard, CurrentPrincipal } from './bearer.guard';
-export { bearerToken } from './bearer-token';
-export { KeyAuthenticator } from './key-authenticator';
+export { bearerToken, KeyAuthenticator } from './key-authenticator';
 export type { Principal } from '../platform/http/request-context';
 export { RequireScope, ScopeGuard } from './scope.guard';

@@ -1,17 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { countHeader } from '../platform/edge/http1/framing';
+import type { ApiError } from '../platform/errors/api-error';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
-import type { KnownKey } from './known-keys.repository';
-import type { Principal } from '../platform/http/request-context';
-import { expiredApiKey, invalidApiKey, revokedApiKey, rotatedOutApiKey } from './auth.errors';
+import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey, rotatedOutApiKey } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
-import { bearerToken } from './bearer-token';
 import { KeyCache } from './key-cache';
 import type { KeyLookup } from './key-lookups';
 import { LastUsed } from './last-used';
-import { hashOf, isWellFormed, type KeyPrefix, limitsOf, prefixOf } from '../accounts';
+import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from '../accounts';
+
+/** The scheme and the token. */
+const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
 /** Finds the principal of a request by an API key in its `Authorization` header. */
 @Injectable()
@@ -44,8 +46,9 @@ export class KeyAuthenticator extends Authenticator {
     // Compared on every request, because a cached key may have expired since it was read.
     if (this.isPast(key.secretValidUntil)) return { rejection: rotatedOutApiKey() };
     if (this.isPast(key.expiresAt)) return { rejection: expiredApiKey() };
-    this.lastUsed.note(key.id);
-    return { principal: principalOf(key) };
+    const { principal } = key;
+    this.lastUsed.note(principal.keyId);
+    return { principal };
   }
 
   private isPast(time: Date | null): boolean {
@@ -53,23 +56,10 @@ export class KeyAuthenticator extends Authenticator {
   }
 }
 
-function principalOf(key: KnownKey): Principal {
-  return {
-    accountId: key.accountId,
-    accountName: key.accountName,
-    keyId: key.id,
-    scopes: key.scopes,
-    plan: key.plan,
-    limits: limitsOf(key),
-    unbannedAt: key.unbannedAt?.getTime() ?? 0,
-    label: key.label,
-    createdAt: key.createdAt,
-    expiresAt: earlier(key.secretValidUntil, key.expiresAt),
-  };
-}
-
-/** Returns the earlier of two times; null stands for never. */
-function earlier(one: Date | null, other: Date | null): Date | null {
-  if (!one || !other) return one ?? other;
-  return one < other ? one : other;
+/** Returns the bearer token of a request (RFC 6750, 2.1), or the rejection of a request without exactly one. */
+export function bearerToken(request: FastifyRequest): string | { readonly rejection: ApiError } {
+  // Node drops all Authorization headers but the first, so a request with two of them is ambiguous.
+  if (countHeader(request.raw.rawHeaders, 'authorization') > 1) return { rejection: invalidApiKey() };
+  const match = BEARER.exec(request.headers.authorization ?? '');
+  return match ? (match[1] ?? '') : { rejection: missingApiKey() };
 }

@@ -1,21 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import type { PlanChoice } from '../accounts';
+import { limitsOf, type PlanChoice } from '../accounts';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
+import type { Principal } from '../platform/http/request-context';
 
-/** A key with the columns of its account that a request needs. */
-export interface KnownKey extends PlanChoice {
+/** A key, as a request needs it. */
+export interface KnownKey {
+  readonly principal: Principal;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** End of the grace period of a rotated secret; null for the newest secret. */
+  readonly secretValidUntil: Date | null;
+}
+
+/** A secret, its key and the account. */
+interface Row extends PlanChoice, Omit<KnownKey, 'principal'> {
+  readonly hash: string;
   readonly id: string;
   readonly label: string;
   readonly accountId: bigint;
   readonly accountName: string;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
   readonly unbannedAt: Date | null;
-  /** End of the grace period of a rotated secret; null for the newest secret. */
-  readonly secretValidUntil: Date | null;
 }
 
 const BY_SECRETS: Statement = {
@@ -51,13 +58,33 @@ export class KnownKeysRepository {
    * @returns the keys by the hash of their secret; a secret of no key is missing
    */
   async findBySecretHashes(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
-    type Row = KnownKey & { readonly hash: string };
     const rows = await this.sql.rows<Row>(BY_SECRETS, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
-    return new Map(rows.map(({ hash, ...key }) => [hash, key]));
+    return new Map(rows.map((row) => [row.hash, { ...row, principal: principalOf(row) }]));
   }
 
   /** @param times key id → time of the last use, in milliseconds */
   async recordUse(times: ReadonlyMap<string, number>): Promise<void> {
     await this.sql.rows(RECORD_USE, [[...times.keys()], [...times.values()].map((time) => new Date(time))]);
   }
+}
+
+function principalOf(key: Row): Principal {
+  return {
+    accountId: key.accountId,
+    accountName: key.accountName,
+    keyId: key.id,
+    scopes: key.scopes,
+    plan: key.plan,
+    limits: limitsOf(key),
+    unbannedAt: key.unbannedAt?.getTime() ?? 0,
+    label: key.label,
+    createdAt: key.createdAt,
+    expiresAt: earlier(key.secretValidUntil, key.expiresAt),
+  };
+}
+
+/** Returns the earlier of two times; null stands for never. */
+function earlier(one: Date | null, other: Date | null): Date | null {
+  if (!one || !other) return one ?? other;
+  return one < other ? one : other;
 }

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { AtLeastOne } from '../platform/http/at-least-one.decorator';
 import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/http/fields';
-import { type Filters, SortedPageQuery } from '../platform/http/page-query';
+import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** Most ids of one request for the list. */

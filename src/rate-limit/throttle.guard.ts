@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import {
   type CanActivate,
   createParamDecorator,
@@ -7,13 +9,12 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { normalizeIp } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { UserError } from '../platform/errors/user-error';
-import { isCountedCall } from '../platform/http/request-context';
-import { ownerOfAddress, ownerOfRequest, ownerOfRoute } from './owners';
 import { tooManyRequests, tooManyRequestsOfRoute } from './rate-limit.errors';
 import { decisionHeaders, routeHeaders, tightestOf, windowsHeaders } from './rate-limit.headers';
 import {
@@ -25,6 +26,11 @@ import {
 } from './rate-limit.store';
 import { RejectionLog } from './rejection-log';
 import { type RouteLimit, routeLimitsOf, type RouteUsage } from './route-limit';
+
+/** An address with a port, as some proxies write it: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
+const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
+
+const COUNTED = Symbol('a call within a request that was counted');
 
 /**
  * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
@@ -190,4 +196,39 @@ function show(standing: Standing, request: FastifyRequest, reply: FastifyReply):
   request.standing = standing;
   reply.headers(windowsHeaders(standing.windows, standing.now));
   return true;
+}
+
+/** Marks a request that this process sends to itself as a part of a request that was counted. */
+export function asCountedCall(request: IncomingMessage): IncomingMessage {
+  return Object.assign(request, { [COUNTED]: true });
+}
+
+function isCountedCall({ raw }: FastifyRequest): boolean {
+  return COUNTED in raw;
+}
+
+/** Returns the account of the key, or the address of a request without a valid key. */
+function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
+  return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
+}
+
+/** Returns the owner of a window of a route: `account:7:route:KennelsController.add:short`. */
+function ownerOfRoute(client: string, place: string, name: string): string {
+  return `${client}:route:${place}:${name}`;
+}
+
+/**
+ * Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer.
+ *
+ * @param ip from X-Forwarded-For or the socket; if it is not an address, the socket's address counts
+ */
+function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
+  return `ip:${normalizeIp(addressIn(ip) ?? addressIn(socketAddress) ?? 'unknown')}`;
+}
+
+function addressIn(text = ''): string | undefined {
+  if (isIP(text) > 0) return text;
+  const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
+  const address = bracketed ?? plain ?? '';
+  return isIP(address) > 0 ? address : undefined;
 }

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/http/fields';
-import { type Filters, SortedPageQuery } from '../platform/http/page-query';
+import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS: Choice = {

@@ -85,7 +85,7 @@ describe('lookups of secrets', () => {
 });
 
 describe('the cache of keys', () => {
-  const key = { id: 'a key' } as KnownKey;
+  const key = { revokedAt: null } as KnownKey;
   /** Lookups of made-up keys hang. */
   let isHanging: boolean;
   let clock: TestClock;

@@ -9,7 +9,7 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { MAX_ITEMS } from '../http/page-query';
+import { MAX_ITEMS } from '../http/page';
 import { routeFacts } from '../http/route-facts';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { isPage, type OperationFacts, registerOperation } from './operations';

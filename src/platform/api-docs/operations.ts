@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
-import type { Deprecation } from '../http/deprecation';
+import type { Deprecation } from '../http/route-facts';
 import type { ResponseHeader } from './header-catalogue';
 import type { RequiredScope } from './required-scopes';
 

@@ -66,7 +66,7 @@ export class BoundedClient extends Client {
   private rename(input: unknown[]): unknown[] {
     const [query, ...others] = input;
     if (this.otherNames.size === 0 || !isNamed(query)) return input;
-    // A query may inherit its properties: statement.ts.
+    // A query may inherit its properties: sql.ts.
     const renamed = Object.assign(Object.create(query), {
       name: this.otherNames.get(query.name) ?? query.name,
     });

@@ -1,16 +1,18 @@
-import { METHODS } from 'node:http';
+import { type IncomingMessage, METHODS } from 'node:http';
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG } from '../config/config.token';
 import type { Config } from '../config/config';
 import { ApiError } from '../errors/api-error';
 import { platformErrors } from '../errors/platform.errors';
-import { countHeader } from '../http/raw-headers';
-import { bodyError } from './http1/broken-body';
+import { countHeader } from './http1/framing';
 import { parseJson } from './json';
 
 /** The methods with a body that has a meaning. That of a GET, HEAD or DELETE is ignored (RFC 9110, 9.3). */
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** The errors of broken bodies, by request. */
+const brokenBodies = new WeakMap<IncomingMessage, ApiError>();
 
 /** Makes Fastify leave every body unread, because the guards come first. It also adds every method that Node.js knows. */
 export function leaveBodiesUnread(fastify: FastifyInstance): void {
@@ -117,4 +119,19 @@ function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined 
 
 function unsupported(message: string): ApiError {
   return platformErrors.unsupported_media_type({ message });
+}
+
+/**
+ * Marks a body as broken: it violated the HTTP framing, or was too slow. Reading it, now or later, fails with this
+ * error; a response that does not need the body is not changed.
+ */
+export function breakBody(request: IncomingMessage, error: ApiError): void {
+  brokenBodies.set(request, error);
+  // Without a listener the event would be an uncaught exception.
+  if (request.listenerCount('error') > 0) request.emit('error', error);
+}
+
+/** Returns the error of a broken body; undefined if the body can still arrive. */
+function bodyError(request: IncomingMessage): ApiError | undefined {
+  return brokenBodies.get(request);
 }

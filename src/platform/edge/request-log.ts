@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { API_KEY_MARK } from '../logging/logger';
 import { routeOf } from '../http/route-facts';
@@ -11,6 +13,8 @@ const MAX_DECODING_PASSES = 4;
 
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
+
+const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Logs one line for each response. The line has no header, query or body, because these may contain secrets. */
 export class RequestLog extends LogController {
@@ -55,4 +59,10 @@ function loggablePath(path: string): string {
     );
   }
   return decoded.includes(API_KEY_MARK) ? decoded : path;
+}
+
+/** Returns the client's `X-Request-Id` if it is valid, else a new id. Log lines and responses contain it. */
+export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
+  const sent = request.headers['x-request-id'];
+  return typeof sent === 'string' && VALID_ID.test(sent) ? sent : randomUUID();
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { deprecationHeaders, type PathParams } from '../http/deprecation';
-import { entityTagOf, isNotModified } from '../http/entity-tag';
+import { entityTagOf, isNotModified } from '../http/representation';
+import type { Deprecation, PathParams } from '../http/route-facts';
 import { isApiPath } from '../http/target';
 import type { Connections } from './http1/connections';
 
@@ -53,4 +53,17 @@ function setEntityTag({ method, headers }: FastifyRequest, reply: FastifyReply, 
   if (known === undefined) reply.header('ETag', tag);
   if (statusCode === 200) reply.header('Cache-Control', REVALIDATED);
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
+}
+
+/** Returns `Deprecation`, `Sunset` and the `Link` to the successor (RFC 9745, RFC 8594, RFC 5829). */
+function deprecationHeaders(
+  { since, sunset, successorOf }: Deprecation,
+  baseUrl: string,
+  params: PathParams,
+): Readonly<Record<string, string>> {
+  return {
+    Deprecation: `@${since.getTime() / 1000}`,
+    Sunset: sunset.toUTCString(),
+    Link: `<${baseUrl}${successorOf(params)}>; rel="successor-version"`,
+  };
 }

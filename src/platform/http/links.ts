@@ -3,9 +3,8 @@ import type { FastifyReply } from 'fastify';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import { JSON_TYPE } from '../errors/media-types';
-import { entityTagOf } from './entity-tag';
+import { entityTagOf, serializeJson } from './representation';
 import { encodeCursor, listName, type Page, type PageResponse } from './page';
-import { serializeJson } from './print-json';
 
 /** Sets headers that link to other resources. Their base is the configured URL, never the Host header. */
 @Injectable()

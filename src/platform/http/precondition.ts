@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { platformErrors } from '../errors/platform.errors';
-import { entityTagOf, failsIfMatch, isNotModified } from './entity-tag';
+import { entityTagOf, failsIfMatch, isNotModified } from './representation';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has

@@ -1,6 +1,18 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyContextConfig, FastifyRequest } from 'fastify';
-import type { Deprecation } from './deprecation';
+
+/** The deprecation of an operation: since when, until when, and its successor. */
+export interface Deprecation {
+  /** RFC 9745. */
+  readonly since: Date;
+  /** When the operation will be removed (RFC 8594). */
+  readonly sunset: Date;
+  /** Returns the successor of a request, relative to the base URL: `/pets?id=1`. */
+  readonly successorOf: (params: PathParams) => string;
+}
+
+/** The parameters of a path as they were sent. */
+export type PathParams = Readonly<Record<string, string>>;
 
 /** Only `routeFacts` sets it, so a route that a module adds to Fastify itself lacks it. */
 export const GUARDED: unique symbol = Symbol('protected by the guards');

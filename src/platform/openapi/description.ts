@@ -1,6 +1,6 @@
 import { platformErrors } from '../errors/platform.errors';
 import { codeOfStatus } from '../errors/status-codes';
-import { MAX_ITEMS } from '../http/page-query';
+import { MAX_ITEMS } from '../http/page';
 
 /**
  * Returns `info.description`: Markdown with the facts that a reader needs before the first request.

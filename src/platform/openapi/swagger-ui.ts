@@ -4,7 +4,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendError } from '../errors/error-reply';
 import { platformErrors } from '../errors/platform.errors';
-import { entityTagOf, failsIfMatch, isNotModified } from '../http/entity-tag';
+import { entityTagOf, failsIfMatch, isNotModified } from '../http/representation';
 import { API_TITLE } from './document';
 import { jsonText } from './document-text';
 import { originsOf, pageHeaders } from './page-policy';

@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import { Int64, Integer, Links, ListPetsQuery, Operation, PetsModule, PetsService, Text } from '../../../src';
 import { IsOmittable } from '../../../src/platform/http/omittable.decorator';
 import { cutPage, pageRequestOf } from '../../../src/platform/http/page';
-import { PageQuery } from '../../../src/platform/http/page-query';
+import { PageQuery } from '../../../src/platform/http/page';
 
 export const HERDS_PATH = '/lab/herds';
 const HERDS = [1n, 2n, 3n].map((id) => ({ id }));

@@ -12,7 +12,7 @@ import {
   type ValidatorConstraintInterface,
 } from 'class-validator';
 import { OneOf } from '../../../src';
-import { PageQuery } from '../../../src/platform/http/page-query';
+import { PageQuery } from '../../../src/platform/http/page';
 
 export class Unvalidated {
   @ApiProperty()

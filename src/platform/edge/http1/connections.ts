@@ -2,9 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { Overload } from '../overload';
-import { closeQueued, type Connection, newConnection } from './connection';
+import { closeQueued, type Connection, LinkedList, newConnection } from './connection';
 import { lingeringClose } from './lingering-close';
-import { LinkedList } from './linked-list';
 
 declare module 'fastify' {
   interface FastifyInstance {

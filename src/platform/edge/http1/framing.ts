@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../../errors/api-error';
 import { sendError } from '../../errors/error-reply';
 import { platformErrors } from '../../errors/platform.errors';
-import { countHeader } from '../../http/raw-headers';
 import { isTooLong, TARGET_LIMIT_BYTES } from '../../http/target';
 import type { Connections } from './connections';
 
@@ -80,4 +79,18 @@ function expectationError({ headers, httpVersion }: IncomingMessage): ApiError |
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0') return undefined;
   return expect.toLowerCase() === '100-continue' ? undefined : platformErrors.expectation_failed();
+}
+
+/**
+ * Counts how often a request has a header. Node's `headers` keeps only one of most repeated headers.
+ *
+ * @param rawHeaders names and values alternately, as in Node's `rawHeaders`
+ * @param name in lower case
+ */
+export function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) count += 1;
+  }
+  return count;
 }

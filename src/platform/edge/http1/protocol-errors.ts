@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { ApiError } from '../../errors/api-error';
 import { errorResponse } from '../../errors/error-reply';
 import { methodNotAllowed, platformErrors } from '../../errors/platform.errors';
-import { breakBody } from './broken-body';
+import { breakBody } from '../body';
 import type { Connections } from './connections';
 import { COMMON_HEADERS } from '../response-headers';
 
