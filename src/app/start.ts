@@ -5,7 +5,7 @@ import { userMessage } from './user-message';
 import { type Config, readConfig } from '../platform/config/config';
 import { loadEnvFile } from '../platform/config/env-file';
 import { prepareGracefulStop } from '../platform/edge/graceful-stop';
-import { listenError } from '../platform/errors/listen-error';
+import { listenError } from '../platform/errors/user-error';
 import type { LogDestination } from '../platform/logging/log-destination';
 import type { LogStream } from '../platform/logging/logger';
 import { openStandardOutput } from '../platform/logging/standard-output';

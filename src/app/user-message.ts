@@ -3,8 +3,7 @@ import { EmbeddedServerError } from '../embedded-postgres';
 import { TargetError } from '../platform/database/copy/copy-database';
 import { isDatabaseUnavailable } from '../platform/database/database-errors';
 import { MIN_SERVER_VERSION, OldServerError } from '../platform/database/migration-transaction';
-import { codeOf } from '../platform/errors/code-of';
-import { UserError } from '../platform/errors/user-error';
+import { codeOf, UserError } from '../platform/errors/user-error';
 
 /** The setting or option that gave the URL of a database. */
 type UrlPlace = 'DATABASE_URL' | '--to';

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { minutes, Throttle } from '@nestjs/throttler';
-import { ERROR_BODIES } from '../../src/platform/errors/problem.dto';
+import { ERROR_BODIES } from '../../src/platform/errors/error.dto';
 import { checkModules } from '../../src/app/start-checks/check-modules';
 import { handlersOf } from '../../src/app/start-checks/handlers';
 import { requireSchemaNames } from '../../src/app/start-checks/schema-names';

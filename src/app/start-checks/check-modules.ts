@@ -1,4 +1,4 @@
-import { ERROR_BODIES } from '../../platform/errors/problem.dto';
+import { ERROR_BODIES } from '../../platform/errors/error.dto';
 import type { RouteHandler } from './handlers';
 import { requireSchemaNames } from './schema-names';
 import { requireValidators } from './validated-inputs';

@@ -2,11 +2,10 @@ import { STATUS_CODES, validateHeaderValue } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
-import { ApiError } from '../errors/api-error';
+import { ApiError, codeOfStatus, isClientError } from '../errors/api-error';
 import { MAX_MESSAGE_LENGTH } from '../errors/error.dto';
 import { sendError } from '../errors/error-reply';
 import { BEARER_CHALLENGE, platformErrors } from '../errors/platform.errors';
-import { codeOfStatus, isClientError } from '../errors/status-codes';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */

@@ -13,8 +13,7 @@ import { CONFIG } from '../config/config.token';
 import type { ApiError } from '../errors/api-error';
 import { JSON_TYPE } from '../errors/media-types';
 import { methodNotAllowed, platformErrors } from '../errors/platform.errors';
-import { listenError } from '../errors/listen-error';
-import { UserError } from '../errors/user-error';
+import { listenError, UserError } from '../errors/user-error';
 
 const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];

@@ -1,5 +1,5 @@
 import { platformErrors } from '../errors/platform.errors';
-import { codeOfStatus } from '../errors/status-codes';
+import { codeOfStatus } from '../errors/api-error';
 import { MAX_ITEMS } from '../http/page';
 
 /**

@@ -9,7 +9,7 @@ import {
 import { findOperation } from '../api-docs/operations';
 import type { Config } from '../config/config';
 import { problemPages } from '../errors/problem-details';
-import { ERROR_BODIES } from '../errors/problem.dto';
+import { ERROR_BODIES } from '../errors/error.dto';
 import { UserError } from '../errors/user-error';
 import { type Codes, codesOf } from './codes';
 import { completeOperations } from './complete-operations';

@@ -5,7 +5,7 @@ import type { DefinedError } from '../errors/define-errors';
 import { sendError } from '../errors/error-reply';
 import { platformErrors } from '../errors/platform.errors';
 import { titleOf } from '../errors/problem-details';
-import { codeOfStatus, isClientError } from '../errors/status-codes';
+import { codeOfStatus, isClientError } from '../errors/api-error';
 import { type Codes, rejectedCodes } from './codes';
 import { API_TITLE } from './document';
 import { plain, problemExample } from './error-responses';

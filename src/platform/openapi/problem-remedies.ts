@@ -1,4 +1,4 @@
-import { isClientError } from '../errors/status-codes';
+import { isClientError } from '../errors/api-error';
 
 /** The advice to a client about an error, by status. The message of the error is more precise. */
 const REMEDIES: Readonly<Record<number, string>> = {

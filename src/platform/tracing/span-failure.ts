@@ -1,5 +1,5 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
-import { codeOf } from '../errors/code-of';
+import { codeOf } from '../errors/user-error';
 
 /** Marks a span as failed, with a code or a class and without the message: a message may contain data of a client. */
 export function markFailed(span: Span, error: unknown): void {

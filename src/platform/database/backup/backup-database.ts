@@ -6,8 +6,7 @@ import { CopySource } from '../copy/copy-source';
 import type { CopiedTable } from '../copy/fill-database';
 import type { SchemaConfig } from '../migration-transaction';
 import { compareSchema, rejectNewerSchema } from '../schema-state';
-import { codeOf } from '../../errors/code-of';
-import { UserError } from '../../errors/user-error';
+import { codeOf, UserError } from '../../errors/user-error';
 
 /** The file that a backup writes. */
 export interface BackupTarget {
