@@ -28,9 +28,7 @@ import { serveProblemPages } from '../platform/openapi/problem-pages';
 import { serveDocument } from '../platform/openapi/serve-document';
 import { serveSwaggerUi } from '../platform/openapi/swagger-ui';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
-import { checkModules } from './start-checks/check-modules';
 import { collectRoutes } from './start-checks/declared-routes';
-import { handlersOf } from './start-checks/handlers';
 import type { Store } from './store';
 
 /**
@@ -107,5 +105,4 @@ async function assemble(
     serveSwaggerUi(fastify, document);
   }
   requireDeclaredRoutes();
-  checkModules(handlersOf(app));
 }

@@ -22,8 +22,10 @@ import { declareScope, scopeSentence, scopesOf } from './required-scopes';
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
   const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;
-  registerOperation(facts);
   return applyDecorators(
+    // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
+    (target: object, name: string | symbol) =>
+      registerOperation(facts, Reflect.getMetadata('design:paramtypes', target, name)),
     routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
     declareScope(scope),
     ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),

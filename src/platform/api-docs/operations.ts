@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { getMetadataStorage } from 'class-validator';
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import type { Deprecation } from '../http/route-facts';
@@ -33,14 +34,24 @@ export interface OperationFacts {
   readonly extension?: true;
 }
 
-const OPERATIONS = new Map<string, OperationFacts>();
+/** An operation with the DTO classes of its handler's parameters. */
+export interface RegisteredOperation extends OperationFacts {
+  readonly inputs: readonly Type<object>[];
+}
 
-export function registerOperation(facts: OperationFacts): void {
-  OPERATIONS.set(facts.id, facts);
+const OPERATIONS = new Map<string, RegisteredOperation>();
+
+/** @param types the types of the handler's parameters; of the classes only those with validators are DTO classes */
+export function registerOperation(facts: OperationFacts, types: readonly Type<object>[] = []): void {
+  const storage = getMetadataStorage();
+  const inputs = types.filter(
+    (type) => storage.getTargetValidationMetadatas(type, '', false, false).length > 0,
+  );
+  OPERATIONS.set(facts.id, { ...facts, inputs });
 }
 
 /** Returns the operation with this id; undefined if its route has no `@Operation`. */
-export function findOperation(id: string | undefined): OperationFacts | undefined {
+export function findOperation(id: string | undefined): RegisteredOperation | undefined {
   return id === undefined ? undefined : OPERATIONS.get(id);
 }
 

@@ -17,6 +17,7 @@ import { completeDocument } from './complete-schemas';
 import { description } from './description';
 import { errorExamples } from './error-responses';
 import { headerComponents } from './headers';
+import { checkOperationClasses } from './operation-classes';
 import { operationsOf } from './operations-of';
 import { serversOf } from './servers';
 
@@ -68,6 +69,7 @@ export function createDocument(
       examples: errorExamples(codes, problemPages(config.publicBaseUrl), operations, responses),
     },
   };
+  checkOperationClasses(document);
   completeDocument(document, components?.schemas ?? {});
   return document;
 }

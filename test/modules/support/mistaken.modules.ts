@@ -5,18 +5,17 @@ import {
   Get,
   Module,
   ParseIntPipe,
-  type PipeTransform,
   Post,
   Query,
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
-import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { ApiOperation } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import { Public } from '../../../src/platform/http/protection';
-import { Basket, ListPetsQuery, UnvalidatedQuery } from './mistaken.dto';
+import type { OperationFacts } from '../../../src/platform/api-docs/operations';
+import { ListPetsQuery, Order, UnvalidatedQuery } from './mistaken.dto';
 
 const LIMIT = { limit: 5, ttl: 60_000 };
 
@@ -52,31 +51,29 @@ export function labWith(method: MethodDecorator, controller?: ClassDecorator): T
 }
 
 /** Creates a module with one POST route that takes this body, by default at /v1/lab. */
-export function moduleWithBody(type: Type, pipes: PipeTransform[] = [], path = 'lab'): Type {
+export function moduleWithBody(type: Type, path = 'lab'): Type {
   class BodyController {
     @Post()
-    @ApiOperation({ operationId: path })
-    @RequireScope('pets:write')
-    create(@Body(...pipes) body: unknown) {
+    create(@Body() body: unknown) {
       return body;
     }
   }
-  Reflect.defineMetadata('design:paramtypes', [type], BodyController.prototype, 'create');
+  const { prototype } = BodyController;
+  Reflect.defineMetadata('design:paramtypes', [type], prototype, 'create');
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, 'create')!;
+  described(`create${type.name}`, 'pets:write')(prototype, 'create', descriptor);
   return moduleOf(BodyController, { path });
 }
 
-class ResponseController {
-  @Get()
-  @Public()
-  @ApiResponse({ status: 200, type: Basket })
-  get() {
-    return {};
-  }
-}
+const described = (
+  id: string,
+  scope: string,
+  returns: OperationFacts['returns'] = [204, undefined, 'Nothing.'],
+) => Operation({ id, scope, summary: 'Do nothing', description: 'Never runs.', returns });
 
 class QueryController {
   @Get()
-  @RequireScope('pets:read')
+  @described('listLab', 'pets:read')
   list(@Query() query: UnvalidatedQuery) {
     return query;
   }
@@ -101,15 +98,6 @@ class SoundController {
   }
 }
 
-const described = (id: string, scope: string) =>
-  Operation({
-    id,
-    scope,
-    summary: 'Do nothing',
-    description: 'Never runs.',
-    returns: [204, undefined, 'Nothing.'],
-  });
-
 export const UndeclaredRoute = moduleWithRoute([Get('open')]);
 export const UnknownScope = moduleWithRoute([Get(), described('lookAtScope', 'pets:reed')]);
 export const Unversioned = moduleWithRoute([Get(), described('getLab', 'pets:read')], {
@@ -118,7 +106,10 @@ export const Unversioned = moduleWithRoute([Get(), described('getLab', 'pets:rea
 export const RepeatedId = labWith(ApiOperation({ operationId: 'listPets' }));
 /** The address of getPet, with another name of the parameter. */
 export const RepeatedRoute = moduleWithRoute([Get(':id'), RequireScope('pets:read')], { path: 'pets' });
-export const RenamedSchema = moduleOf(ResponseController);
+export const RepeatedResponse = moduleWithRoute([
+  Get(),
+  described('getItems', 'pets:read', [200, Order, 'An order.']),
+]);
 export const UncheckedQuery = moduleOf(QueryController);
 export const Sound = moduleOf(SoundController);
 

@@ -27,15 +27,15 @@ class BareQuery extends PageQuery {
 
 export const UNDECORATED_MISTAKES: Mistakes = {
   'body-undecorated': {
-    sentence: /BareBody\.colour, in the body of .*, has no decorator/,
+    sentence: /BareBody\.colour, in body_undecorated_create, has no decorator for its value/,
     bodyType: BareBody,
   },
   'query-undecorated': {
-    sentence: /BareQuery\.colour, in the query of .*, has no decorator/,
+    sentence: /BareQuery\.colour, in query_undecorated_list, has no decorator for its value/,
     queryType: BareQuery,
   },
   'response-undecorated': {
-    sentence: /BareResponse\.colour, in the response of .*, has no decorator/,
+    sentence: /BareResponse\.colour, in response_undecorated_get, has no decorator for its value/,
     facts: { get: { returns: [200, BareResponse, 'The item.'] } },
   },
 };
