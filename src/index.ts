@@ -30,12 +30,11 @@ export {
   Int64,
   Int64List,
   Integer,
-  ListOf,
-  Nested,
   OneOf,
   Text,
   Timestamp,
-} from './platform/http/fields';
+} from './platform/validation/fields';
+export { AtLeastOne, ListOf, Nested } from './platform/validation/object-fields';
 export { Public } from './platform/http/protection';
 export {
   Authenticator,
@@ -54,8 +53,7 @@ export {
   revokedApiKey,
 } from './auth';
 
-export { AtLeastOne } from './platform/http/at-least-one.decorator';
-export { IdPipe } from './platform/http/id.pipe';
+export { IdPipe } from './platform/validation/id.pipe';
 export { Links } from './platform/http/links';
 export { type Precondition, preconditionOf } from './platform/http/precondition';
 export {

@@ -9,11 +9,11 @@ import { JsonBodyGuard } from '../platform/edge/body';
 import { ErrorFilter } from '../platform/edge/error.filter';
 import { RouteMethods, UnroutedController } from '../platform/edge/route-methods';
 import { HealthModule } from '../platform/health/health.module';
-import { StrictDtoPipe } from '../platform/http/strict-dto.pipe';
 import { IdempotencyModule } from '../platform/idempotency';
 import { MetricsModule } from '../platform/metrics/metrics.module';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
+import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import type { Store } from './store';
 
 /** The settings with the URL of the database, that of the running embedded server included. */
@@ -50,7 +50,7 @@ export class AppModule {
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },
         { provide: APP_GUARD, useExisting: ScopeGuard },
-        { provide: APP_PIPE, useClass: StrictDtoPipe },
+        { provide: APP_PIPE, useClass: ApiValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Integer, Nested, Text, Timestamp } from '../platform/http/fields';
+import { Integer, Text, Timestamp } from '../platform/validation/fields';
+import { Nested } from '../platform/validation/object-fields';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 /** More than a store has. */

@@ -2,9 +2,9 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Operation } from '../platform/api-docs/operation.decorator';
-import { IdPipe } from '../platform/http/id.pipe';
+import { IdPipe } from '../platform/validation/id.pipe';
 import { Links } from '../platform/http/links';
-import { parseInt64 } from '../platform/http/int64';
+import { parseInt64 } from '../platform/validation/int64';
 import { preconditionOf } from '../platform/http/precondition';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { AtLeastOne } from '../platform/http/at-least-one.decorator';
-import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/http/fields';
+import { AtLeastOne } from '../platform/validation/object-fields';
+import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
 import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
-import { IdPipe } from '../platform/http/id.pipe';
+import { IdPipe } from '../platform/validation/id.pipe';
 import { Links } from '../platform/http/links';
 import { preconditionOf } from '../platform/http/precondition';
 import { petErrors } from '../pets';

@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/http/fields';
+import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/validation/fields';
 import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 

@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { stringify } from 'lossless-json';
-import { isInt64 } from '../platform/http/int64';
+import { isInt64 } from '../platform/validation/int64';
 import { isMembers, jsonOf } from './json';
 
 const DOCUMENT_ID = 'openapi.json';

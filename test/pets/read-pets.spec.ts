@@ -1,6 +1,6 @@
 import { CoalescedRead } from '../../src/platform/database/coalesced-read';
 import { PET_STATUSES } from '../../src/pets';
-import { MAX_INT64, MIN_INT64 } from '../../src/platform/http/int64';
+import { MAX_INT64, MIN_INT64 } from '../../src/platform/validation/int64';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { fillPets, moveSequence } from '../support/factories';

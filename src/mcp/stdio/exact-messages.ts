@@ -1,6 +1,6 @@
 import { Readable, Transform } from 'node:stream';
 import { parse } from 'lossless-json';
-import { integralValue } from '../../platform/http/int64';
+import { integralValue } from '../../platform/validation/int64';
 
 /**
  * Passes messages on, one in each line, with integers beyond 2^53 as texts. The SDK parses with `JSON.parse`, which

@@ -2,7 +2,7 @@ import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import { ApiError } from '../errors/api-error';
 import { platformErrors } from '../errors/platform.errors';
 import { inBody } from '../errors/problem';
-import { integralValue } from '../http/int64';
+import { integralValue } from '../validation/int64';
 import { lineOf, pathAtEnd } from './json-places';
 
 /** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
@@ -10,11 +10,14 @@ const MAX_DEPTH = 32;
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
+/** A number holds it exactly. */
+const SHORT_INTEGER = /^-?\d{1,15}$/;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body as JSON (RFC 8259). A number with an integral value within int64 becomes an exact bigint; any other
- * becomes a number. RFC 8259, section 4, leaves repeated names to the receiver: two members of one name are rejected
+ * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint; any other number a
+ * number. RFC 8259, section 4, leaves repeated names to the receiver: two members of one name are rejected
  * if their parsed values differ.
  *
  * @throws ApiError `malformed_json`
@@ -39,7 +42,12 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function parseNumber(digits: string): bigint | number {
-  return integralValue(digits) ?? Number(digits);
+  const value = Number(digits);
+  if (SHORT_INTEGER.test(digits)) return value;
+  const integer = integralValue(digits);
+  // A fraction that is rounded to an integer must not become one.
+  if (integer === undefined) return Number.isSafeInteger(value) ? Number.NaN : value;
+  return Number.isSafeInteger(value) ? value : integer;
 }
 
 /** The parser calls this only if the two values differ. */

@@ -1,11 +1,10 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsString } from 'class-validator';
-import { Integer } from './fields/integer';
-import { type Choice, OneOf } from './fields/one-of';
-import { IsOmittable } from './omittable.decorator';
+import { IsOptional, IsString } from 'class-validator';
+import { type Choice, Integer, OneOf } from '../validation/fields';
+import { SHARED } from '../validation/validation.pipe';
 import { hash } from 'node:crypto';
 import { platformErrors } from '../errors/platform.errors';
-import { MAX_INT64, MIN_INT64, parseInt64 } from './int64';
+import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
 
 /** The maximum number of items of a page. */
 export const MAX_ITEMS = 100;
@@ -30,6 +29,8 @@ export const SORT: Choice = {
 
 /** The query parameters of every list. A list adds its filters in a subclass. */
 export class PageQuery {
+  static readonly [SHARED] = true;
+
   @Integer({
     min: 1,
     max: MAX_ITEMS,
@@ -49,7 +50,7 @@ export class PageQuery {
     description:
       'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
   })
-  @IsOmittable()
+  @IsOptional()
   @IsString({ message: 'cursor must be given once' })
   readonly cursor?: string;
 

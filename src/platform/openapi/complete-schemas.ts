@@ -1,5 +1,5 @@
-import { classesWithMember } from '../http/at-least-one.decorator';
-import { MAX_INT64, MIN_INT64 } from '../http/int64';
+import { classesWithMember } from '../validation/object-fields';
+import { MAX_INT64, MIN_INT64 } from '../validation/int64';
 
 type Json = Record<string, unknown>;
 

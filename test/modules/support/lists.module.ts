@@ -1,9 +1,8 @@
 import { Controller, Get, Module, Query, Res } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsString } from 'class-validator';
+import { IsOptional, IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Int64, Integer, Links, ListPetsQuery, Operation, PetsModule, PetsService, Text } from '../../../src';
-import { IsOmittable } from '../../../src/platform/http/omittable.decorator';
 import { cutPage, pageRequestOf } from '../../../src/platform/http/page';
 import { PageQuery } from '../../../src/platform/http/page';
 
@@ -17,7 +16,7 @@ class Herd {
 
 class ListHerdsQuery extends PageQuery {
   @ApiPropertyOptional({ type: 'string', description: 'Only herds at this place.' })
-  @IsOmittable()
+  @IsOptional()
   @IsString()
   readonly place?: string;
 

@@ -1,6 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
+
+/** The group of class-transformer for queries and paths, whose values are texts. */
+export const FROM_TEXT = 'text';
 
 /** The facts of every field of a DTO class. */
 export interface FieldFacts {
@@ -12,10 +16,8 @@ export interface FieldFacts {
   readonly nullable?: true;
 }
 
-/** The schema of a field in the document, and its validation. */
-interface Definition {
-  readonly schema: ApiPropertyOptions;
-  /** The name of the validator. */
+/** A validator of class-validator. */
+interface Rule {
   readonly name: string;
   readonly isValid: (value: unknown) => boolean;
   /** Completes `name must be …`. */
@@ -23,22 +25,12 @@ interface Definition {
 }
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
-export function declareField(facts: FieldFacts, definition: Definition): PropertyDecorator {
-  const { schema, name, isValid, rule } = definition;
-  return applyDecorators(
-    documentField(facts, schema),
-    ValidateBy({
-      name,
-      validator: { validate: isValid, defaultMessage: (args) => `${args?.property} must be ${rule}` },
-    }),
-  );
-}
-
-/** Adds the schema, and switches the validation off for a value that may be missing or null. */
-export function documentField(
-  { optional, nullable }: FieldFacts,
+export function declareField(
+  facts: FieldFacts,
   schema: ApiPropertyOptions,
+  { name, isValid, rule }: Rule,
 ): PropertyDecorator {
+  const { optional, nullable } = facts;
   const isChecked = (_object: unknown, value: unknown): boolean =>
     !(value === undefined && optional) && !(value === null && nullable);
   const document = optional ? ApiPropertyOptional : ApiProperty;
@@ -48,6 +40,10 @@ export function documentField(
       // Without a condition of its own, a required field would have that of an optional field that it overrides.
       if (optional || nullable || hasCondition(target, field)) ValidateIf(isChecked)(target, field);
     },
+    ValidateBy({
+      name,
+      validator: { validate: isValid, defaultMessage: (args) => `${args?.property} must be ${rule}` },
+    }),
   );
 }
 
@@ -57,4 +53,18 @@ function hasCondition({ constructor }: object, field: string | symbol): boolean 
     .some(
       ({ propertyName, type }) => propertyName === field && type === ValidationTypes.CONDITIONAL_VALIDATION,
     );
+}
+
+/** Converts a value of JSON, and the text of a query or path. Invalid values stay as they are, for the validator. */
+export function convert(
+  fromText: (value: unknown) => unknown,
+  fromJson?: typeof fromText,
+): PropertyDecorator {
+  return Transform(
+    ({ value, options }) => {
+      if (options.groups?.includes(FROM_TEXT)) return fromText(value);
+      return fromJson ? fromJson(value) : value;
+    },
+    { toClassOnly: true },
+  );
 }

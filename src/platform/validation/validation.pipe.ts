@@ -1,0 +1,137 @@
+import {
+  type ArgumentMetadata,
+  HttpException,
+  Injectable,
+  Logger,
+  type Type,
+  type ValidationError,
+  ValidationPipe,
+} from '@nestjs/common';
+import { getMetadataStorage } from 'class-validator';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../errors/api-error';
+import { validationFailed } from '../errors/platform.errors';
+import { inBody, type Place, type Problem } from '../errors/problem';
+import { FROM_TEXT } from './field';
+import { isObject, needsMember } from './object-fields';
+
+/** A static member of a query class whose objects are frozen: all requests with the same query share one. */
+export const SHARED = Symbol('shared');
+
+const MAX_QUERIES = 5_000;
+/** In characters, as JSON. */
+const MAX_QUERY_LENGTH = 256;
+/** class-transformer compares each name of an object with each other name. */
+const MAX_MEMBERS = 1_000;
+
+const OPTIONS = {
+  transform: true,
+  whitelist: true,
+  exceptionFactory: (errors: ValidationError[]) => errors,
+};
+
+/**
+ * Nest's `ValidationPipe` with the errors of this API. The field decorators convert the texts of a query or path. A
+ * value of JSON is never converted.
+ */
+@Injectable()
+export class ApiValidationPipe extends ValidationPipe {
+  private readonly logger = new Logger(ApiValidationPipe.name);
+  private readonly ofTexts = new ValidationPipe({ ...OPTIONS, transformOptions: { groups: [FROM_TEXT] } });
+  private readonly queries = new LRUCache<string, Map<Type, object>>({ max: MAX_QUERIES });
+
+  constructor() {
+    super(OPTIONS);
+  }
+
+  override async transform(value: unknown, input: ArgumentMetadata): Promise<unknown> {
+    const { metatype, type } = input;
+    // A parameter of the type bigint has a pipe of its own, such as IdPipe.
+    if (!metatype || Object.is(metatype, BigInt) || !this.toValidate(input)) return value;
+    if (type !== 'query' || !(SHARED in metatype)) return this.dtoOf(metatype, value, input);
+    const key = JSON.stringify(value);
+    const known = this.queries.get(key) ?? new Map<Type, object>();
+    const found = known.get(metatype);
+    if (found) return found;
+    const dto = frozen(await this.dtoOf(metatype, value, input));
+    if (key.length <= MAX_QUERY_LENGTH) this.queries.set(key, known.set(metatype, dto));
+    return dto;
+  }
+
+  /** @throws ApiError `validation_failed` */
+  private async dtoOf(type: Type<object>, value: unknown, input: ArgumentMetadata): Promise<object> {
+    if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
+    try {
+      const given = Object.keys(value).length > MAX_MEMBERS ? declaredMembers(value, type) : value;
+      const isText = input.type !== 'body';
+      const dto: object = await (isText
+        ? this.ofTexts.transform(given, input)
+        : super.transform(given, input));
+      if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
+    } catch (error) {
+      if (Array.isArray(error)) throw validationFailed(problemsIn(error, { input, parent: '', path: [] }));
+      if (error instanceof ApiError || error instanceof HttpException) throw error;
+      this.logger.warn(
+        `A function of a decorator of ${type.name} fails on the ${input.type}: ${String(error)}`,
+      );
+      throw rejection('A field has an unexpected type or form', type, input);
+    }
+    throw rejection(`The ${input.type} must have at least one of ${fieldsOf(type).join(', ')}`, type, input);
+  }
+}
+
+/** Requests share the object, so that no handler may change it. */
+function frozen(dto: object): object {
+  for (const each of Object.values(dto)) Object.freeze(each);
+  return Object.freeze(dto);
+}
+
+function declaredMembers(value: object, type: Type): object {
+  const fields = new Set(fieldsOf(type));
+  return Object.fromEntries(Object.entries(value).filter(([name]) => fields.has(name)));
+}
+
+/** Lists the fields of a class with validators. */
+function fieldsOf(type: Type): string[] {
+  const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  return [...new Set(metadata.map(({ propertyName }) => propertyName))];
+}
+
+/** Rejects a whole body, or all parameters of a query or path. */
+function rejection(detail: string, type: Type, input: ArgumentMetadata): ApiError {
+  const isOne = input.type === 'body' || input.data !== undefined;
+  const places = isOne ? [placeIn(input, [])] : fieldsOf(type).map((name) => placeIn(input, [name]));
+  return validationFailed(
+    places.map((place) => ({ ...place, detail })),
+    detail,
+  );
+}
+
+/** The object with some errors. */
+interface Parent {
+  readonly input: ArgumentMetadata;
+  /** Its fields, with a dot at the end, for a person. */
+  readonly parent: string;
+  /** The same path as names of members and indexes of items. */
+  readonly path: readonly string[];
+}
+
+/** Lists one problem for each field, because its validators often have the same message. */
+function problemsIn(errors: readonly ValidationError[], { input, parent, path }: Parent): Problem[] {
+  return errors.flatMap(({ property, constraints = {}, children = [] }) => {
+    const place = [...path, property];
+    return [
+      ...Object.values(constraints)
+        .slice(0, 1)
+        .map((sentence) => ({ ...placeIn(input, place), detail: `${parent}${sentence}` })),
+      ...problemsIn(children, { input, parent: `${parent}${property}.`, path: place }),
+    ];
+  });
+}
+
+/** @param path names of members and indexes of items, from the value that the handler gets */
+function placeIn({ type, data }: ArgumentMetadata, path: readonly string[]): Place {
+  // `@Body('owner')` gives the handler one member.
+  const whole = data === undefined ? path : [data, ...path];
+  return type === 'body' ? inBody(whole) : { parameter: whole[0] ?? '' };
+}
