@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { AtLeastOne } from '../platform/validation/object-fields';
+import { AtLeastOne } from '../platform/validation/field';
 import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
 import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { API_KEY_MARK } from '../logging/logger';
-import { routeOf } from '../http/route-facts';
 import { rawPath } from '../http/target';
 
 /** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
@@ -65,4 +64,9 @@ function loggablePath(path: string): string {
 export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
   const sent = request.headers['x-request-id'];
   return typeof sent === 'string' && VALID_ID.test(sent) ? sent : randomUUID();
+}
+
+/** Returns the path of the route as it was declared; undefined if the address or the method has no operation. */
+export function routeOf({ routeOptions }: FastifyRequest): string | undefined {
+  return routeOptions.config.unrouted ? undefined : routeOptions.url;
 }

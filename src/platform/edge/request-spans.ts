@@ -10,9 +10,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { routeOf } from '../http/route-facts';
 import { maskKeys } from '../logging/logger';
-import { pathFacts } from './request-log';
+import { pathFacts, routeOf } from './request-log';
 
 /** The methods that the semantic conventions name; each other one is `_OTHER`. */
 const NAMED_METHODS = new Set([

@@ -1,5 +1,5 @@
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig } from 'fastify';
 
 /** The deprecation of an operation: since when, until when, and its successor. */
 export interface Deprecation {
@@ -53,9 +53,4 @@ export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
     Reflect.defineMetadata(FACTS, merged, target, key);
     RouteConfig(merged)(target, key, descriptor);
   };
-}
-
-/** Returns the path of the route as it was declared; undefined if the address or the method has no operation. */
-export function routeOf({ routeOptions }: FastifyRequest): string | undefined {
-  return routeOptions.config.unrouted ? undefined : routeOptions.url;
 }

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { PREFIX } from './registry';
 import { platformErrors } from '../errors/platform.errors';
-import { routeOf } from '../http/route-facts';
+import { routeOf } from '../edge/request-log';
 
 /** A page takes a few milliseconds; a request may wait seconds for a connection. */
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -1,4 +1,4 @@
-import { classesWithMember } from '../validation/object-fields';
+import { classesWithMember } from '../validation/field';
 import { MAX_INT64, MIN_INT64 } from '../validation/int64';
 
 type Json = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
@@ -67,4 +67,27 @@ export function convert(
     },
     { toClassOnly: true },
   );
+}
+
+/** True for a JSON object. */
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const CLASSES_WITH_MEMBER = new Set<Parameters<ClassDecorator>[0]>();
+
+/** Requires at least one member of a DTO class whose members are all optional. */
+export function AtLeastOne(): ClassDecorator {
+  return (target) => {
+    CLASSES_WITH_MEMBER.add(target);
+  };
+}
+
+export function needsMember(type: Type): boolean {
+  return CLASSES_WITH_MEMBER.has(type);
+}
+
+/** Lists the names of the classes that need a member, which are those of their schemas. */
+export function classesWithMember(): readonly string[] {
+  return [...CLASSES_WITH_MEMBER].map(({ name }) => name);
 }

@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import { declareField, type FieldFacts } from './field';
+import { declareField, type FieldFacts, isObject } from './field';
 
 /** Declares an object of another DTO class. */
 export function Nested(type: () => Type, facts: FieldFacts): PropertyDecorator {
@@ -38,27 +38,4 @@ export function ListOf(type: () => Type, { max, ...facts }: ListFacts): Property
       },
     ),
   );
-}
-
-/** True for a JSON object. */
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const CLASSES_WITH_MEMBER = new Set<Parameters<ClassDecorator>[0]>();
-
-/** Requires at least one member of a DTO class whose members are all optional. */
-export function AtLeastOne(): ClassDecorator {
-  return (target) => {
-    CLASSES_WITH_MEMBER.add(target);
-  };
-}
-
-export function needsMember(type: Type): boolean {
-  return CLASSES_WITH_MEMBER.has(type);
-}
-
-/** Lists the names of the classes that need a member, which are those of their schemas. */
-export function classesWithMember(): readonly string[] {
-  return [...CLASSES_WITH_MEMBER].map(({ name }) => name);
 }

@@ -12,8 +12,7 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/platform.errors';
 import { inBody, type Place, type Problem } from '../errors/problem';
-import { FROM_TEXT } from './field';
-import { isObject, needsMember } from './object-fields';
+import { FROM_TEXT, isObject, needsMember } from './field';
 
 /** A static member of a query class whose objects are frozen: all requests with the same query share one. */
 export const SHARED = Symbol('shared');
