@@ -16,19 +16,23 @@ export interface FieldFacts {
   readonly nullable?: true;
 }
 
-/** A validator of class-validator. */
+/** The value of a field. An invalid value stays as it is when it is converted, so that the validator rejects it. */
 interface Rule {
+  /** The name of the validator. */
   readonly name: string;
   readonly isValid: (value: unknown) => boolean;
   /** Completes `name must be …`. */
   readonly rule: string;
+  /** Converts the text of a query or path; texts, if it is given several times. */
+  readonly fromText?: (text: unknown) => unknown;
+  readonly fromJson?: (value: unknown) => unknown;
 }
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(
   facts: FieldFacts,
   schema: ApiPropertyOptions,
-  { name, isValid, rule }: Rule,
+  { name, isValid, rule, fromText, fromJson }: Rule,
 ): PropertyDecorator {
   const { optional, nullable } = facts;
   const isChecked = (_object: unknown, value: unknown): boolean =>
@@ -40,6 +44,10 @@ export function declareField(
       // Without a condition of its own, a required field would have that of an optional field that it overrides.
       if (optional || nullable || hasCondition(target, field)) ValidateIf(isChecked)(target, field);
     },
+    ...(fromText
+      ? [Transform(({ value }) => fromText(value), { groups: [FROM_TEXT], toClassOnly: true })]
+      : []),
+    ...(fromJson ? [Transform(({ value }) => fromJson(value), { toClassOnly: true })] : []),
     ValidateBy({
       name,
       validator: { validate: isValid, defaultMessage: (args) => `${args?.property} must be ${rule}` },
@@ -54,21 +62,6 @@ function hasCondition({ constructor }: object, field: string | symbol): boolean 
       ({ propertyName, type }) => propertyName === field && type === ValidationTypes.CONDITIONAL_VALIDATION,
     );
 }
-
-/** Converts a value of JSON, and the text of a query or path. Invalid values stay as they are, for the validator. */
-export function convert(
-  fromText: (value: unknown) => unknown,
-  fromJson?: typeof fromText,
-): PropertyDecorator {
-  return Transform(
-    ({ value, options }) => {
-      if (options.groups?.includes(FROM_TEXT)) return fromText(value);
-      return fromJson ? fromJson(value) : value;
-    },
-    { toClassOnly: true },
-  );
-}
-
 /** True for a JSON object. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,5 +1,4 @@
-import { applyDecorators } from '@nestjs/common';
-import { convert, declareField, type FieldFacts } from './field';
+import { declareField, type FieldFacts } from './field';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts {
@@ -119,14 +118,12 @@ const FLAGS = new Map<unknown, boolean>([
 /** Declares a boolean; `true` or `false` in a query. */
 export function Flag({ example, ...facts }: FlagFacts): PropertyDecorator {
   const schema = { type: 'boolean', description: facts.description, example } as const;
-  return applyDecorators(
-    convert((text) => FLAGS.get(text) ?? text),
-    declareField(facts, schema, {
-      name: 'isFlag',
-      rule: 'true or false',
-      isValid: (value) => typeof value === 'boolean',
-    }),
-  );
+  return declareField(facts, schema, {
+    name: 'isFlag',
+    rule: 'true or false',
+    isValid: (value) => typeof value === 'boolean',
+    fromText: (text) => FLAGS.get(text) ?? text,
+  });
 }
 
 interface NumberFacts extends FieldFacts {
@@ -149,34 +146,30 @@ export function Integer({ min, max, example, default: value, ...facts }: Integer
   const format = min >= -MAX_INT32 - 1 && max <= MAX_INT32 ? 'int32' : 'int64';
   const preset = value === undefined ? {} : { default: value };
   const schema = { type: 'integer', format, minimum: min, maximum: max, ...preset } as const;
-  return applyDecorators(
-    convert((text) => toNumber(text, PLAIN_INTEGER)),
-    declareField(
-      facts,
-      { ...schema, description: facts.description, example },
-      {
-        name: 'isInteger',
-        rule: `a whole number from ${min} to ${max}`,
-        isValid: (each) => Number.isSafeInteger(each) && isWithin(each, min, max),
-      },
-    ),
+  return declareField(
+    facts,
+    { ...schema, description: facts.description, example },
+    {
+      name: 'isInteger',
+      rule: `a whole number from ${min} to ${max}`,
+      isValid: (each) => Number.isSafeInteger(each) && isWithin(each, min, max),
+      fromText: (text) => toNumber(text, PLAIN_INTEGER),
+    },
   );
 }
 
 /** Declares a number (IEEE 754, double precision). For money take an Int64 of the smallest unit. */
 export function Decimal({ min, max, example, ...facts }: NumberFacts): PropertyDecorator {
   const schema = { type: 'number', format: 'double', minimum: min, maximum: max } as const;
-  return applyDecorators(
-    convert((text) => toNumber(text, PLAIN_DECIMAL)),
-    declareField(
-      facts,
-      { ...schema, description: facts.description, example },
-      {
-        name: 'isDecimal',
-        rule: `a number from ${min} to ${max}`,
-        isValid: (each) => isWithin(each, min, max),
-      },
-    ),
+  return declareField(
+    facts,
+    { ...schema, description: facts.description, example },
+    {
+      name: 'isDecimal',
+      rule: `a number from ${min} to ${max}`,
+      isValid: (each) => isWithin(each, min, max),
+      fromText: (text) => toNumber(text, PLAIN_DECIMAL),
+    },
   );
 }
 
@@ -202,11 +195,13 @@ const INT64_RANGE = `from ${MIN_INT64} to ${MAX_INT64}`;
  */
 export function Int64({ example, ...facts }: Int64Facts): PropertyDecorator {
   const schema = { ...INT64, description: facts.description, ...(example !== undefined && { example }) };
-  const rule = `an integer ${INT64_RANGE}`;
-  return applyDecorators(
-    convert(int64FromText, int64FromJson),
-    declareField(facts, schema, { name: 'isInt64', rule, isValid: isInt64 }),
-  );
+  return declareField(facts, schema, {
+    name: 'isInt64',
+    rule: `an integer ${INT64_RANGE}`,
+    isValid: isInt64,
+    fromText: int64FromText,
+    fromJson: int64FromJson,
+  });
 }
 
 interface Int64ListFacts extends FieldFacts {
@@ -220,18 +215,14 @@ interface Int64ListFacts extends FieldFacts {
 export function Int64List({ max, example, ...facts }: Int64ListFacts): PropertyDecorator {
   const bounds = { minItems: 1, maxItems: max, description: facts.description };
   const schema = { type: 'array', items: { ...INT64 }, ...bounds } as const;
-  return applyDecorators(
-    convert(
-      (texts) => [texts].flat().map(int64FromText),
-      (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
-    ),
-    declareField(facts, example ? { ...schema, example: [...example] } : schema, {
-      name: 'isInt64List',
-      rule: `1 to ${max} integers ${INT64_RANGE}`,
-      isValid: (value) =>
-        Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
-    }),
-  );
+  return declareField(facts, example ? { ...schema, example: [...example] } : schema, {
+    name: 'isInt64List',
+    rule: `1 to ${max} integers ${INT64_RANGE}`,
+    isValid: (value) =>
+      Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
+    fromText: (texts) => [texts].flat().map(int64FromText),
+    fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
+  });
 }
 
 function int64FromText(text: unknown): unknown {
