@@ -34,7 +34,7 @@ export {
   Text,
   Timestamp,
 } from './platform/validation/fields';
-export { AtLeastOne } from './platform/validation/field';
+export { AtLeastOne, QuickDto } from './platform/validation/field';
 export { ListOf, Nested } from './platform/validation/object-fields';
 export { Public } from './platform/http/protection';
 export {

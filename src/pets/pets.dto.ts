@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { AtLeastOne } from '../platform/validation/field';
 import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
+import { AtLeastOne, QuickDto } from '../platform/validation/field';
 import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
@@ -19,6 +19,7 @@ const CATEGORY = { description: 'Identifier of the category the animal belongs t
 
 /** Body of createPet. */
 @ApiSchema({ description: 'An animal to add. Members that are not listed are ignored, `id` included.' })
+@QuickDto()
 export class NewPet {
   @Text(NAME)
   readonly name!: string;
@@ -69,6 +70,7 @@ export class Pet {
 }
 
 /** Query of listPets. */
+@QuickDto()
 export class ListPetsQuery extends SortedPageQuery {
   @Int64List({
     max: MAX_IDS,

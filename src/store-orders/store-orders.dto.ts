@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/validation/fields';
+import { QuickDto } from '../platform/validation/field';
 import { type Filters, SortedPageQuery } from '../platform/http/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
@@ -14,6 +15,7 @@ const ACCOUNT_NAME = { max: 100 } as const;
 
 /** Body of placeOrder. */
 @ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
+@QuickDto()
 export class NewOrder {
   @Int64({ description: 'Identifier of the animal to order.', example: 1 })
   readonly petId!: bigint;
@@ -21,6 +23,7 @@ export class NewOrder {
 
 /** Body of updateOrder. */
 @ApiSchema({ description: 'A new status for an order. Members that are not listed are ignored.' })
+@QuickDto()
 export class OrderUpdate {
   @OneOf(STATUS, { description: 'New status of the order.', example: 'cancelled' })
   readonly status!: OrderStatus;
@@ -60,6 +63,7 @@ export class Order {
 }
 
 /** Query of listOrders. */
+@QuickDto()
 export class ListOrdersQuery extends SortedPageQuery {
   @Text({
     ...ACCOUNT_NAME,

@@ -1,7 +1,5 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
+import { declareField } from '../validation/field';
 import { type Choice, Integer, OneOf } from '../validation/fields';
-import { SHARED } from '../validation/validation.pipe';
 import { hash } from 'node:crypto';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
@@ -27,10 +25,23 @@ export const SORT: Choice = {
   values: SORTS,
 };
 
+const CURSOR = {
+  optional: true,
+  description:
+    'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
+} as const;
+
+const CURSOR_SCHEMA = {
+  type: 'string',
+  // No example: Swagger UI would send it.
+  minLength: 1,
+  maxLength: MAX_CURSOR_LENGTH,
+  pattern: '^[A-Za-z0-9_-]+$',
+  description: CURSOR.description,
+} as const;
+
 /** The query parameters of every list. A list adds its filters in a subclass. */
 export class PageQuery {
-  static readonly [SHARED] = true;
-
   @Integer({
     min: 1,
     max: MAX_ITEMS,
@@ -41,17 +52,12 @@ export class PageQuery {
   })
   readonly limit: number = DEFAULT_ITEMS;
 
-  @ApiPropertyOptional({
-    type: 'string',
-    // No example: Swagger UI would send it.
-    minLength: 1,
-    maxLength: MAX_CURSOR_LENGTH,
-    pattern: '^[A-Za-z0-9_-]+$',
-    description:
-      'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
+  @declareField(CURSOR, CURSOR_SCHEMA, {
+    name: 'isCursor',
+    rule: 'given once',
+    // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
+    isValid: (value) => typeof value === 'string',
   })
-  @IsOptional()
-  @IsString({ message: 'cursor must be given once' })
   readonly cursor?: string;
 
   /** Returns the filters of this request by parameter name. A cursor is valid for the same filters only. */

@@ -28,6 +28,19 @@ interface Rule {
   readonly fromJson?: (value: unknown) => unknown;
 }
 
+/** The functions of a field decorator. */
+interface QuickField {
+  readonly isValid: (value: unknown) => boolean;
+  readonly fromText?: ((text: unknown) => unknown) | undefined;
+  readonly fromJson?: ((value: unknown) => unknown) | undefined;
+}
+
+type Fields = ReadonlyMap<string, QuickField>;
+
+/** By the prototype that declares them. */
+const DECLARED = new WeakMap<object, Map<string, QuickField>>();
+const QUICK = new Map<unknown, Fields>();
+
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(
   facts: FieldFacts,
@@ -41,6 +54,11 @@ export function declareField(
   return applyDecorators(
     document(nullable ? Object.assign({ nullable }, schema) : schema),
     (target: object, field: string | symbol) => {
+      addField(target, String(field), {
+        isValid: (value) => !isChecked(target, value) || isValid(value),
+        fromText,
+        fromJson,
+      });
       // Without a condition of its own, a required field would have that of an optional field that it overrides.
       if (optional || nullable || hasCondition(target, field)) ValidateIf(isChecked)(target, field);
     },
@@ -83,4 +101,45 @@ export function needsMember(type: Type): boolean {
 /** Lists the names of the classes that need a member, which are those of their schemas. */
 export function classesWithMember(): readonly string[] {
   return [...CLASSES_WITH_MEMBER].map(({ name }) => name);
+}
+
+function addField(prototype: object, name: string, field: QuickField): void {
+  DECLARED.set(prototype, (DECLARED.get(prototype) ?? new Map<string, QuickField>()).set(name, field));
+}
+
+/**
+ * Declares that each member of a class has a field decorator and no other decorator of class-validator or
+ * class-transformer. A valid value then needs neither library.
+ */
+export function QuickDto(): ClassDecorator {
+  return (type) => {
+    const fields = fieldsOf(type.prototype);
+    const validators = getMetadataStorage()
+      .getTargetValidationMetadatas(type, '', false, false)
+      .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION);
+    if (validators.length !== fields.size) throw new Error(`${type.name} has other validators, too.`);
+    QUICK.set(type, fields);
+  };
+}
+
+function fieldsOf(prototype: object): Fields {
+  const base: unknown = Object.getPrototypeOf(prototype);
+  const inherited = typeof base === 'object' && base !== null ? fieldsOf(base) : [];
+  return new Map([...inherited, ...(DECLARED.get(prototype) ?? [])]);
+}
+
+/** Creates the DTO of a marked class; undefined if a value is invalid, for which class-validator has the messages. */
+export function quickDto(type: Type<object>, value: object, isText: boolean): object | undefined {
+  const fields = QUICK.get(type);
+  if (!fields) return undefined;
+  const dto = new type();
+  for (const [name, { isValid, fromText, fromJson }] of fields) {
+    if (Object.hasOwn(value, name)) {
+      const given: unknown = Reflect.get(value, name);
+      const convert = isText ? fromText : fromJson;
+      Reflect.set(dto, name, convert ? convert(given) : given);
+    }
+    if (!isValid(Reflect.get(dto, name))) return undefined;
+  }
+  return dto;
 }

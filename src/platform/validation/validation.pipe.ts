@@ -8,18 +8,11 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
-import { LRUCache } from 'lru-cache';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/platform.errors';
 import { inBody, type Place, type Problem } from '../errors/problem';
-import { FROM_TEXT, isObject, needsMember } from './field';
+import { FROM_TEXT, isObject, needsMember, quickDto } from './field';
 
-/** A static member of a query class whose objects are frozen: all requests with the same query share one. */
-export const SHARED = Symbol('shared');
-
-const MAX_QUERIES = 5_000;
-/** In characters, as JSON. */
-const MAX_QUERY_LENGTH = 256;
 /** class-transformer compares each name of an object with each other name. */
 const MAX_MEMBERS = 1_000;
 
@@ -37,35 +30,23 @@ const OPTIONS = {
 export class ApiValidationPipe extends ValidationPipe {
   private readonly logger = new Logger(ApiValidationPipe.name);
   private readonly ofTexts = new ValidationPipe({ ...OPTIONS, transformOptions: { groups: [FROM_TEXT] } });
-  private readonly queries = new LRUCache<string, Map<Type, object>>({ max: MAX_QUERIES });
 
   constructor() {
     super(OPTIONS);
   }
 
-  override async transform(value: unknown, input: ArgumentMetadata): Promise<unknown> {
-    const { metatype, type } = input;
-    // A parameter of the type bigint has a pipe of its own, such as IdPipe.
-    if (!metatype || Object.is(metatype, BigInt) || !this.toValidate(input)) return value;
-    if (type !== 'query' || !(SHARED in metatype)) return this.dtoOf(metatype, value, input);
-    const key = JSON.stringify(value);
-    const known = this.queries.get(key) ?? new Map<Type, object>();
-    const found = known.get(metatype);
-    if (found) return found;
-    const dto = frozen(await this.dtoOf(metatype, value, input));
-    if (key.length <= MAX_QUERY_LENGTH) this.queries.set(key, known.set(metatype, dto));
-    return dto;
-  }
-
   /** @throws ApiError `validation_failed` */
-  private async dtoOf(type: Type<object>, value: unknown, input: ArgumentMetadata): Promise<object> {
+  override async transform(value: unknown, input: ArgumentMetadata): Promise<unknown> {
+    const { metatype: type } = input;
+    // A parameter of the type bigint has a pipe of its own, such as IdPipe.
+    if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
+    const isText = input.type !== 'body';
     try {
       const given = Object.keys(value).length > MAX_MEMBERS ? declaredMembers(value, type) : value;
-      const isText = input.type !== 'body';
-      const dto: object = await (isText
-        ? this.ofTexts.transform(given, input)
-        : super.transform(given, input));
+      const dto: object =
+        quickDto(type, given, isText) ??
+        (await (isText ? this.ofTexts.transform(given, input) : super.transform(given, input)));
       if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
     } catch (error) {
       if (Array.isArray(error)) throw validationFailed(problemsIn(error, { input, parent: '', path: [] }));
@@ -77,12 +58,6 @@ export class ApiValidationPipe extends ValidationPipe {
     }
     throw rejection(`The ${input.type} must have at least one of ${fieldsOf(type).join(', ')}`, type, input);
   }
-}
-
-/** Requests share the object, so that no handler may change it. */
-function frozen(dto: object): object {
-  for (const each of Object.values(dto)) Object.freeze(each);
-  return Object.freeze(dto);
 }
 
 function declaredMembers(value: object, type: Type): object {
