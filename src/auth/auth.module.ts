@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
-import { Authenticator, OWN_AUTHENTICATOR } from './authenticator';
+import { Authenticator, CheckedAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
 import { BearerGuard } from './bearer.guard';
-import { CheckedAuthenticator } from './checked-authenticator';
 import { KeyAuthenticator } from './key-authenticator';
 import { KeyCache } from './key-cache';
 import { KnownKeysRepository } from './known-keys.repository';
