@@ -31,12 +31,18 @@ const FORGOTTEN: [path: string, config: FastifyContextConfig][] = [
 describe('routes', () => {
   const routes: RouteOptions[] = [];
   const rejections: unknown[] = [];
+  /** The payloads that Fastify has sent. */
+  const payloads: unknown[] = [];
   let app: TestApp;
 
   /** Fastify publishes each new instance before any route is registered. */
   function collectRoutes(message: unknown): void {
     const { fastify } = message as { fastify: FastifyInstance };
     fastify.addHook('onRoute', (route) => void routes.push(route));
+    fastify.addHook('onSend', (_request, _reply, payload, done) => {
+      payloads.push(payload);
+      done();
+    });
   }
 
   beforeAll(async () => {
@@ -77,6 +83,21 @@ describe('routes', () => {
     const open = declared.filter(isPublic).map(({ url }) => url.replace(/^\/docs\/.*/, '/docs/*'));
     expect([...new Set(open)].sort()).toEqual(PUBLIC_ROUTES);
     expect(declared.filter(({ url }) => url.startsWith('/v1')).length).toBeGreaterThan(4);
+  });
+
+  it('that are public send no string above 16 kB, which Node.js would encode for each response', async () => {
+    const open = routes.filter(({ method, config }) => method === 'GET' && config?.public === true);
+    const paths = [...new Set(open.map(({ url }) => url.replace(':code', 'validation_failed')))];
+    expect(paths.length).toBeGreaterThan(PUBLIC_ROUTES.length);
+    for (const path of paths) {
+      for (const coding of ['identity', 'gzip']) {
+        payloads.length = 0;
+        const { status } = await app.get(path, { key: undefined, headers: { 'accept-encoding': coding } });
+        expect([path, status < 400, payloads.length]).toEqual([path, true, 1]);
+        const [payload] = payloads;
+        expect([path, typeof payload === 'string' && payload.length > 16_000]).toEqual([path, false]);
+      }
+    }
   });
 
   it('without a declaration or a guard are rejected at registration and do not exist', async () => {

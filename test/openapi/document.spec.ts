@@ -128,28 +128,28 @@ describe('the front page', () => {
 });
 
 describe('Swagger UI', () => {
-  it('loads existing files of this origin at each of its URLs, and its policy allows no other inline code', async () => {
-    const files = new Set<string>();
-    for (const path of ['/docs', '/docs/', '/docs/index.html', '/docs?x=1', '/docs/?x=1']) {
-      const page = await production.get(path, without);
-      const loaded = [...page.text.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]*)"/g)];
-      expect([path, loaded.length]).toEqual([path, 6]);
-      for (const [, file] of loaded) files.add(new URL(file!, `${production.url}${path}`).href);
-      const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
-      expect(policyOf(page)).toMatchObject({
-        'default-src': ["'none'"],
-        'script-src': ["'self'"],
-        'style-src': ["'self'", hashOf(style!)],
-        'connect-src': ["'self'", 'https://api.example.com', 'https://staging.example.com'],
-      });
-      expect(page.text).not.toMatch(/\son\w+=|style="/);
-    }
-    expect(files.size).toBe(6);
-    for (const file of files) {
-      const { origin, pathname } = new URL(file);
+  it('loads existing files of this origin, and its policy allows no other inline code', async () => {
+    const page = await production.get('/docs?x=1', without);
+    const loaded = [...page.text.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]*)"/g)];
+    expect(loaded).toHaveLength(6);
+    for (const [, file] of loaded) {
+      const { origin, pathname } = new URL(file!, `${production.url}/docs`);
       const { status } = await production.get(pathname, without);
       expect({ origin, pathname, status }).toEqual({ origin: production.url, pathname, status: 200 });
     }
+    const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
+    expect(policyOf(page)).toMatchObject({
+      'default-src': ["'none'"],
+      'script-src': ["'self'"],
+      'style-src': ["'self'", hashOf(style!)],
+      'connect-src': ["'self'", 'https://api.example.com', 'https://staging.example.com'],
+    });
+    expect(page.text).not.toMatch(/\son\w+=|style="/);
+  });
+
+  it('/docs/ leads to /docs, also behind a proxy that adds a prefix', async () => {
+    const { status, headers } = await app.get('/docs/', without);
+    expect([status, headers['location']]).toEqual([302, '../docs']);
   });
 
   it('returns the headers of GET for HEAD', async () => {
@@ -196,12 +196,6 @@ describe('Swagger UI', () => {
         });
       }
       expect((await getIf({ 'if-none-match': '"other"' })).status).toBe(200);
-    });
-
-    it('get 412 precondition_failed if If-Match has another ETag or a weak one', async () => {
-      for (const condition of ['"other"', `W/${etag}`])
-        expectError(await getIf({ 'if-match': condition }), 412, 'precondition_failed');
-      for (const condition of [etag, '*']) expect((await getIf({ 'if-match': condition })).status).toBe(200);
     });
 
     it('are sent in full for any Range header (RFC 9110, 14.2)', async () => {

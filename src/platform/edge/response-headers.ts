@@ -32,7 +32,8 @@ export function installResponseHeaders(fastify: FastifyInstance, sources: Header
     }
     if (!request.rateLimit && !request.standing) reply.headers(limitHeaders(request));
     if (connections.isStopping) reply.header('Connection', 'close');
-    const isCurrent = entityTag && typeof payload === 'string' && setEntityTag(request, reply, payload);
+    const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
+    const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
     if (isCurrent) reply.code(304);
     // Fastify itself leaves out the body of HEAD, and sends the length of the 200.
     if (isCurrent && request.method === 'GET') done(null, null);
@@ -41,17 +42,19 @@ export function installResponseHeaders(fastify: FastifyInstance, sources: Header
 }
 
 /**
- * Gives a 200 or 201 its entity tag. A page has its tag already: requests that share a page share the hash.
+ * Gives a 200 or 201 its entity tag. A page and static content have theirs already: requests that share bytes share the hash.
  *
  * @returns true for a GET or HEAD whose `If-None-Match` names it (RFC 9110, 13.1.2)
  */
-function setEntityTag({ method, headers }: FastifyRequest, reply: FastifyReply, payload: string): boolean {
+function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: string | Buffer): boolean {
+  const { method, headers, routeOptions } = request;
   const { statusCode } = reply;
   if (statusCode !== 200 && statusCode !== 201) return false;
   const known = reply.getHeader('etag');
   const tag = typeof known === 'string' ? known : entityTagOf(payload);
   if (known === undefined) reply.header('ETag', tag);
-  if (statusCode === 200) reply.header('Cache-Control', REVALIDATED);
+  if (statusCode === 200)
+    reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : REVALIDATED);
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
 }
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { ApiError } from './api-error';
-import { JSON_TYPE, prefersProblem, PROBLEM_TYPE } from './media-types';
+import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from './media-types';
 import { problemDetails } from './problem-details';
 
 declare module 'fastify' {
@@ -24,19 +24,14 @@ interface Rejected {
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const { request, server } = reply;
   request.errorCode = error.code;
-  const vary = reply.getHeader('vary');
+  addVary(reply, 'Accept');
   const { type, body } = contentOf(error, {
     accept: request.headers.accept,
     requestId: request.id,
     traceId: request.traceId,
     pages: server.problemPages,
   });
-  return reply
-    .code(error.status)
-    .headers(error.headers)
-    .header('Vary', vary === undefined ? 'Accept' : `${String(vary)}, Accept`)
-    .type(type)
-    .send(body);
+  return reply.code(error.status).headers(error.headers).type(type).send(body);
 }
 
 /**

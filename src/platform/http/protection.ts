@@ -1,8 +1,8 @@
 import { routeFacts } from './route-facts';
 
-/** Declares a public route: it requires no key and has no rate limit. */
-export function Public(): MethodDecorator {
-  return routeFacts({ public: true });
+/** Declares a public route: it requires no key and has no rate limit. @param isTagged true if its 200 has an entity tag */
+export function Public({ isTagged = false } = {}): MethodDecorator {
+  return routeFacts({ public: true, entityTag: isTagged });
 }
 
 /** Declares a public route that an orchestrator requests all the time. */

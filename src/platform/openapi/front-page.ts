@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config';
+import { serveStatic } from '../http/static-content';
 import { API_TITLE, API_VERSION } from './document';
 import { originsOf, pageHeaders } from './page-policy';
 import { renderPage } from './page-template';
@@ -22,8 +23,5 @@ export function serveFrontPage(
     // An attribute of HTML.
     agents: mcpEnabled ? '' : 'hidden',
   });
-  const headers = pageHeaders(html, { connectTo: originsOf([publicBaseUrl]) });
-  fastify.get('/', { config: { public: true } }, (_request, reply) =>
-    reply.headers(headers).type('text/html; charset=utf-8').send(html),
-  );
+  serveStatic(fastify, '/', pageHeaders(html, { connectTo: originsOf([publicBaseUrl]) }), () => html);
 }

@@ -12,7 +12,7 @@ const SCRIPT = /<script>(.*?)<\/script>/gs;
 export function pageHeaders(
   html: string,
   { connectTo = [] }: { connectTo?: readonly string[] } = {},
-): Record<string, string> {
+): Record<'Content-Type' | 'Content-Security-Policy' | 'Referrer-Policy', string> {
   const directives = {
     'default-src': ["'none'"],
     'script-src': ["'self'", ...hashesOf(html, SCRIPT)],
@@ -24,7 +24,11 @@ export function pageHeaders(
     'frame-ancestors': ["'none'"],
   };
   const policy = Object.entries(directives).map(([name, sources]) => `${name} ${sources.join(' ')}`);
-  return { 'Content-Security-Policy': policy.join('; '), 'Referrer-Policy': 'no-referrer' };
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': policy.join('; '),
+    'Referrer-Policy': 'no-referrer',
+  };
 }
 
 /** Lists the origins of base URLs, without those that are paths of this origin. */

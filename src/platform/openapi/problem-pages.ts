@@ -6,6 +6,7 @@ import { sendError } from '../errors/error-reply';
 import { platformErrors } from '../errors/platform.errors';
 import { titleOf } from '../errors/problem-details';
 import { codeOfStatus, isClientError } from '../errors/api-error';
+import { StaticContent } from '../http/static-content';
 import { type Codes, rejectedCodes } from './codes';
 import { API_TITLE } from './document';
 import { plain, problemExample } from './error-responses';
@@ -24,17 +25,16 @@ const UNNAMED_STATUS = 499;
  */
 export function serveProblemPages(fastify: FastifyInstance, { paths }: OpenAPIObject, codes: Codes): void {
   const known = new Map([...statusCodes(), ...codes].map((each) => [each.code, each]));
-  const rendered = new Map<string, string>();
+  const pages = new Map<string, StaticContent>();
   fastify.get<{ Params: { code: string } }>(
     '/problems/:code',
-    { config: { public: true } },
-    ({ params: { code } }, reply) => {
-      const error = known.get(code);
+    { config: { public: true, entityTag: true } },
+    (request, reply) => {
+      const error = known.get(request.params.code);
       if (!error) return sendError(reply, platformErrors.route_not_found());
-      const html =
-        rendered.get(code) ?? pageOf(error, operationsWith(error, paths, codes), fastify.problemPages);
-      rendered.set(code, html);
-      return reply.headers(pageHeaders(html)).type('text/html; charset=utf-8').send(html);
+      const page = pages.get(error.code) ?? contentOf(error, operationsWith(error, paths, codes), fastify);
+      pages.set(error.code, page);
+      return page.send(request, reply);
     },
   );
 }
@@ -63,9 +63,13 @@ function namesOf(operations: ReturnType<typeof operationsOf>): string {
   return operations.map(({ operationId, summary }) => `${operationId} (${summary})`).join(', ');
 }
 
-function pageOf(error: DefinedError, operations: string, pages: string): string {
+function contentOf(
+  error: DefinedError,
+  operations: string,
+  { problemPages }: FastifyInstance,
+): StaticContent {
   const { code, status, when, header } = error;
-  return renderPage('problem-page.html', {
+  const html = renderPage('problem-page.html', {
     api: API_TITLE,
     title: titleOf(code),
     code,
@@ -74,6 +78,7 @@ function pageOf(error: DefinedError, operations: string, pages: string): string 
     remedy: remedyOf(status),
     operations,
     headers: header ? `Each of these responses has ${header}.` : 'Only those of every response.',
-    example: JSON.stringify(problemExample(error, pages), undefined, 2),
+    example: JSON.stringify(problemExample(error, problemPages), undefined, 2),
   });
+  return new StaticContent(pageHeaders(html), () => html);
 }

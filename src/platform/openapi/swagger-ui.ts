@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { sendError } from '../errors/error-reply';
-import { platformErrors } from '../errors/platform.errors';
-import { entityTagOf, failsIfMatch, isNotModified } from '../http/representation';
+import type { FastifyInstance } from 'fastify';
+import { serveStatic } from '../http/static-content';
 import { API_TITLE } from './document';
 import { jsonText } from './document-text';
 import { originsOf, pageHeaders } from './page-policy';
@@ -35,53 +33,18 @@ const OPTIONS = {
   showExtensions: true,
 };
 
-/** A file in memory. All responses share its buffer, so an unread response holds no copy and no file descriptor. */
-interface Asset {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
 export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject): void {
-  // Relative folders, so that the page also works behind a proxy that adds a prefix.
-  for (const [url, folder] of [
-    ['/docs', './docs/'],
-    ['/docs/', './'],
-    ['/docs/index.html', './'],
-  ] as const) {
-    servePage(fastify, url, folder, document);
-  }
+  const html = renderPage('swagger-ui.html', { title: API_TITLE });
+  const connectTo = originsOf((document.servers ?? []).map(({ url }) => url));
+  serveStatic(fastify, '/docs', pageHeaders(html, { connectTo }), () => html);
+  // Relative, so that it also works behind a proxy that adds a prefix.
+  fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
   for (const [name, [type, path]] of Object.entries(ASSETS)) {
-    serveAsset(fastify, name, { type, bytes: readFileSync(path) });
+    serveStatic(fastify, `/docs/${name}`, { 'Content-Type': type }, () => readFileSync(path));
   }
-  const script = Buffer.from(initScript(document));
-  serveAsset(fastify, 'swagger-ui-init.js', { type: JAVASCRIPT, bytes: script });
-}
-
-function servePage(
-  fastify: FastifyInstance,
-  url: string,
-  folder: string,
-  { servers = [] }: OpenAPIObject,
-): void {
-  const html = renderPage('swagger-ui.html', { title: API_TITLE, folder });
-  const headers = pageHeaders(html, { connectTo: originsOf(servers.map((server) => server.url)) });
-  fastify.get(url, { config: { public: true } }, (_request, reply) =>
-    reply.headers(headers).type('text/html; charset=utf-8').send(html),
-  );
-}
-
-function serveAsset(fastify: FastifyInstance, name: string, { type, bytes }: Asset): void {
-  const tag = entityTagOf(bytes);
-  fastify.get(
-    `/docs/${name}`,
-    { config: { public: true } },
-    ({ headers }: FastifyRequest, reply: FastifyReply) => {
-      if (failsIfMatch(headers, tag)) return sendError(reply, platformErrors.precondition_failed());
-      reply.headers({ ETag: tag, 'Cache-Control': 'no-cache' });
-      return isNotModified(headers, tag) ? reply.code(304).send() : reply.type(type).send(bytes);
-    },
-  );
+  const script = () => initScript(document);
+  serveStatic(fastify, '/docs/swagger-ui-init.js', { 'Content-Type': JAVASCRIPT }, script);
 }
 
 /** Puts the document into the script, so that Swagger UI does not request it. */

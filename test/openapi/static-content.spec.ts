@@ -1,0 +1,107 @@
+import { startApp, type TestApp } from '../support/app';
+
+const DOCUMENT = '/openapi.json';
+const CODINGS = ['identity', 'gzip'] as const;
+
+/** The files of Swagger UI. */
+const DOCS = [
+  '/docs',
+  '/docs/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/lossless-json.js',
+  '/docs/swagger-ui-exact-integers.js',
+  '/docs/swagger-ui-init.js',
+  '/docs/favicon-32x32.png',
+];
+
+describe('static content', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ corsOrigins: ['https://shop.example'] });
+  });
+  afterAll(() => app.close());
+
+  const sent = (
+    path: string,
+    coding: string | undefined,
+    more: Record<string, string> = {},
+    method = 'GET',
+  ) =>
+    app.send(method, path, {
+      key: undefined,
+      headers: { ...(coding !== undefined && { 'accept-encoding': coding }), ...more },
+    });
+
+  it.each([
+    ['gzip', 'gzip'],
+    ['gzip, deflate, br, zstd', 'gzip'],
+    ['*', 'gzip'],
+    ['GZIP;q=0.1', 'gzip'],
+    [undefined, undefined],
+    ['', undefined],
+    ['br', undefined],
+    ['gzip;q=0', undefined],
+    ['identity;q=0', undefined],
+    [`gzip${', x'.repeat(500)}`, undefined],
+  ])('Accept-Encoding %j gets the coding %j', async (accepted, coding) => {
+    const { status, headers } = await sent(DOCUMENT, accepted);
+    expect([status, headers['content-encoding']]).toEqual([200, coding]);
+    expect(headers['vary']).toBe('Origin, Accept-Encoding');
+  });
+
+  it('is the same in each coding, and each has a strong ETag of its own', async () => {
+    const plain = await sent(DOCUMENT, 'identity');
+    // It accepts gzip, and decodes the body.
+    const zipped = await fetch(`${app.url}${DOCUMENT}`);
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(await zipped.text()).toBe(plain.text);
+    const tags = [zipped.headers.get('etag')!, String(plain.headers['etag'])];
+    for (const tag of tags) expect(tag).toMatch(/^"[^"]+"$/);
+    expect((await sent(DOCUMENT, 'identity', { 'if-none-match': tags[0]! })).status).toBe(200);
+    expect(tags[0]).not.toBe(tags[1]);
+  });
+
+  it.each([
+    '/',
+    '/docs',
+    '/docs/swagger-ui-bundle.js',
+    DOCUMENT,
+    '/openapi.yaml',
+    '/llms.txt',
+    '/problems/forbidden',
+  ])('%s: HEAD and 304 have the headers of the 200 and no body', async (path) => {
+    for (const coding of CODINGS) {
+      const { headers } = await sent(path, coding);
+      const head = await sent(path, coding, {}, 'HEAD');
+      expect(head).toMatchObject({
+        status: 200,
+        text: '',
+        headers: { 'content-length': headers['content-length'] },
+      });
+      expect(headers['cache-control']).toBe('no-cache');
+      const tag = String(headers['etag']);
+      for (const method of ['GET', 'HEAD']) {
+        const current = await sent(path, coding, { 'if-none-match': tag }, method);
+        expect(current).toMatchObject({
+          status: 304,
+          text: '',
+          headers: { etag: tag, vary: headers['vary'] },
+        });
+      }
+    }
+  });
+
+  it('is not compressed if it fits into one packet', async () => {
+    expect((await sent('/.well-known/api-catalog', 'gzip')).headers).not.toHaveProperty('content-encoding');
+  });
+
+  it('Swagger UI transfers at most a third of its 2.2 MB if the browser accepts gzip', async () => {
+    const sizes = { identity: 0, gzip: 0 };
+    for (const path of DOCS) {
+      for (const coding of CODINGS) {
+        sizes[coding] += Number((await sent(path, coding)).headers['content-length']);
+      }
+    }
+    expect(sizes.gzip).toBeLessThan(sizes.identity / 3);
+  });
+});
