@@ -27,6 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/errors',
     'platform/http',
     'platform/logging',
+    'platform/runtime',
     'platform/tracing',
     'platform/validation',
   ],

@@ -3,7 +3,7 @@ import type { Config } from '../platform/config/config';
 import type { Connections } from '../platform/edge/http1/connections';
 import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
 import type { ProtocolErrors } from '../platform/edge/http1/protocol-errors';
-import { requestId, RequestLog } from '../platform/edge/request-log';
+import { requestId, type RequestLog } from '../platform/edge/request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from '../platform/http/target';
 import type { Logger } from '../platform/logging/logger';
 
@@ -13,13 +13,14 @@ export function createAdapter(
   logger: Logger,
   connections: Connections,
   protocolErrors: ProtocolErrors,
+  requestLog: RequestLog,
 ): FastifyAdapter {
   return new FastifyAdapter({
     serverFactory: (handler: Handler) => createHttpServer(handler, config, connections, protocolErrors),
     // `createHttpServer` has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
     loggerInstance: logger,
-    logController: new RequestLog(),
+    logController: requestLog,
     genReqId: requestId,
     rewriteUrl: rewriteTarget,
     routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },

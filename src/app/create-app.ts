@@ -9,6 +9,7 @@ import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { leaveBodiesUnread } from '../platform/edge/body';
 import { Connections } from '../platform/edge/http1/connections';
 import { enableCors } from '../platform/edge/cors';
+import { RequestLog } from '../platform/edge/request-log';
 import { guardFraming } from '../platform/edge/http1/framing';
 import { ProtocolErrors, type RejectionHooks } from '../platform/edge/http1/protocol-errors';
 import { installResponseHeaders } from '../platform/edge/response-headers';
@@ -44,6 +45,7 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(config, logger);
   const pages = problemPages(config.publicBaseUrl);
+  const requestLog = new RequestLog(logger, clock);
   // The adapter exists before the modules that provide these functions; requests arrive later.
   const hooks: RejectionHooks = {
     limitHeaders: (address) => app.get(ThrottleGuard).headersOf(address, address),
@@ -54,9 +56,16 @@ export async function createApp(
   };
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
-    createAdapter(config, logger, connections, new ProtocolErrors(connections, hooks, logger, pages)),
+    createAdapter(
+      config,
+      logger,
+      connections,
+      new ProtocolErrors(connections, hooks, logger, pages),
+      requestLog,
+    ),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
+  requestLog.writeSums(app.getHttpAdapter().getInstance());
   try {
     await assemble(app, config, store, connections, logger);
   } catch (error) {

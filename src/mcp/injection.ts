@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { InjectOptions, Response } from 'light-my-request';
-import { asCountedCall } from '../rate-limit';
+import { asCountedCall } from '../platform/http/counted-call';
 
 /** Sends a request to the routes of this process, through every hook and without a connection. No window counts it. */
 export type Injection = (request: InjectOptions) => Promise<Response>;

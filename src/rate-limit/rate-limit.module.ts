@@ -13,7 +13,6 @@ import { RedisConnector } from './redis.connector';
 import { RedisLink } from './redis.link';
 import { rulesOf } from './redis.script';
 import { RedisRateLimitStore } from './redis.store';
-import { RejectionLog } from './rejection-log';
 import { ThrottleGuard } from './throttle.guard';
 
 @Module({
@@ -28,7 +27,6 @@ import { ThrottleGuard } from './throttle.guard';
     BansRepository,
     CountersRepository,
     CounterPersistence,
-    RejectionLog,
     ThrottleGuard,
   ],
   exports: [RateLimitStore, ThrottleGuard],

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import {
   type CanActivate,
@@ -15,6 +14,7 @@ import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { UserError } from '../platform/errors/user-error';
+import { isCountedCall } from '../platform/http/counted-call';
 import { tooManyRequests, tooManyRequestsOfRoute } from './rate-limit.errors';
 import { decisionHeaders, routeHeaders, tightestOf, windowsHeaders } from './rate-limit.headers';
 import {
@@ -24,13 +24,10 @@ import {
   RateLimitStore,
   type Standing,
 } from './rate-limit.store';
-import { RejectionLog } from './rejection-log';
 import { type RouteLimit, routeLimitsOf, type RouteUsage } from './route-limit';
 
 /** An address with a port, as some proxies write it: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
-
-const COUNTED = Symbol('a call within a request that was counted');
 
 /**
  * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
@@ -44,7 +41,6 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
 
   constructor(
     private readonly store: RateLimitStore,
-    private readonly rejections: RejectionLog,
     private readonly clock: Clock,
     private readonly discovery: DiscoveryService,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
@@ -114,21 +110,8 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     if (isCountedCall(request)) return true;
     const decision = this.store.take(charge);
     return decision instanceof Promise
-      ? decision.then((made) => this.apply(made, charge, request, reply))
-      : this.apply(decision, charge, request, reply);
-  }
-
-  private apply(
-    decision: Decision,
-    { key, owner }: Charge,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): true {
-    request.rateLimit = decision;
-    reply.headers(decisionHeaders(decision));
-    if (decision.verdict === 'admitted') return true;
-    request.isLoggedInSum = this.rejections.count(key?.id ?? owner, request, decision);
-    throw tooManyRequests(decision);
+      ? decision.then((made) => apply(made, request, reply))
+      : apply(decision, request, reply);
   }
 
   /** Counts a request in the windows of its route: in a longer one only if the shorter ones admit it. */
@@ -162,11 +145,7 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     request.rateLimit = { ...plan, verdict: shown ? 'limited' : 'admitted' };
     reply.headers(routeHeaders(plan, usages, now, shown));
     if (!shown) return true;
-    const decision: Decision = { verdict: 'limited', windows: { minute: shown, day: undefined }, now };
-    const route = request.routeOptions.url;
-    const name = `${request.principal?.keyId ?? client} ${route}`;
-    request.isLoggedInSum = this.rejections.count(name, request, decision, { route });
-    throw tooManyRequestsOfRoute(decision);
+    throw tooManyRequestsOfRoute({ verdict: 'limited', windows: { minute: shown, day: undefined }, now });
   }
 
   private chargeOf(request: FastifyRequest): Charge {
@@ -191,20 +170,19 @@ export const CurrentStanding = createParamDecorator((_data: unknown, context: Ex
   return standing;
 });
 
+/** @throws ApiError 429 */
+function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
+  request.rateLimit = decision;
+  reply.headers(decisionHeaders(decision));
+  if (decision.verdict !== 'admitted') throw tooManyRequests(decision);
+  return true;
+}
+
 /** Sets the headers of a request that is not counted: the windows of the account as they stand. */
 function show(standing: Standing, request: FastifyRequest, reply: FastifyReply): true {
   request.standing = standing;
   reply.headers(windowsHeaders(standing.windows, standing.now));
   return true;
-}
-
-/** Marks a request that this process sends to itself as a part of a request that was counted. */
-export function asCountedCall(request: IncomingMessage): IncomingMessage {
-  return Object.assign(request, { [COUNTED]: true });
-}
-
-function isCountedCall({ raw }: FastifyRequest): boolean {
-  return COUNTED in raw;
 }
 
 /** Returns the account of the key, or the address of a request without a valid key. */

@@ -1,4 +1,4 @@
-import { RejectionLog } from '../../src/rate-limit/rejection-log';
+import { RequestLog } from '../../src/platform/edge/request-log';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
 
@@ -85,21 +85,21 @@ describe('the request log', () => {
   });
 
   it('has the first 256 characters of a longer path, its length, and no part of a key at the end', async () => {
-    const request = { key: undefined, headers: { 'x-request-id': 'long' } };
-    await app.get(`/livez/${'%20'.repeat(2_000)}`, request);
+    const get = (path: string, id: string) => app.get(path, { headers: { 'x-request-id': id } });
+    await get(`/v1/livez/${'%20'.repeat(2_000)}`, 'long');
     expect(await lineOf('long')).toMatchObject({
-      path: `/livez/${'%20'.repeat(83)}`,
-      pathLength: '/livez/'.length + 6_000,
+      path: `/v1/livez/${'%20'.repeat(82)}`,
+      pathLength: '/v1/livez/'.length + 6_000,
     });
-    await app.get(`/${'x'.repeat(255)}`, { key: undefined, headers: { 'x-request-id': 'short' } });
-    expect(await lineOf('short')).toMatchObject({ path: `/${'x'.repeat(255)}` });
+    await get(`/v1/${'x'.repeat(252)}`, 'short');
+    expect(await lineOf('short')).toMatchObject({ path: `/v1/${'x'.repeat(252)}` });
     expect(await lineOf('short')).not.toHaveProperty('pathLength');
-    for (let length = 235; length < 256; length += 1) {
+    for (let length = 232; length < 253; length += 1) {
       const id = `cut-${length}`;
-      const path = `/${'x'.repeat(length)}${app.key.replace('a', '%61')}`;
-      await app.get(path, { key: undefined, headers: { 'x-request-id': id } });
+      const path = `/v1/${'x'.repeat(length)}${app.key.replace('a', '%61')}`;
+      await get(path, id);
       const line = await lineOf(id);
-      expect(`/${'x'.repeat(length)}ask_test_…`).toContain(String(line['path']));
+      expect(`/v1/${'x'.repeat(length)}ask_test_…`).toContain(String(line['path']));
       expect(line['pathLength']).toBe(path.length);
     }
   });
@@ -113,53 +113,65 @@ describe('the request log', () => {
   });
 });
 
-describe('the log of 429 responses', () => {
+describe('the log of requests that no window admits', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({ rateLimitAnonymousPerMinute: 1, rateLimitBanAfter: 2, trustProxy: ['127.0.0.1'] });
   });
   afterAll(() => app.close());
 
-  /** The log lines of 429 responses that contain one of these names. */
-  const rejections = (...names: string[]) =>
+  const SUM = 'further requests';
+  /** The request lines, and those with sums, of an address, a key or an account. */
+  const linesOf = (...owners: string[]) =>
     app.log
       .map((line) => JSON.parse(line))
-      .filter((line) => line.status === 429 && names.some((name) => Object.values(line).includes(name)));
-  const from = (ip: string) => app.get('/v1/pets', { key: undefined, headers: { 'x-forwarded-for': ip } });
+      .filter(({ msg }) => msg === 'request' || msg === SUM)
+      .filter((line) => owners.some((owner) => Object.values(line).includes(owner)));
+  const rejections = (...owners: string[]) => linesOf(...owners).filter(({ status }) => status === 429);
+  const from = (ip: string, path = '/v1/pets') =>
+    app.get(path, { key: undefined, headers: { 'x-forwarded-for': ip } });
+  const repeat = async (count: number, send: () => Promise<unknown>) => {
+    for (let at = 0; at < count; at += 1) await send();
+  };
 
-  it('counts 1,000 owners separately; all others share a line', async () => {
-    const log = app.nest.get(RejectionLog, { strict: false });
-    const window = { limit: 1, remaining: 0, resetAt: app.clock.now() + 60_000 };
-    const decisionOf = (at: number) => ({
-      verdict: at % 2 === 0 ? ('limited' as const) : ('banned' as const),
-      windows: { minute: window, day: undefined },
-      now: app.clock.now(),
+  it('counts 1,000 keys and addresses separately; all others share a sum', async () => {
+    const log = new RequestLog(app.nest.getHttpAdapter().getInstance().log as never, app.clock);
+    const written: unknown[] = [];
+    const request = (at: number) => ({
+      method: 'GET',
+      originalUrl: '/v1/key',
+      routeOptions: { url: '/v1/key', config: {} },
+      raw: {},
+      ip: `192.0.${at >> 8}.${at & 255}`,
+      log: { info: (line: object) => written.push(line) },
     });
-    const request = { ip: '192.0.2.3', server: { log: app.nest.getHttpAdapter().getInstance().log } };
-    const count = (at: number) => log.count(`ip:${at}`, request as never, decisionOf(at));
-    for (let at = 0; at <= 1_000; at += 1) expect(count(at)).toBe(false);
-    for (let at = 1_001; at <= 1_100; at += 1) expect(count(at)).toBe(true);
+    const complete = (at: number) =>
+      log.requestCompleted(null, request(at) as never, { statusCode: 200, elapsedTime: 1 } as never);
+    for (let at = 0; at <= 1_100; at += 1) complete(at);
+    expect(written).toHaveLength(1_001);
     app.clock.advance({ seconds: 60 });
-    await until(() => rejections('others').length === 1);
-    expect(rejections('others')).toMatchObject([{ owners: 'others', rejected: 100 }]);
+    complete(2_000);
+    expect(linesOf('others')).toMatchObject([{ msg: SUM, owners: 'others', requests: 100 }]);
   });
 
-  it('has a line for the first 429 of an address in a window, and a line with the number of the others', async () => {
-    const addresses = ['192.0.2.1', '192.0.2.2'];
-    for (let at = 0; at < 5; at += 1) await from('192.0.2.1');
-    for (let at = 0; at < 3; at += 1) await from('192.0.2.2');
+  it('has a line for the first 429 of an address, and each minute a line with the number of the others', async () => {
+    const addresses = ['192.0.2.1', '2001:db8::1'];
+    await repeat(5, () => from('192.0.2.1'));
+    await from('2001:db8::1');
+    // A customer has the whole /64.
+    for (const host of [1, 2, 3]) await from(`2001:db8::${host}`);
     expect(rejections(...addresses)).toMatchObject([
       { msg: 'request', ip: '192.0.2.1' },
-      { msg: 'request', ip: '192.0.2.2' },
+      { msg: 'request', ip: '2001:db8::1' },
     ]);
     app.clock.advance({ seconds: 60 });
     await until(() => rejections(...addresses).length === 4);
-    const sum = { msg: 'requests rejected by the rate limit', status: 429, verdict: 'limited' };
+    const sum = { msg: SUM, status: 429, code: 'rate_limit_exceeded' };
     expect(rejections(...addresses).slice(2)).toMatchObject([
-      { ...sum, ip: '192.0.2.1', rejected: 3 },
-      { ...sum, ip: '192.0.2.2', rejected: 1 },
+      { ...sum, ip: '192.0.2.1', requests: 3 },
+      { ...sum, ip: '2001:db8::1', requests: 2 },
     ]);
-    for (let at = 0; at < 2; at += 1) await from('192.0.2.1');
+    await repeat(2, () => from('192.0.2.1'));
     expect(rejections(...addresses).slice(4)).toMatchObject([{ msg: 'request', ip: '192.0.2.1' }]);
   });
 
@@ -173,16 +185,48 @@ describe('the log of 429 responses', () => {
     expect(rejections('two tills').map(({ key }) => key)).toEqual([keys[1]!.id, keys[0]!.id]);
   });
 
+  it('has at most two lines a minute for a key beyond its limit on any path, counted or not', async () => {
+    const { id, key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
+    await app.get('/v1/pets', { key });
+    for (const path of ['/v1/key', '/v1/pets', '/v1/pets/1', '/v1/nothing'])
+      await repeat(10, () => app.get(path, { key }));
+    app.clock.advance({ seconds: 60 });
+    const ended = () => linesOf(id).filter(({ msg }) => msg === SUM);
+    await until(() => ended().length === 2);
+    expect(linesOf(id).map(({ msg, status, path }) => [msg, status, path])).toEqual([
+      ['request', 200, '/v1/pets'],
+      ['request', 200, '/v1/key'],
+      ['request', 429, '/v1/pets'],
+      [SUM, 200, undefined],
+      [SUM, 429, undefined],
+    ]);
+    expect(ended()).toMatchObject([
+      { route: '/v1/key', key: id, requests: 9 },
+      { code: 'rate_limit_exceeded', key: id, requests: 29 },
+    ]);
+  });
+
+  it('has at most two lines a minute for an address on each path outside /v1, by status', async () => {
+    const ip = '192.0.2.9';
+    for (const path of ['/openapi.json', '/nothing', '/else']) await repeat(3, () => from(ip, path));
+    app.clock.advance({ seconds: 60 });
+    await until(() => linesOf(ip).length === 4);
+    expect(linesOf(ip)).toMatchObject([
+      { msg: 'request', status: 200, path: '/openapi.json' },
+      { msg: 'request', status: 404, path: '/nothing' },
+      { msg: SUM, status: 200, route: '/openapi.json', requests: 2 },
+      { msg: SUM, status: 404, requests: 5 },
+    ]);
+  });
+
   it('has these lines for a used-up day in each minute, for a ban, and at a stop', async () => {
     const { id, key } = await app.createKey({
       account: 'greedy',
       choice: { plan: 'enterprise', perMinute: 9, perDay: 1 },
     });
-    const send = async (count: number) => {
-      for (let at = 0; at < count; at += 1) await app.get('/v1/pets', { key });
-    };
+    const send = (count: number) => repeat(count, () => app.get('/v1/pets', { key }));
     const line = { msg: 'request', key: id, account: 'greedy' };
-    const sum = { msg: 'requests rejected by the rate limit', key: id, account: 'greedy' };
+    const sum = { msg: SUM, key: id, account: 'greedy' };
     await send(4);
     app.clock.advance({ seconds: 60 });
     await send(1);
@@ -191,10 +235,10 @@ describe('the log of 429 responses', () => {
     await app.nest.close();
     expect(rejections(id)).toMatchObject([
       line,
-      { ...sum, verdict: 'limited', rejected: 2 },
+      { ...sum, code: 'daily_quota_exceeded', requests: 2 },
       line,
       line,
-      { ...sum, verdict: 'banned', rejected: 2 },
+      { ...sum, code: 'api_key_banned', requests: 2 },
     ]);
   });
 });

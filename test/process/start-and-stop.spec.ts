@@ -149,8 +149,8 @@ describe('npm start', () => {
     reader.pause();
     const headers = { 'x-request-id': 'x'.repeat(128) };
     for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {
-      const { status } = await send(first.url, 'GET', `/livez/${'x'.repeat(250)}`, { headers });
-      expect(status).toBe(404);
+      const { status } = await send(first.url, 'GET', `/v1/pets/${'x'.repeat(250)}`, { headers });
+      expect(status).toBe(401);
     }
   });
 

@@ -153,18 +153,18 @@ describe('@Throttle on a route', () => {
     expect(await decisions()).toEqual([admitted! + 5, limited! + 2]);
   });
 
-  it('has a log line with the route and the number of its further 429s', async () => {
+  it('has a log line with its route for the first 429 of a minute, and one with the number of the others', async () => {
     const own = await app.createKey();
     key = own.key;
-    const sums = () =>
-      app.log.map((line) => JSON.parse(line)).filter((line) => line.key === own.id && 'rejected' in line);
+    const lines = () =>
+      app.log.map((line) => JSON.parse(line)).filter((line) => line.key === own.id && line.status === 429);
     await times(9, book);
     await times(4, () => get('slots/own'));
     app.clock.advance({ seconds: 60 });
-    await until(() => sums().length === 2);
-    expect(sums()).toMatchObject([
-      { route: '/v1/slots', rejected: 3 },
-      { route: '/v1/slots/own', rejected: 1 },
+    await until(() => lines().length === 2);
+    expect(lines()).toMatchObject([
+      { msg: 'request', route: '/v1/slots' },
+      { msg: 'further requests', code: 'rate_limit_exceeded', requests: 5 },
     ]);
   });
 });

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { API_KEY_MARK } from '../logging/logger';
+import { normalizeIp } from '@nestjs/throttler';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { API_KEY_MARK, type Logger } from '../logging/logger';
+import type { Clock } from '../runtime/clock';
+import { MINUTE_MS } from '../runtime/time';
+import { isCountedCall } from '../http/counted-call';
 import { rawPath } from '../http/target';
 
 /** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
@@ -15,13 +19,56 @@ const MAX_PATH_LENGTH = 256;
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Logs one line for each response. The line has no header, query or body, because these may contain secrets. */
+/** How often the sums of ended minutes are written. */
+const SUM_INTERVAL_MS = 1_000;
+
+/** Most sums at a time; further keys and addresses share one. */
+const MAX_SUMS = 1_000;
+const OTHERS = 'others';
+
+/** The requests of a key or address within a minute, without the first, which has a line of its own. */
+interface Sum {
+  readonly beganAt: number;
+  readonly facts: Readonly<Record<string, unknown>>;
+  requests: number;
+}
+
+/**
+ * Logs one line for each response. The line has no header, query or body, because these may contain secrets.
+ *
+ * Requests that no window admits have no bound, so their log has one. Each minute the first request of a key or address
+ * has a line, and one line has the number of the others. Each code of a 429, and each other status of a route, has its own
+ * two lines.
+ */
 export class RequestLog extends LogController {
+  private readonly sums = new Map<string, Sum>();
+
+  constructor(
+    private readonly logger: Logger,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  /** Writes each sum when its minute has ended, and the last ones after the last response. */
+  writeSums(fastify: FastifyInstance): void {
+    const timer = setInterval(() => {
+      for (const [name, sum] of this.sums) if (!this.isRunning(sum)) this.close(name, sum);
+    }, SUM_INTERVAL_MS).unref();
+    fastify.addHook('onClose', (_instance, done) => {
+      clearInterval(timer);
+      for (const [name, sum] of this.sums) this.close(name, sum);
+      done();
+    });
+  }
+
   /** Logs nothing yet: the line needs the response, and the error filter logs failures. */
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    if (request.isLoggedInSum) return;
+    const isHealthy = request.routeOptions.config.probe && reply.statusCode === 200;
+    const isBounded = request.rateLimit?.verdict === 'admitted' || isCountedCall(request);
+    if (!isHealthy && !isBounded && this.isSummed(request, reply)) return;
     const line = {
       method: request.method,
       ...pathFacts(request.originalUrl),
@@ -32,9 +79,37 @@ export class RequestLog extends LogController {
       ...request.logFacts,
     };
     if (error) request.log.warn({ ...line, err: error }, 'the response was not delivered');
-    else if (request.routeOptions.config.probe && reply.statusCode === 200)
-      request.log.debug(line, 'request');
+    else if (isHealthy) request.log.debug(line, 'request');
     else request.log.info(line, 'request');
+  }
+
+  /** Counts a request, and returns false if it needs a line of its own. */
+  private isSummed(request: FastifyRequest, { statusCode: status }: FastifyReply): boolean {
+    const { principal, ip, logFacts = { ip } } = request;
+    const kind = request.rateLimit ? { code: request.errorCode } : { route: routeOf(request) };
+    const owned = [principal?.keyId ?? normalizeIp(ip), status, ...Object.values(kind)].join(' ');
+    const isKnown = this.sums.has(owned) || this.sums.size < MAX_SUMS;
+    const name = isKnown ? owned : OTHERS;
+    const sum = this.sums.get(name);
+    if (sum && this.isRunning(sum)) {
+      sum.requests += 1;
+      return true;
+    }
+    if (sum) this.close(name, sum);
+    const facts = isKnown ? { status, ...kind, ...logFacts } : { owners: OTHERS };
+    this.sums.set(name, { beganAt: this.clock.now(), facts, requests: 0 });
+    return false;
+  }
+
+  /** True for a minute. A clock that was set back to a time before the beginning ends it, too. */
+  private isRunning({ beganAt }: Sum): boolean {
+    const passed = this.clock.now() - beganAt;
+    return passed >= 0 && passed < MINUTE_MS;
+  }
+
+  private close(name: string, { facts, requests }: Sum): void {
+    this.sums.delete(name);
+    if (requests > 0) this.logger.info({ ...facts, requests }, 'further requests');
   }
 }
 

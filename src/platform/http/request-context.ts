@@ -75,14 +75,14 @@ declare module 'fastify' {
     /**
      * Fields that a module adds to the log line of the request.
      *
-     * Set by auth; read by edge (request-log.ts) and rate-limit (the sums of 429 responses).
+     * Set by auth; read by edge (request-log.ts).
      */
     logFacts?: Readonly<Record<string, unknown>>;
 
     /**
      * The decision of the rate limit; undefined if the request is not counted.
      *
-     * Set by rate-limit; read by rate-limit (headers) and metrics.
+     * Set by rate-limit; read by rate-limit (headers), metrics and edge (request-log.ts).
      */
     rateLimit?: RateLimitDecision;
 
@@ -94,13 +94,6 @@ declare module 'fastify' {
     standing?: Standing;
 
     /**
-     * True if a line about several requests counts this one, so that it has no log line of its own.
-     *
-     * Set by rate-limit; read by edge (request-log.ts).
-     */
-    isLoggedInSum?: boolean;
-
-    /**
      * The body as the client sent it, byte for byte; undefined if it is empty.
      *
      * Set by edge (body.ts); read by idempotency.
@@ -110,7 +103,7 @@ declare module 'fastify' {
     /**
      * The code of the Error body, if the response has one.
      *
-     * Set by errors (error-reply.ts); read by metrics and edge (request-spans.ts).
+     * Set by errors (error-reply.ts); read by metrics and edge (request-log.ts, request-spans.ts).
      */
     errorCode?: string;
 
