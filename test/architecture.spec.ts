@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/extension': ['platform/config', 'platform/errors'],
   'platform/idempotency': ['platform/database', 'platform/errors', 'platform/http', 'platform/runtime'],
   'platform/health': ['platform/database', 'platform/errors', 'platform/http'],
-  'platform/metrics': ['platform/config', 'platform/edge', 'platform/errors'],
+  'platform/metrics': ['platform/config', 'platform/database', 'platform/edge', 'platform/errors'],
   'platform/tracing': ['platform/errors'],
   'platform/openapi': [
     'platform/api-docs',

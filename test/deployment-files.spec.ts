@@ -97,6 +97,34 @@ describe('docker-compose.yml', () => {
   });
 });
 
+describe('the probes', () => {
+  const METRICS_PORT = '9464';
+
+  it('of Kubernetes use the metrics port, which clients cannot delay', () => {
+    const deployment = read('deploy/kubernetes/base/deployment.yaml');
+    const probes = [...deployment.matchAll(/httpGet: \{ path: (\S+), port: (\w+) \}/g)];
+    expect(probes.map(([, path, port]) => [path, port])).toEqual([
+      ['/readyz', 'metrics'],
+      ['/readyz', 'metrics'],
+      ['/livez', 'metrics'],
+    ]);
+    expect(deployment).toContain(`{ name: metrics, containerPort: ${METRICS_PORT} }`);
+    expect(read('deploy/kubernetes/base/config.env')).toContain(`\nMETRICS_PORT=${METRICS_PORT}\n`);
+  });
+
+  it('of the image and the composition use the metrics port, which both set', () => {
+    for (const [file, port, setting] of [
+      ['Dockerfile', '$METRICS_PORT', `METRICS_PORT=${METRICS_PORT} `],
+      ['docker-compose.yml', '$$METRICS_PORT', `METRICS_PORT: '${METRICS_PORT}'`],
+    ] as const) {
+      const text = read(file);
+      const probed = [...text.matchAll(/\/dev\/tcp\/127\.0\.0\.1\/(\S+)/g)].map(([, each]) => each);
+      expect([file, probed]).toEqual([file, [port]]);
+      expect(text).toContain(setting);
+    }
+  });
+});
+
 /** Returns the options of Node.js before `dist/main.js` in each command of a text. */
 function optionsOf(text: string): string[] {
   const commands = text.matchAll(/\bnode[",]*((?: [^ \n]+)*?) "?dist\/main\.js/g);

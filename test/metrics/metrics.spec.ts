@@ -2,14 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlanChoice } from '../../src/accounts';
-import { MetricsServer } from '../../src/platform/metrics/metrics-server';
-import { RequestMetrics } from '../../src/platform/metrics/request-metrics';
 import { startApp, type TestApp } from '../support/app';
-import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
-import { itWhen } from '../support/it-when';
 import { lockWaits } from '../support/lock-waits';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
 import { until } from '../support/until';
@@ -230,39 +226,6 @@ describe('metrics', () => {
     const url = metricsUrl(other);
     await other.close();
     expect(await isRefused(url)).toBe(true);
-  });
-});
-
-describe('the metrics port', () => {
-  it('serves only /metrics: 404 for another path, 405 with Allow for another method', async () => {
-    for (const path of ['/', '/metrics/', '/v1/pets', '/livez'])
-      expectError(await send(metricsUrl(app), 'GET', path, { isDocumented: false }), 404, 'route_not_found');
-    const posted = await send(metricsUrl(app), 'POST', '/metrics');
-    expectError(posted, 405, 'method_not_allowed');
-    expect(posted.headers.allow).toBe('GET, HEAD');
-  });
-
-  it('is separate from the port of the service, where /metrics is 404', async () => {
-    expectError(await app.get('/metrics'), 404, 'route_not_found');
-  });
-
-  itWhen(process.platform === 'linux', 'needs 127.0.0.2')(
-    'listens on METRICS_HOST, independent of HOST',
-    async () => {
-      const other = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' }, { beside: app });
-      const { port } = new URL(metricsUrl(other));
-      expect((await send(`http://127.0.0.2:${port}`, 'GET', '/metrics')).status).toBe(200);
-      await expect(send(`http://127.0.0.1:${port}`, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
-      await other.close();
-    },
-  );
-
-  it('is closed, and nothing is recorded, without METRICS_PORT', async () => {
-    const other = await startApp({}, { beside: app });
-    expect(() => other.nest.get(MetricsServer)).toThrow('MetricsServer');
-    expect(() => other.nest.get(RequestMetrics)).toThrow('RequestMetrics');
-    expectError(await other.get('/metrics'), 404, 'route_not_found');
-    await other.close();
   });
 
   it('docs/operations.md describes every metric; the dashboard queries only metrics that exist', async () => {

@@ -136,13 +136,13 @@ export const settings = {
     'METRICS_PORT',
     '',
     optional(integer(0, 65_535)),
-    'TCP port for Prometheus metrics at `/metrics`; `0` takes a free port and does not print it. Empty: no metrics.',
+    'TCP port for Prometheus metrics at `/metrics`, and for `/livez` and `/readyz`, which clients of `PORT` cannot delay there; `0` takes a free port and does not print it. Empty: no metrics.',
   ),
   metricsHost: setting(
     'METRICS_HOST',
     '127.0.0.1',
     text,
-    'Address of the metrics port. It requires no key: allow only your Prometheus to connect.',
+    'Address of the metrics port. It requires no key: allow only your Prometheus and your probes to connect.',
   ),
   docsEnabled: setting(
     'DOCS_ENABLED',

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { platformErrors } from '../errors/platform.errors';
 import { Sql } from './sql';
 import type { Statement } from './statement';
 
@@ -12,11 +13,17 @@ export class DatabaseHealth {
 
   constructor(private readonly sql: Sql) {}
 
-  /** Rejects if the database does not respond or is read-only. */
+  /** @throws ApiError 503, with its cause, if the database does not respond or is read-only */
   async ping(): Promise<void> {
-    this.running ??= this.sql.rows(PING, []).finally(() => {
-      this.running = undefined;
-    });
+    this.running ??= this.sql
+      .rows(PING, [])
+      .catch((cause: unknown) => {
+        // Every error of the database is 503; the log has its cause.
+        throw Object.assign(platformErrors.service_unavailable({}), { cause });
+      })
+      .finally(() => {
+        this.running = undefined;
+      });
     await this.running;
   }
 }

@@ -2,7 +2,6 @@ import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Probe } from '../http/protection';
 import { DatabaseHealth } from '../database/database-health';
-import { platformErrors } from '../errors/platform.errors';
 
 const OK = { status: 'ok' } as const;
 
@@ -23,10 +22,7 @@ export class HealthController {
   @Get('readyz')
   @Probe()
   async readyz() {
-    await this.database.ping().catch((cause: unknown) => {
-      // Every error of the database is 503; the log has its cause.
-      throw Object.assign(platformErrors.service_unavailable({}), { cause });
-    });
+    await this.database.ping();
     return OK;
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import {
   Inject,
   Injectable,
@@ -7,28 +7,41 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import type { ApiError } from '../errors/api-error';
+import { DatabaseHealth } from '../database/database-health';
+import { ApiError } from '../errors/api-error';
 import { JSON_TYPE } from '../errors/media-types';
 import { methodNotAllowed, platformErrors } from '../errors/platform.errors';
 import { listenError, UserError } from '../errors/user-error';
 
-const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];
 
+type Content = readonly [type: string, text: string];
+
+const HEALTHY: Content = [JSON_TYPE, '{"status":"ok"}'];
+
 /**
- * Serves the metrics on a separate port: they are for the operator, not for the clients of the API. The port opens
- * before the service accepts requests, and closes after the last response.
+ * Serves the metrics and the health checks on a separate port, for the operator and not for the clients of the API: a
+ * new connection waits for none of theirs. The port opens before the service accepts requests, and closes after the last
+ * response.
  */
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(MetricsServer.name);
   private readonly server = createServer((request, response) => this.respond(request, response));
+  private readonly contents = new Map<string, () => Promise<Content>>([
+    ['/metrics', async () => [this.registry.contentType, await this.registry.metrics()]],
+    ['/livez', () => Promise.resolve(HEALTHY)],
+    ['/readyz', () => this.readyz()],
+  ]);
 
   constructor(
     private readonly registry: Registry,
+    private readonly database: DatabaseHealth,
+    private readonly host: HttpAdapterHost,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -58,27 +71,30 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   private respond(request: IncomingMessage, response: ServerResponse): void {
-    const error = errorOf(request);
-    if (error) {
-      sendError(response, error);
-      return;
-    }
-    this.registry.metrics().then(
-      (text) => response.writeHead(200, { 'Content-Type': this.registry.contentType }).end(text),
+    this.contentOf(request).then(
+      ([type, text]) => response.writeHead(200, { 'Content-Type': type }).end(text),
       (failure: unknown) => {
-        this.logger.error(failure);
-        sendError(response, platformErrors.internal_error());
+        const error = failure instanceof ApiError ? failure : platformErrors.internal_error();
+        if (error !== failure) this.logger.error(failure);
+        else if (error.cause !== undefined) this.logger.warn(error.cause);
+        const headers = { ...error.headers, 'Content-Type': JSON_TYPE };
+        response.writeHead(error.status, headers).end(error.body);
       },
     );
   }
-}
 
-function errorOf({ url = '', method = '' }: IncomingMessage): ApiError | undefined {
-  if (url.split('?', 1).join() !== PATH) return platformErrors.route_not_found();
-  return METHODS.includes(method) ? undefined : methodNotAllowed(METHODS.join(', '));
-}
+  /** @throws ApiError */
+  private contentOf({ url = '', method = '' }: IncomingMessage): Promise<Content> {
+    const content = this.contents.get(url.split('?', 1).join());
+    if (!content) return Promise.reject(platformErrors.route_not_found());
+    if (!METHODS.includes(method)) return Promise.reject(methodNotAllowed(METHODS.join(', ')));
+    return content();
+  }
 
-function sendError(response: ServerResponse, error: ApiError): void {
-  const headers = { ...error.headers, 'Content-Type': JSON_TYPE };
-  response.writeHead(error.status, headers).end(error.body);
+  private async readyz(): Promise<Content> {
+    const server: Server = this.host.httpAdapter.getHttpServer();
+    if (!server.listening) throw platformErrors.service_unavailable();
+    await this.database.ping();
+    return HEALTHY;
+  }
 }

@@ -1,0 +1,84 @@
+import type { Server } from 'node:http';
+import { MetricsServer } from '../../src/platform/metrics/metrics-server';
+import { RequestMetrics } from '../../src/platform/metrics/request-metrics';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { send } from '../support/http';
+import { itWhen } from '../support/it-when';
+import { metricsUrl } from '../support/metrics';
+
+describe('the metrics port', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({ metricsPort: 0 });
+  });
+  afterAll(() => app.close());
+
+  it('serves 404 for another path, and 405 with Allow for another method', async () => {
+    for (const path of ['/', '/metrics/', '/v1/pets', '/livez/'])
+      expectError(await send(metricsUrl(app), 'GET', path, { isDocumented: false }), 404, 'route_not_found');
+    const posted = await send(metricsUrl(app), 'POST', '/metrics');
+    expectError(posted, 405, 'method_not_allowed');
+    expect(posted.headers.allow).toBe('GET, HEAD');
+  });
+
+  it('serves /livez and /readyz, with GET and HEAD', async () => {
+    const port = metricsUrl(app);
+    for (const path of ['/livez', '/readyz']) {
+      const { status, headers, json } = await send(port, 'GET', path);
+      expect([path, status, headers['content-type'], json]).toEqual([
+        path,
+        200,
+        'application/json; charset=utf-8',
+        { status: 'ok' },
+      ]);
+      expect(await send(port, 'HEAD', path)).toMatchObject({ status: 200, text: '' });
+    }
+  });
+
+  it('has 503 at /readyz while the database rejects the check, with a warning in the log, and 200 at /livez', async () => {
+    await app.database.query('ALTER TABLE migrations RENAME TO lost');
+    const [ready, live] = await Promise.all(
+      ['/readyz', '/livez'].map((path) => send(metricsUrl(app), 'GET', path)),
+    );
+    await app.database.query('ALTER TABLE lost RENAME TO migrations');
+    expectError(ready!, 503, 'service_unavailable');
+    expect(ready!.headers['retry-after']).toBe('1');
+    expect(live!.status).toBe(200);
+    expect(app.log.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ level: 40, msg: expect.stringContaining('migrations') }),
+    );
+    expect((await send(metricsUrl(app), 'GET', '/readyz')).status).toBe(200);
+  });
+
+  it('has 503 at /readyz if the port of the service is closed', async () => {
+    const other = await startApp({ metricsPort: 0 }, { beside: app });
+    const server: Server = other.nest.getHttpServer();
+    server.close();
+    expectError(await send(metricsUrl(other), 'GET', '/readyz'), 503, 'service_unavailable');
+    await other.close();
+  });
+
+  it('is separate from the port of the service, where /metrics is 404', async () => {
+    expectError(await app.get('/metrics'), 404, 'route_not_found');
+  });
+
+  itWhen(process.platform === 'linux', 'needs 127.0.0.2')(
+    'listens on METRICS_HOST, independent of HOST',
+    async () => {
+      const other = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' }, { beside: app });
+      const { port } = new URL(metricsUrl(other));
+      expect((await send(`http://127.0.0.2:${port}`, 'GET', '/metrics')).status).toBe(200);
+      await expect(send(`http://127.0.0.1:${port}`, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
+      await other.close();
+    },
+  );
+
+  it('is closed, and nothing is recorded, without METRICS_PORT', async () => {
+    const other = await startApp({}, { beside: app });
+    expect(() => other.nest.get(MetricsServer)).toThrow('MetricsServer');
+    expect(() => other.nest.get(RequestMetrics)).toThrow('RequestMetrics');
+    expectError(await other.get('/metrics'), 404, 'route_not_found');
+    await other.close();
+  });
+});
