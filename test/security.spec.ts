@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('connects only to the database and Redis; the command mcp to the URL that it is given, verify by the client for tests', () => {
+  it('connects only to the database and Redis; verify by the client for tests', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
@@ -31,7 +31,6 @@ describe('the source', () => {
     );
     expect(outgoing.sort()).toEqual([
       'embedded-postgres/socket-directory.ts',
-      'mcp/stdio/http.gateway.ts',
       'platform/database/bounded-client.ts',
     ]);
   });

@@ -8,7 +8,6 @@ import { addAccountsCommands, addAuditCommands } from './accounts.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
-import { addMcpCommand } from './mcp.command';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
 
@@ -58,7 +57,6 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
   addDbCommands(db, context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
-  addMcpCommand(program);
   addSeedCommand(program.command('seed'), context);
   return program;
 }

@@ -1,2 +1,1 @@
 export { mcpExtension } from './mcp.extension';
-export { serveStandardIo } from './stdio/serve-standard-io';
