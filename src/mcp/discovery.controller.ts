@@ -5,41 +5,76 @@ import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
 import { Public } from '../platform/http/protection';
 import { StaticContent } from '../platform/http/static-content';
-import { apiCatalog, CATALOG_PATH, llmsText } from './discovery';
+
+const CATALOG_PATH = '.well-known/api-catalog';
 
 /** Public pages from which a program finds the document, Swagger UI and the interface for agents. */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DiscoveryController {
+  private readonly root: string;
   private readonly text: StaticContent;
   private readonly linkset: StaticContent;
 
-  constructor(@Inject(CONFIG) config: Config & { readonly mcpEnabled?: boolean }) {
-    const addresses = {
-      base: config.publicBaseUrl,
-      root: config.publicBaseUrl.replace(/\/v1$/, ''),
-      hasDocs: config.docsEnabled,
-      hasMcp: config.mcpEnabled !== false,
-    };
+  constructor(@Inject(CONFIG) private readonly config: Config & { readonly mcpEnabled?: boolean }) {
+    this.root = config.publicBaseUrl.replace(/\/v1$/, '');
     const markdown = { 'Content-Type': 'text/markdown; charset=utf-8' };
-    this.text = new StaticContent(markdown, () => llmsText(addresses));
+    this.text = new StaticContent(markdown, () => this.llmsText());
     const headers = {
       'Content-Type': 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-      Link: `<${addresses.root}/${CATALOG_PATH}>; rel="api-catalog"`,
+      Link: `<${this.root}/${CATALOG_PATH}>; rel="api-catalog"`,
     };
-    this.linkset = new StaticContent(headers, () => JSON.stringify(apiCatalog(addresses)));
+    this.linkset = new StaticContent(headers, () => JSON.stringify(this.apiCatalog()));
   }
 
+  /** The page for language models (llmstxt.org). */
   @Get('llms.txt')
   @Public({ isTagged: true })
   llms(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<FastifyReply> {
     return this.text.send(request, reply);
   }
 
-  /** RFC 9727, sections 2 and 4. */
+  /** The API catalogue (RFC 9727, sections 2 and 4), as a linkset (RFC 9264). */
   @Get(CATALOG_PATH)
   @Public({ isTagged: true })
   catalog(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<FastifyReply> {
     return this.linkset.send(request, reply);
+  }
+
+  private llmsText(): string {
+    const { root, config } = this;
+    const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
+    const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
+    return `# Animal Store API
+
+> An HTTP/JSON API of a store for animals: list, add, change and order animals.
+
+Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operator of this deployment creates keys. Requests are limited per minute and per day by the plan of the account. Identifiers are int64: keep integers beyond 2^53 exact.
+
+## Links
+
+- [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${config.publicBaseUrl}
+${config.docsEnabled ? docs : ''}${config.mcpEnabled !== false ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
+`;
+  }
+
+  private apiCatalog(): object {
+    const { root, config } = this;
+    const base = config.publicBaseUrl;
+    const mcp = config.mcpEnabled !== false ? [{ href: `${root}/mcp` }] : [];
+    return {
+      linkset: [
+        { anchor: `${root}/${CATALOG_PATH}`, item: [{ href: base }, ...mcp] },
+        {
+          anchor: base,
+          'service-desc': [
+            { href: `${root}/openapi.json`, type: 'application/json' },
+            { href: `${root}/openapi.yaml`, type: 'application/yaml' },
+          ],
+          ...(config.docsEnabled && { 'service-doc': [{ href: `${root}/docs`, type: 'text/html' }] }),
+          status: [{ href: `${root}/readyz`, type: 'application/json' }],
+        },
+      ],
+    };
   }
 }

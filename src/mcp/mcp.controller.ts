@@ -1,33 +1,78 @@
-import { randomUUID } from 'node:crypto';
-import { Body, Controller, HttpCode, Post, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  ForbiddenException,
+  Inject,
+  Post,
+  Req,
+  Res,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RequireScope } from '../auth';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
+import { CONFIG } from '../platform/config/config.token';
+import type { Config } from '../platform/config/config';
+import { validationFailed } from '../platform/errors/platform.errors';
 import { McpService } from './mcp.service';
-import { methodOf } from './messages';
+import { isObject } from './tools/api-document';
+
+const ACCEPTED = 202;
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The address of the Model Context Protocol: Streamable HTTP without sessions. */
 @ApiExcludeController()
 @Controller({ path: 'mcp', version: VERSION_NEUTRAL })
 export class McpController {
-  constructor(private readonly mcp: McpService) {}
+  private readonly origins: readonly string[];
 
-  /** Serves one message. The request is counted, and the operation that the message calls is not. */
+  constructor(
+    private readonly mcp: McpService,
+    @Inject(CONFIG) { corsOrigins, publicBaseUrl }: Config,
+  ) {
+    // A base URL may be a path.
+    const own = URL.canParse(publicBaseUrl) ? [new URL(publicBaseUrl).origin] : [];
+    this.origins = [...corsOrigins, ...own];
+  }
+
+  /**
+   * Serves one message. The request is counted, and the operation that the message calls is not.
+   *
+   * @param message already parsed: integers beyond 2^53 are bigints
+   * @throws ApiError `validation_failed` for several messages in an array, which the protocol has removed
+   */
   @Post()
-  @HttpCode(200)
   @RequireScope(ANY_KEY)
   async serve(
-    @Body() body: unknown,
+    @Body() message: unknown,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const response = await this.mcp.answer(body, request);
-    // It is not stored. It makes the call ids of two clients differ. The latest revision has no sessions.
-    if (methodOf(body) === 'initialize') reply.header('Mcp-Session-Id', randomUUID());
+    this.requireOrigin(request.headers.origin);
+    if (Array.isArray(message)) {
+      throw validationFailed([
+        { pointer: '#', detail: 'The body must be one message: batches were removed' },
+      ]);
+    }
+    const response = isNotification(message)
+      ? new Response(null, { status: ACCEPTED })
+      : await this.mcp.respond(message, request);
     reply.code(response.status).header('Cache-Control', 'no-store');
     const type = response.headers.get('content-type');
     if (type !== null) reply.header('Content-Type', type);
     return response.text();
   }
+
+  /** The protocol requires it against DNS rebinding, so the name in `Host` proves nothing. */
+  private requireOrigin(origin: string | undefined): void {
+    if (origin === undefined || this.origins.includes(origin)) return;
+    if (URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname)) return;
+    throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
+  }
+}
+
+/** True if the message needs no response: nothing outlives its request, so it has no effect. */
+function isNotification(message: unknown): boolean {
+  return isObject(message) && typeof message['method'] === 'string' && !Object.hasOwn(message, 'id');
 }

@@ -1,7 +1,15 @@
+import { Module } from '@nestjs/common';
 import * as parsers from '../platform/config/parsers';
 import type { Extension } from '../platform/extension/extension';
-import { DiscoveryModule } from './discovery.module';
-import { McpModule } from './mcp.module';
+import { DiscoveryController } from './discovery.controller';
+import { McpController } from './mcp.controller';
+import { McpService } from './mcp.service';
+
+@Module({ controllers: [DiscoveryController] })
+class DiscoveryModule {}
+
+@Module({ controllers: [McpController], providers: [McpService] })
+class McpModule {}
 
 const settings = {
   mcpEnabled: {

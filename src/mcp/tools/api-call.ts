@@ -1,66 +1,60 @@
-import { createHash } from 'node:crypto';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Response } from 'light-my-request';
 import { stringify } from 'lossless-json';
 import { validationFailed } from '../../platform/errors/platform.errors';
-import type { Parameter } from './api-document';
 import { withExactIntegers } from './json-schema';
-import { IDEMPOTENCY_KEY, type Tool } from './tool';
+import type { Input, Tool } from './tool';
 
-/** The arguments of a call, by name. Integers beyond 2^53 are bigints. */
-export type Arguments = Readonly<Record<string, unknown>>;
+/** The query parameter of the next page in a `Link` header (RFC 8288). */
+const NEXT_PAGE = /<[^>]*[?&]cursor=([^&>]*)[^>]*>\s*;[^,]*\brel="?next"?/;
+
+const FAILED = 400;
 
 /** A request of HTTP that a call becomes. */
 export interface ApiCall {
-  readonly method: string;
+  readonly method: Tool['method'];
   /** Below the base URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** The response of HTTP. The names of headers are in lower case. */
-export interface ApiResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: string;
-}
-
-/** The facts that make a repetition of a call the same call. */
-export interface CallId {
-  /** A text that makes the calls of two clients differ. */
-  readonly session: string;
-  readonly requestId: string | number;
-}
-
 /**
  * Makes the request of a call. The operation itself validates the values.
  *
+ * @param given the arguments by name; integers beyond 2^53 are bigints
  * @throws ApiError `validation_failed` for an unknown argument or a missing parameter of the path
  */
-export function apiCallOf(tool: Tool, given: Arguments, id: CallId): ApiCall {
-  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(tool.inputs, name));
+export function apiCallOf({ method, path, inputs }: Tool, given: Readonly<Record<string, unknown>>): ApiCall {
+  const unknown = Object.keys(given).filter((name) => inputs.every((input) => input.name !== name));
   if (unknown.length > 0) {
     throw validationFailed(
       unknown.map((parameter) => ({ parameter, detail: `${parameter} is not an argument of this tool` })),
     );
   }
-  const values = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, withExactIntegers(value, tool.inputs[name])]),
-  );
-  const body = bodyOf(tool, values);
+  const valuesIn = (place: Input['place']): [string, unknown][] =>
+    inputs
+      .filter((input) => input.place === place && Object.hasOwn(given, input.name))
+      .map(({ name, schema }) => [name, withExactIntegers(given[name], schema)]);
+  const members = inputs.some(({ place }) => place === 'member')
+    ? Object.fromEntries(valuesIn('member'))
+    : undefined;
+  const body = stringify(members ?? valuesIn('body')[0]?.[1]);
+  const headers = valuesIn('header').map(([name, value]) => [name.toLowerCase(), headerText(name, value)]);
   return {
-    method: tool.method,
-    path: pathOf(tool, values) + queryOf(tool, values),
+    method,
+    path: pathOf(path, new Map(valuesIn('path'))) + queryOf(valuesIn('query')),
     headers: {
-      ...headersOf(tool, values, given, id),
+      ...Object.fromEntries(headers),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body }),
   };
 }
 
-function pathOf({ path }: Tool, values: Arguments): string {
-  return path.replaceAll(/\{([^}]+)\}/g, (_match, name: string) => {
-    const text = textOf(values[name]);
+function pathOf(template: string, values: ReadonlyMap<string, unknown>): string {
+  return template.replaceAll(/\{([^}]+)\}/g, (_match, name: string) => {
+    const text = textOf(values.get(name));
     // A URL parser removes dot segments, also encoded ones, and would reach another operation.
     if (text === '' || text === '.' || text === '..') {
       throw validationFailed([{ parameter: name, detail: `${name} is required, and names one thing` }]);
@@ -69,57 +63,59 @@ function pathOf({ path }: Tool, values: Arguments): string {
   });
 }
 
-function queryOf({ parameters }: Tool, values: Arguments): string {
+function queryOf(values: readonly [string, unknown][]): string {
   const query = new URLSearchParams();
-  for (const { name } of parameters.filter(isIn('query'))) {
-    const texts = [values[name]]
-      .flat()
-      .filter((each) => each !== undefined)
-      .map(textOf);
+  for (const [name, value] of values) {
     // Without the parameter the list would have no filter.
-    if (Array.isArray(values[name]) && texts.length === 0) texts.push('');
-    for (const text of texts) query.append(name, text);
+    const each = Array.isArray(value) && value.length === 0 ? [''] : [value].flat();
+    for (const item of each) query.append(name, textOf(item));
   }
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
-function headersOf(tool: Tool, values: Arguments, given: Arguments, id: CallId): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const { name } of tool.parameters.filter(isIn('header'))) {
-    const value = values[name] ?? (name === IDEMPOTENCY_KEY ? derivedKey(tool, given, id) : undefined);
-    if (value !== undefined) headers[name.toLowerCase()] = headerText(name, value);
-  }
-  return headers;
-}
-
-/** Node and fetch reject control characters and characters beyond Latin-1 with errors of their own. */
+/** Node rejects control characters and characters beyond Latin-1 with an error of its own. */
 function headerText(name: string, value: unknown): string {
   const text = textOf(value);
-  if (!/^[\x20-\x7e]*$/.test(text)) {
-    throw validationFailed([{ header: name, detail: `${name} must consist of visible ASCII characters` }]);
-  }
-  return text;
-}
-
-/** Clients number their requests from 0, and one id may name several calls, so the arguments are a part of it. */
-function derivedKey({ definition }: Tool, given: Arguments, { session, requestId }: CallId): string {
-  const facts = stringify([session, requestId, definition.name, given]) ?? '';
-  return `mcp-${createHash('sha256').update(facts).digest('hex')}`;
-}
-
-function bodyOf({ body, parameters }: Tool, values: Arguments): string | undefined {
-  if (body === 'none') return undefined;
-  if (body === 'whole') return stringify(values['body']);
-  const names = new Set(parameters.map(({ name }) => name));
-  return stringify(Object.fromEntries(Object.entries(values).filter(([name]) => !names.has(name))));
-}
-
-function isIn(place: Parameter['in']): (parameter: Parameter) => boolean {
-  return (parameter) => parameter.in === place;
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  throw validationFailed([{ header: name, detail: `${name} must consist of visible ASCII characters` }]);
 }
 
 /** The operation rejects the text of a wrong value, such as `{"a":1}`. */
 function textOf(value: unknown): string {
-  if (value === undefined) return '';
   return typeof value === 'string' ? value : (stringify(value) ?? '');
+}
+
+/**
+ * Makes the result of a call. The first text is the body, exactly as HTTP has it: an agent reads integers beyond 2^53
+ * in it without loss. Further texts say what an agent needs from the headers; `_meta` has the same as values.
+ */
+export function toolResult(name: string, { statusCode, headers, body }: Response): CallToolResult {
+  if (statusCode >= FAILED) return failure(body, headers['retry-after']?.toString());
+  const [, encoded] = NEXT_PAGE.exec(headers.link?.toString() ?? '') ?? [];
+  const nextCursor = encoded === undefined ? undefined : decodeURIComponent(encoded);
+  const etag = headers.etag?.toString();
+  const notes = [
+    nextCursor !== undefined &&
+      `More items follow: call ${name} with the same arguments and cursor "${nextCursor}".`,
+    etag !== undefined && !body.startsWith('[') && `ETag: ${etag}`,
+    headers['idempotent-replayed'] === 'true' &&
+      'This is the result of an earlier call with this Idempotency-Key. This call changed nothing.',
+  ];
+  return {
+    content: [body === '' ? `Done (${statusCode}).` : body, ...notes.filter((note) => note !== false)].map(
+      (text) => ({ type: 'text', text }),
+    ),
+    _meta: { ...(nextCursor !== undefined && { nextCursor }), ...(etag !== undefined && { etag }) },
+  };
+}
+
+/** @param body the Error body */
+export function failure(body: string, retryAfter?: string): CallToolResult {
+  const seconds = Number(retryAfter ?? 0);
+  const wait = { type: 'text' as const, text: `Wait ${seconds} seconds before the next call.` };
+  return {
+    isError: true,
+    content: [{ type: 'text', text: body }, ...(seconds > 0 ? [wait] : [])],
+    ...(seconds > 0 && { _meta: { retryAfter: seconds } }),
+  };
 }

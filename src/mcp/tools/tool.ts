@@ -1,14 +1,22 @@
-import { type ApiDocument, isSchema, type Operation, type Parameter, type Schema } from './api-document';
-import { describe, describeParameter } from './description';
+import type { Tool as Definition } from '@modelcontextprotocol/server';
+import type { InjectOptions } from 'light-my-request';
+import {
+  type ApiDocument,
+  isObject,
+  type Operation,
+  type Parameter,
+  type Schema,
+  type Schemas,
+} from './api-document';
 import { toJsonSchema } from './json-schema';
 
-/** The definition of a tool, as `tools/list` shows it. */
-interface Definition {
+/** An argument of a tool. */
+export interface Input {
   readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly inputSchema: Schema;
-  readonly annotations: Readonly<Record<string, boolean>>;
+  /** Where the request has it: also as a member of the body, or as the whole body. */
+  readonly place: Parameter['in'] | 'member' | 'body';
+  readonly isRequired: boolean;
+  readonly schema: Schema;
 }
 
 /** An operation of the API as agents see it, and what its calls need. */
@@ -16,34 +24,32 @@ export interface Tool {
   readonly definition: Definition;
   /** The key needs one of them; none if the list is empty. */
   readonly scopes: readonly string[];
-  readonly method: string;
+  readonly method: NonNullable<InjectOptions['method']>;
   /** Below the base URL, with `{name}` for each parameter. */
   readonly path: string;
-  readonly parameters: readonly Parameter[];
-  /** The schemas of all arguments. */
-  readonly inputs: Readonly<Record<string, Schema>>;
-  readonly body: BodyForm;
+  readonly inputs: readonly Input[];
 }
 
-/** Where the members of the body are: each one an argument, or all in the argument `body`. */
-export type BodyForm = 'none' | 'members' | 'whole';
-
-export const IDEMPOTENCY_KEY = 'Idempotency-Key';
-const WHOLE_BODY = 'body';
-
 /** The caches of agents do not revalidate. */
-const UNUSED_HEADERS = new Set(['if-none-match']);
+const UNUSED_HEADER = 'If-None-Match';
 
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+/** The parameter of a list that names the start of a page. */
+const CURSOR = 'cursor';
+/** The document explains a cursor by a header, which an agent does not see. */
+const CURSOR_TEXT =
+  'The `cursor` that the result of the previous page names. Leave it out for the first page.';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /** Makes one tool of each operation of an OpenAPI document. */
-export function toolsOf(document: ApiDocument): Tool[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
+export function toolsOf({ paths, components }: ApiDocument): Tool[] {
+  const schemas = components?.schemas ?? {};
+  return Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
       return operation?.operationId === undefined
         ? []
-        : [toolOf(document, path, method, operation, operation.operationId)];
+        : [toolOf(schemas, path, method, operation, operation.operationId)];
     }),
   );
 }
@@ -54,31 +60,28 @@ export function isAllowed({ scopes }: Tool, granted: readonly string[]): boolean
 }
 
 function toolOf(
-  document: ApiDocument,
+  schemas: Schemas,
   path: string,
-  method: string,
+  method: (typeof METHODS)[number],
   operation: Operation,
   name: string,
 ): Tool {
-  const parameters = (operation.parameters ?? []).filter(isArgument);
-  const ofParameters = parameters.map((each): [string, Schema] => [
-    each.name,
-    describedBy(toJsonSchema(each.schema ?? {}, document), describeParameter(each)),
-  ]);
-  const body = bodySchemaOf(operation, document);
-  const form = formOf(body, parameters);
-  const inputs = Object.fromEntries([...ofParameters, ...bodyInputs(form, body)]);
-  const required = parameters.filter((each) => each.required === true).map((each) => each.name);
+  const parameters = (operation.parameters ?? [])
+    .filter((each) => each.in !== 'cookie' && each.name !== UNUSED_HEADER)
+    .map((each) => parameterInput(each, schemas));
+  const inputs = [...parameters, ...bodyInputs(operation, parameters, schemas)];
+  const properties: unknown = Object.fromEntries(inputs.map((input) => [input.name, input.schema]));
   return {
     definition: {
       name,
       title: operation.summary ?? name,
-      description: describe(operation, parameters),
+      description: describe(operation, inputs),
       inputSchema: {
         type: 'object',
-        properties: inputs,
-        required: [...required, ...requiredOfBody(form, body, operation)],
-        ...(form === 'members' && minimumOf(body, required.length)),
+        // Values of JSON have no other type here.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        properties: properties as Definition['inputSchema']['properties'],
+        required: inputs.filter(({ isRequired }) => isRequired).map((input) => input.name),
         additionalProperties: false,
       },
       annotations: {
@@ -89,54 +92,51 @@ function toolOf(
       },
     },
     scopes: operation['x-required-scopes'] ?? [],
-    method: method.toUpperCase(),
+    method,
     path,
-    parameters,
     inputs,
-    body: form,
   };
 }
 
-function isArgument({ in: place, name }: Parameter): boolean {
-  return place !== 'cookie' && !(place === 'header' && UNUSED_HEADERS.has(name.toLowerCase()));
+function parameterInput(parameter: Parameter, schemas: Schemas): Input {
+  const { name, in: place, required: isRequired = false } = parameter;
+  const schema = toJsonSchema(parameter.schema ?? {}, schemas);
+  const texts = [name === CURSOR ? CURSOR_TEXT : parameter.description, schema['description']];
+  const description = texts.filter((text) => typeof text === 'string').join(' ');
+  return { name, place, isRequired, schema: { ...schema, ...(description !== '' && { description }) } };
 }
 
-function bodySchemaOf({ requestBody }: Operation, document: ApiDocument): Schema | undefined {
-  const schema = requestBody?.content['application/json']?.schema;
-  return schema && toJsonSchema(schema, document);
-}
-
-/** A member with the name of a parameter would hide it: the body is then one argument. */
-function formOf(body: Schema | undefined, parameters: readonly Parameter[]): BodyForm {
-  if (!body) return 'none';
-  const { properties } = body;
-  if (!isSchema(properties)) return 'whole';
-  return parameters.some(({ name }) => Object.hasOwn(properties, name)) ? 'whole' : 'members';
-}
-
-function bodyInputs(form: BodyForm, body: Schema = {}): [string, Schema][] {
-  if (form === 'whole') return [[WHOLE_BODY, body]];
-  const { properties } = body;
-  if (form === 'none' || !isSchema(properties)) return [];
-  return Object.entries(properties).flatMap(([name, schema]): [string, Schema][] =>
-    isSchema(schema) && schema['readOnly'] !== true ? [[name, schema]] : [],
+/** Each member is an argument; a member with the name of a parameter would hide it: the body is then one argument. */
+function bodyInputs({ requestBody }: Operation, parameters: readonly Input[], schemas: Schemas): Input[] {
+  const source = requestBody?.content['application/json']?.schema;
+  if (!source) return [];
+  const schema = toJsonSchema(source, schemas);
+  const { properties, required } = schema;
+  if (!isObject(properties) || parameters.some(({ name }) => Object.hasOwn(properties, name))) {
+    return [{ name: 'body', place: 'body', isRequired: requestBody?.required === true, schema }];
+  }
+  const isRequired = (name: string): boolean => Array.isArray(required) && required.includes(name);
+  return Object.entries(properties).flatMap(([name, member]): Input[] =>
+    isObject(member) && member['readOnly'] !== true
+      ? [{ name, place: 'member', isRequired: isRequired(name), schema: member }]
+      : [],
   );
 }
 
-function requiredOfBody(form: BodyForm, body: Schema = {}, { requestBody }: Operation): string[] {
-  if (form === 'whole') return requestBody?.required === true ? [WHOLE_BODY] : [];
-  const { required } = body;
-  return Array.isArray(required) ? required.map(String) : [];
-}
-
-/** A change needs at least one member in addition to its parameters. */
-function minimumOf(body: Schema | undefined, parameters: number): { minProperties?: number } {
-  const minimum = body?.['minProperties'];
-  return typeof minimum === 'number' ? { minProperties: parameters + minimum } : {};
-}
-
-function describedBy(schema: Schema, description: string | undefined): Schema {
-  if (description === undefined) return schema;
-  const { description: own } = schema;
-  return { ...schema, description: typeof own === 'string' ? `${description} ${own}` : description };
+/** Describes an operation for an agent: what it does, what a call costs, how to page and how to retry. */
+function describe(operation: Operation, inputs: readonly Input[]): string {
+  const { summary = '', description = summary, 'x-sunset': sunset } = operation;
+  const has = (name: string): boolean => inputs.some((each) => each.name === name);
+  return [
+    description,
+    operation['x-uncounted'] && 'This applies to HTTP. As a tool the operation is counted:',
+    'A call counts as one request in the minute and in the day of the account.',
+    operation.deprecated && `Deprecated.${sunset === undefined ? '' : ` It will be removed on ${sunset}.`}`,
+    has(CURSOR) && 'If more items follow, the result names the `cursor` of the next page.',
+    has('If-Match') && 'The result of an earlier call has the `ETag` for `If-Match`.',
+    has('Idempotency-Key') &&
+      'Choose an `Idempotency-Key`. If a result is lost, repeat the call with the same one and the same arguments: it then has its effect once. Without one, a repetition may have its effect again.',
+  ]
+    .filter((text) => typeof text === 'string')
+    .join('\n\n');
 }
