@@ -8,6 +8,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { ApiExtension } from '@nestjs/swagger';
 import { normalizeIp } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../platform/runtime/clock';
@@ -49,7 +50,7 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
   }
 
   /**
-   * Reads every `@Throttle`.
+   * Reads every `@Throttle`, and adds it to the operation in the document.
    *
    * @throws UserError for the first mistake
    */
@@ -70,6 +71,8 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
         }
         places.add(place);
         limits.set(handler, found);
+        const windows = found.map(({ limit, ttl }) => ({ limit, ttl }));
+        ApiExtension('x-throttle', windows)(prototype, name, { value: handler });
       }
       if (limits.size > 0) this.routeLimits.set(controller, limits);
     }

@@ -1,5 +1,6 @@
 import { Body, Controller, Module, Param, Post } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
+import { Throttle } from '@nestjs/throttler';
 import { defineScopes, type Extension, Int64, Nested, Operation, Text } from '../../src';
 
 export const kennelScopes = defineScopes('kennels', 'write');
@@ -32,6 +33,7 @@ class Added {
 @Controller({ path: 'kennels', version: '1' })
 class KennelsController {
   @Post(':place')
+  @Throttle({ short: { limit: 50, ttl: 1_500 }, long: { limit: 900, ttl: 3_600_000 } })
   @Operation({
     id: 'addDog',
     summary: 'Add a dog',

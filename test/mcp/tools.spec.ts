@@ -126,10 +126,13 @@ describe('the tools of an agent', () => {
     await client.close();
   });
 
-  it('have a short schema, although a body refers to itself twice', async () => {
+  it('name the limits of @Throttle, and have a short schema although a body refers to itself twice', async () => {
     const client = await connectAgent(app, await app.unlimitedKey([kennelScopes.write]));
     const { tools } = await client.listTools();
-    const { inputSchema } = tools.find(({ name }) => name === 'addDog')!;
+    const { description, inputSchema } = tools.find(({ name }) => name === 'addDog')!;
+    expect(description).toContain(
+      'at most 50 times in 1.5 s.\n\nAn account may call it at most 900 times in 3600 s.',
+    );
     expect(JSON.stringify(inputSchema).length).toBeLessThan(10_000);
     expect(inputSchema).toMatchObject({
       required: ['place', 'body'],

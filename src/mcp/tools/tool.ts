@@ -39,6 +39,8 @@ const CURSOR = 'cursor';
 const CURSOR_TEXT =
   'The `cursor` that the result of the previous page names. Leave it out for the first page.';
 
+const MS_PER_SECOND = 1_000;
+
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
 /** Makes one tool of each operation of an OpenAPI document. */
@@ -131,6 +133,9 @@ function describe(operation: Operation, inputs: readonly Input[]): string {
     description,
     operation['x-uncounted'] && 'This applies to HTTP. As a tool the operation is counted:',
     'A call counts as one request in the minute and in the day of the account.',
+    ...(operation['x-throttle'] ?? []).map(
+      ({ limit, ttl }) => `An account may call it at most ${limit} times in ${ttl / MS_PER_SECOND} s.`,
+    ),
     operation.deprecated && `Deprecated.${sunset === undefined ? '' : ` It will be removed on ${sunset}.`}`,
     has(CURSOR) && 'If more items follow, the result names the `cursor` of the next page.',
     has('If-Match') && 'The result of an earlier call has the `ETag` for `If-Match`.',
