@@ -16,9 +16,10 @@ import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { McpService } from './mcp.service';
-import { isObject } from './tools/api-document';
+import { isObject } from './tools/json-schema';
 
 const ACCEPTED = 202;
+const BATCH = { pointer: '#', detail: 'The body must be one message: batches were removed' };
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The address of the Model Context Protocol: Streamable HTTP without sessions. */
@@ -50,11 +51,7 @@ export class McpController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
     this.requireOrigin(request.headers.origin);
-    if (Array.isArray(message)) {
-      throw validationFailed([
-        { pointer: '#', detail: 'The body must be one message: batches were removed' },
-      ]);
-    }
+    if (Array.isArray(message)) throw validationFailed([BATCH]);
     const response = isNotification(message)
       ? new Response(null, { status: ACCEPTED })
       : await this.mcp.respond(message, request);

@@ -8,8 +8,8 @@ import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
 import { asCountedCall } from '../platform/http/counted-call';
 import { type ApiCall, apiCallOf, failure, toolResult } from './tools/api-call';
-import { type ApiDocument, isObject } from './tools/api-document';
-import { isAllowed, type Tool, toolsOf } from './tools/tool';
+import { isObject } from './tools/json-schema';
+import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
 
 type Sdk = typeof import('@modelcontextprotocol/server');
 
@@ -51,7 +51,13 @@ export class McpService {
     if (rejection) return rejection;
     const catalogue = await this.readCatalogue();
     const create = (): Server => this.createServer(sdk, catalogue, message, agent);
-    const request = webRequest(agent);
+    // The SDK reads the headers only. Other bodies than JSON were rejected before.
+    const entries = Object.entries(agent.headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
+    const headers = { ...Object.fromEntries(entries), 'content-type': 'application/json' };
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
     const options = { parsedBody: message };
     if (!(await sdk.isLegacyRequest(request, message))) {
       return sdk.createMcpHandler(create, { legacy: 'reject', maxSubscriptions: 0 }).fetch(request, options);
@@ -72,7 +78,10 @@ export class McpService {
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
     server.setRequestHandler('tools/list', () => {
-      const allowed = tools.filter((tool) => isAllowed(tool, agent.principal?.scopes ?? []));
+      const granted = agent.principal?.scopes ?? [];
+      const isAllowed = ({ scopes }: Tool) =>
+        scopes.length === 0 || scopes.some((scope) => granted.includes(scope));
+      const allowed = tools.filter(isAllowed);
       return { tools: allowed.map(({ definition }) => definition) };
     });
     server.setRequestHandler('tools/call', ({ params: { name } }) => {
@@ -93,8 +102,7 @@ export class McpService {
     agent: FastifyRequest,
   ): Promise<CallToolResult> {
     try {
-      const call = apiCallOf(tool, given);
-      return toolResult(tool.definition.name, await this.send(call, agent));
+      return toolResult(tool.definition.name, await this.send(apiCallOf(tool, given), agent));
     } catch (error) {
       if (error instanceof ApiError) return failure(error.body);
       throw error;
@@ -165,13 +173,4 @@ function argumentsOf(message: unknown): Readonly<Record<string, unknown>> {
   const params = isObject(message) ? message['params'] : undefined;
   const given = isObject(params) ? params['arguments'] : undefined;
   return isObject(given) ? given : {};
-}
-
-/** The SDK reads these headers only. Other bodies than JSON were rejected before. */
-function webRequest(agent: FastifyRequest): Request {
-  const headers = new Headers({ 'content-type': 'application/json' });
-  for (const [name, value] of Object.entries(agent.headers)) {
-    if (name === 'accept' || name.startsWith('mcp-')) headers.set(name, String(value));
-  }
-  return new Request('http://localhost/mcp', { method: 'POST', headers });
 }

@@ -1,4 +1,6 @@
-import { isObject, type Schema, type Schemas } from './api-document';
+/** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */
+export type Schema = Readonly<Record<string, unknown>>;
+export type Schemas = Readonly<Record<string, Schema>>;
 
 const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 
@@ -75,4 +77,8 @@ export function withExactIntegers(value: unknown, schema: unknown): unknown {
   }
   // The other form of `anyOf` is null.
   return Array.isArray(anyOf) ? withExactIntegers(value, anyOf[0]) : value;
+}
+
+export function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

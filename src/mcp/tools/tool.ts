@@ -1,14 +1,39 @@
 import type { Tool as Definition } from '@modelcontextprotocol/server';
 import type { InjectOptions } from 'light-my-request';
-import {
-  type ApiDocument,
-  isObject,
-  type Operation,
-  type Parameter,
-  type Schema,
-  type Schemas,
-} from './api-document';
-import { toJsonSchema } from './json-schema';
+import { isObject, type Schema, type Schemas, toJsonSchema } from './json-schema';
+
+/** The parts of an OpenAPI 3.0 document that tools are made from, as they are in its JSON. */
+export interface ApiDocument {
+  readonly info: { readonly title: string; readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation | undefined>>>>;
+  readonly components?: { readonly schemas?: Schemas };
+}
+
+interface Operation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, { readonly schema?: Schema }>>;
+  };
+  readonly 'x-required-scopes'?: readonly string[];
+  readonly 'x-uncounted'?: boolean;
+  /** The date on which the operation is removed, such as `2030-12-05`. */
+  readonly 'x-sunset'?: string;
+  /** The windows of `@Throttle`, in milliseconds. */
+  readonly 'x-throttle'?: readonly { readonly limit: number; readonly ttl: number }[];
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header' | 'cookie';
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema?: Schema;
+}
 
 /** An argument of a tool. */
 export interface Input {
@@ -54,11 +79,6 @@ export function toolsOf({ paths, components }: ApiDocument): Tool[] {
         : [toolOf(schemas, path, method, operation, operation.operationId)];
     }),
   );
-}
-
-/** True if a key with these scopes may call the tool. */
-export function isAllowed({ scopes }: Tool, granted: readonly string[]): boolean {
-  return scopes.length === 0 || scopes.some((scope) => granted.includes(scope));
 }
 
 function toolOf(
