@@ -1,15 +1,6 @@
-import {
-  Body,
-  Controller,
-  ForbiddenException,
-  Inject,
-  Post,
-  Req,
-  Res,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Body, Controller, ForbiddenException, Inject, Post, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { RequireScope } from '../auth';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { CONFIG } from '../platform/config/config.token';
@@ -45,11 +36,8 @@ export class McpController {
    */
   @Post()
   @RequireScope(ANY_KEY)
-  async serve(
-    @Body() message: unknown,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string> {
+  async serve(@Body() message: unknown, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    const { request } = reply;
     this.requireOrigin(request.headers.origin);
     if (Array.isArray(message)) throw validationFailed([BATCH]);
     const response = isNotification(message)

@@ -7,21 +7,15 @@ import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
 import { asCountedCall } from '../platform/http/counted-call';
-import { type ApiCall, apiCallOf, failure, toolResult } from './tools/api-call';
+import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
 import { isObject } from './tools/json-schema';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
 
 type Sdk = typeof import('@modelcontextprotocol/server');
-
-interface Catalogue {
-  readonly info: ApiDocument['info'];
-  readonly tools: readonly Tool[];
-}
-
-const BASE_PATH = '/v1';
+type Catalogue = Pick<ApiDocument, 'info'> & { readonly tools: readonly Tool[] };
 
 /** The headers of the agent's request that its calls have, too. */
-const FORWARDED_HEADERS = ['authorization', 'user-agent', 'x-forwarded-for', 'x-forwarded-proto'];
+const FORWARDED = /^(?:authorization|user-agent|x-forwarded-(?:for|proto))$/;
 
 const INSTRUCTIONS = [
   'Each tool is one operation of the HTTP API.',
@@ -31,6 +25,8 @@ const INSTRUCTIONS = [
   'Each message counts as one request. After HTTP 429 wait for the seconds of `Retry-After`: a key that repeatedly sends too early is banned.',
   'getKey shows what the key may do and how much of its limits is left.',
 ].join(' ');
+
+const UNKNOWN_TOOL = 'There is no tool of this name: tools/list has the names.';
 
 /** Responds to the messages of agents by the official SDK. It keeps nothing of a message. */
 @Injectable()
@@ -46,17 +42,20 @@ export class McpService {
    * @param message any JSON value that needs a response
    */
   async respond(message: unknown, agent: FastifyRequest): Promise<Response> {
-    const sdk = loadSdk();
+    // Its first use takes 0.1 s and about 10 MiB, and many deployments have no agents.
+    const sdk: Sdk = require('@modelcontextprotocol/server');
     const rejection = rejectionOf(sdk, message);
     if (rejection) return rejection;
-    const catalogue = await this.readCatalogue();
+    // A failed attempt is forgotten.
+    this.catalogue ??= this.readCatalogue().catch((error: unknown) => {
+      this.catalogue = undefined;
+      throw error;
+    });
+    const catalogue = await this.catalogue;
     const create = (): Server => this.createServer(sdk, catalogue, message, agent);
     // The SDK reads the headers only. Other bodies than JSON were rejected before.
-    const entries = Object.entries(agent.headers).map(([name, value]): [string, string] => [
-      name,
-      String(value),
-    ]);
-    const headers = { ...Object.fromEntries(entries), 'content-type': 'application/json' };
+    const headers = new Headers(Object.entries(agent.headers).map((each) => each.map(String)));
+    headers.set('content-type', 'application/json');
     const request = new Request('http://localhost/mcp', { method: 'POST', headers });
     const options = { parsedBody: message };
     if (!(await sdk.isLegacyRequest(request, message))) {
@@ -86,21 +85,16 @@ export class McpService {
     });
     server.setRequestHandler('tools/call', ({ params: { name } }) => {
       const tool = tools.find(({ definition }) => definition.name === name);
-      if (tool) return this.callTool(tool, argumentsOf(message), agent);
-      throw new sdk.ProtocolError(
-        sdk.ProtocolErrorCode.InvalidParams,
-        'There is no tool of this name: tools/list has the names.',
-      );
+      if (!tool) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
+      // As they were sent: the SDK removes `__proto__`.
+      const given = sdk.isJSONRPCRequest(message) ? message.params?.['arguments'] : undefined;
+      return this.callTool(tool, isObject(given) ? given : {}, agent);
     });
     return server;
   }
 
   /** The operation itself rejects a key without its scope, so that a forbidden call is logged as everywhere. */
-  private async callTool(
-    tool: Tool,
-    given: Readonly<Record<string, unknown>>,
-    agent: FastifyRequest,
-  ): Promise<CallToolResult> {
+  private async callTool(tool: Tool, given: Arguments, agent: FastifyRequest): Promise<CallToolResult> {
     try {
       return toolResult(tool.definition.name, await this.send(apiCallOf(tool, given), agent));
     } catch (error) {
@@ -110,33 +104,20 @@ export class McpService {
   }
 
   /** Sends a call as a part of the agent's request: with its key, its address and its request id. */
-  private send({ method, path, headers, body }: ApiCall, agent: FastifyRequest): Promise<Injected> {
-    const forwarded = Object.entries(agent.headers).filter(([name]) => FORWARDED_HEADERS.includes(name));
-    const all = { ...Object.fromEntries(forwarded), ...headers, 'x-request-id': agent.id };
+  private send(call: InjectOptions, agent: FastifyRequest): Promise<Injected> {
+    const forwarded = Object.entries(agent.headers).filter(([name]) => FORWARDED.test(name));
+    const headers = { ...Object.fromEntries(forwarded), ...call.headers, 'x-request-id': agent.id };
     // Without an SDK for traces this adds nothing.
-    propagation.inject(context.active(), all);
-    return this.inject({
-      method,
-      url: BASE_PATH + path,
-      headers: all,
-      remoteAddress: agent.socket.remoteAddress ?? '',
-      ...(body !== undefined && { payload: body }),
-    });
+    propagation.inject(context.active(), headers);
+    const { remoteAddress = '' } = agent.socket;
+    return this.inject({ ...call, headers, remoteAddress });
   }
 
-  /** A failed attempt is forgotten: the next message makes the next one. */
-  private readCatalogue(): Promise<Catalogue> {
-    this.catalogue ??= this.inject({ url: '/openapi.json' })
-      .then(({ statusCode, body }): Catalogue => {
-        if (statusCode !== 200) throw new Error(`/openapi.json has the status ${statusCode}`);
-        const document: ApiDocument = JSON.parse(body);
-        return { info: document.info, tools: toolsOf(document) };
-      })
-      .catch((error: unknown) => {
-        this.catalogue = undefined;
-        throw error;
-      });
-    return this.catalogue;
+  private async readCatalogue(): Promise<Catalogue> {
+    const { statusCode, body } = await this.inject({ url: '/openapi.json' });
+    if (statusCode !== 200) throw new Error(`/openapi.json has the status ${statusCode}`);
+    const document: ApiDocument = JSON.parse(body);
+    return { info: document.info, tools: toolsOf(document) };
   }
 
   /**
@@ -151,12 +132,6 @@ export class McpService {
   }
 }
 
-/** Loads the official SDK on its first use: it takes 0.1 s and about 10 MiB, and many deployments have no agents. */
-function loadSdk(): Sdk {
-  const sdk: Sdk = require('@modelcontextprotocol/server');
-  return sdk;
-}
-
 /** Rejects invalid parameters that the SDK would report as an internal error. */
 function rejectionOf(sdk: Sdk, message: unknown): Response | undefined {
   if (!sdk.isJSONRPCRequest(message)) return undefined;
@@ -166,11 +141,4 @@ function rejectionOf(sdk: Sdk, message: unknown): Response | undefined {
     return undefined;
   const error = { code: sdk.ProtocolErrorCode.InvalidParams, message: `Invalid parameters of ${method}` };
   return Response.json({ jsonrpc: '2.0', id, error });
-}
-
-/** Returns the arguments as they were sent: the SDK removes `__proto__`. It has checked that they are an object. */
-function argumentsOf(message: unknown): Readonly<Record<string, unknown>> {
-  const params = isObject(message) ? message['params'] : undefined;
-  const given = isObject(params) ? params['arguments'] : undefined;
-  return isObject(given) ? given : {};
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Response } from 'light-my-request';
+import type { InjectOptions, Response } from 'light-my-request';
 import { stringify } from 'lossless-json';
 import { validationFailed } from '../../platform/errors/platform.errors';
 import { withExactIntegers } from './json-schema';
@@ -8,24 +8,21 @@ import type { Input, Tool } from './tool';
 /** The query parameter of the next page in a `Link` header (RFC 8288). */
 const NEXT_PAGE = /<[^>]*[?&]cursor=([^&>]*)[^>]*>\s*;[^,]*\brel="?next"?/;
 
+const BASE_PATH = '/v1';
 const FAILED = 400;
 
-/** A request of HTTP that a call becomes. */
-export interface ApiCall {
-  readonly method: Tool['method'];
-  /** Below the base URL, with the query. */
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+/** The arguments of a call by name. Integers beyond 2^53 are bigints. */
+export type Arguments = Readonly<Record<string, unknown>>;
 
 /**
  * Makes the request of a call. The operation itself validates the values.
  *
- * @param given the arguments by name; integers beyond 2^53 are bigints
  * @throws ApiError `validation_failed` for an unknown argument or a missing parameter of the path
  */
-export function apiCallOf({ method, path, inputs }: Tool, given: Readonly<Record<string, unknown>>): ApiCall {
+export function apiCallOf(
+  { method, path, inputs }: Tool,
+  given: Readonly<Record<string, unknown>>,
+): InjectOptions {
   const unknown = Object.keys(given).filter((name) => inputs.every((input) => input.name !== name));
   if (unknown.length > 0) {
     throw validationFailed(
@@ -36,19 +33,17 @@ export function apiCallOf({ method, path, inputs }: Tool, given: Readonly<Record
     inputs
       .filter((input) => input.place === place && Object.hasOwn(given, input.name))
       .map(({ name, schema }) => [name, withExactIntegers(given[name], schema)]);
-  const members = inputs.some(({ place }) => place === 'member')
-    ? Object.fromEntries(valuesIn('member'))
-    : undefined;
-  const body = stringify(members ?? valuesIn('body')[0]?.[1]);
+  const hasMembers = inputs.some(({ place }) => place === 'member');
+  const body = stringify(hasMembers ? Object.fromEntries(valuesIn('member')) : valuesIn('body')[0]?.[1]);
   const headers = valuesIn('header').map(([name, value]) => [name.toLowerCase(), headerText(name, value)]);
   return {
     method,
-    path: pathOf(path, new Map(valuesIn('path'))) + queryOf(valuesIn('query')),
+    url: BASE_PATH + pathOf(path, new Map(valuesIn('path'))) + queryOf(valuesIn('query')),
     headers: {
       ...Object.fromEntries(headers),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
-    ...(body !== undefined && { body }),
+    ...(body !== undefined && { payload: body }),
   };
 }
 
@@ -94,28 +89,23 @@ export function toolResult(name: string, { statusCode, headers, body }: Response
   const [, encoded] = NEXT_PAGE.exec(headers.link?.toString() ?? '') ?? [];
   const nextCursor = encoded === undefined ? undefined : decodeURIComponent(encoded);
   const etag = headers.etag?.toString();
-  const notes = [
-    nextCursor !== undefined &&
-      `More items follow: call ${name} with the same arguments and cursor "${nextCursor}".`,
-    etag !== undefined && !body.startsWith('[') && `ETag: ${etag}`,
+  const texts = [
+    body === '' ? `Done (${statusCode}).` : body,
+    nextCursor && `More items follow: call ${name} with the same arguments and cursor "${nextCursor}".`,
+    etag && !body.startsWith('[') && `ETag: ${etag}`,
     headers['idempotent-replayed'] === 'true' &&
       'This is the result of an earlier call with this Idempotency-Key. This call changed nothing.',
   ];
   return {
-    content: [body === '' ? `Done (${statusCode}).` : body, ...notes.filter((note) => note !== false)].map(
-      (text) => ({ type: 'text', text }),
-    ),
-    _meta: { ...(nextCursor !== undefined && { nextCursor }), ...(etag !== undefined && { etag }) },
+    content: texts.filter((text) => typeof text === 'string').map((text) => ({ type: 'text', text })),
+    _meta: { ...(nextCursor && { nextCursor }), ...(etag && { etag }) },
   };
 }
 
 /** @param body the Error body */
 export function failure(body: string, retryAfter?: string): CallToolResult {
-  const seconds = Number(retryAfter ?? 0);
-  const wait = { type: 'text' as const, text: `Wait ${seconds} seconds before the next call.` };
-  return {
-    isError: true,
-    content: [{ type: 'text', text: body }, ...(seconds > 0 ? [wait] : [])],
-    ...(seconds > 0 && { _meta: { retryAfter: seconds } }),
-  };
+  const error: CallToolResult = { isError: true, content: [{ type: 'text', text: body }] };
+  if (retryAfter === undefined) return error;
+  error.content.push({ type: 'text', text: `Wait ${retryAfter} seconds before the next call.` });
+  return { ...error, _meta: { retryAfter: Number(retryAfter) } };
 }

@@ -1,5 +1,4 @@
 import type { Tool as Definition } from '@modelcontextprotocol/server';
-import type { InjectOptions } from 'light-my-request';
 import { isObject, type Schema, type Schemas, toJsonSchema } from './json-schema';
 
 /** The parts of an OpenAPI 3.0 document that tools are made from, as they are in its JSON. */
@@ -10,7 +9,7 @@ export interface ApiDocument {
 }
 
 interface Operation {
-  readonly operationId?: string;
+  readonly operationId: string;
   readonly summary?: string;
   readonly description?: string;
   readonly deprecated?: boolean;
@@ -49,24 +48,20 @@ export interface Tool {
   readonly definition: Definition;
   /** The key needs one of them; none if the list is empty. */
   readonly scopes: readonly string[];
-  readonly method: NonNullable<InjectOptions['method']>;
+  readonly method: Method;
   /** Below the base URL, with `{name}` for each parameter. */
   readonly path: string;
   readonly inputs: readonly Input[];
 }
 
-/** The caches of agents do not revalidate. */
-const UNUSED_HEADER = 'If-None-Match';
-
-/** The parameter of a list that names the start of a page. */
+/** The parameter of a list that names the start of a page. The document explains it by a header, which agents do not see. */
 const CURSOR = 'cursor';
-/** The document explains a cursor by a header, which an agent does not see. */
 const CURSOR_TEXT =
   'The `cursor` that the result of the previous page names. Leave it out for the first page.';
 
 const MS_PER_SECOND = 1_000;
-
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+type Method = (typeof METHODS)[number];
 
 /** Makes one tool of each operation of an OpenAPI document. */
 export function toolsOf({ paths, components }: ApiDocument): Tool[] {
@@ -74,33 +69,26 @@ export function toolsOf({ paths, components }: ApiDocument): Tool[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = item[method];
-      return operation?.operationId === undefined
-        ? []
-        : [toolOf(schemas, path, method, operation, operation.operationId)];
+      return operation ? [toolOf(schemas, path, method, operation)] : [];
     }),
   );
 }
 
-function toolOf(
-  schemas: Schemas,
-  path: string,
-  method: (typeof METHODS)[number],
-  operation: Operation,
-  name: string,
-): Tool {
+function toolOf(schemas: Schemas, path: string, method: Method, operation: Operation): Tool {
+  const { operationId: name, summary: title = name, 'x-required-scopes': scopes = [] } = operation;
   const parameters = (operation.parameters ?? [])
-    .filter((each) => each.in !== 'cookie' && each.name !== UNUSED_HEADER)
+    // The caches of agents do not revalidate.
+    .filter((each) => each.in !== 'cookie' && each.name !== 'If-None-Match')
     .map((each) => parameterInput(each, schemas));
   const inputs = [...parameters, ...bodyInputs(operation, parameters, schemas)];
   const properties: unknown = Object.fromEntries(inputs.map((input) => [input.name, input.schema]));
   return {
     definition: {
       name,
-      title: operation.summary ?? name,
+      title,
       description: describe(operation, inputs),
       inputSchema: {
         type: 'object',
-        // Values of JSON have no other type here.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         properties: properties as Definition['inputSchema']['properties'],
         required: inputs.filter(({ isRequired }) => isRequired).map((input) => input.name),
@@ -113,7 +101,7 @@ function toolOf(
         openWorldHint: false,
       },
     },
-    scopes: operation['x-required-scopes'] ?? [],
+    scopes,
     method,
     path,
     inputs,
