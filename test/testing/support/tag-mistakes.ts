@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { HttpCode } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
@@ -64,7 +65,7 @@ export const TAG_MISTAKES: Mistakes = {
       handlers: ['list'],
       list(_query, reply) {
         void reply.type('application/json');
-        return Buffer.from('[]');
+        return Readable.from(['[]']);
       },
     },
     'tag-of-its-own': {
