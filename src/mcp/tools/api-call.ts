@@ -19,10 +19,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
  *
  * @throws ApiError `validation_failed` for an unknown argument or a missing parameter of the path
  */
-export function apiCallOf(
-  { method, path, inputs }: Tool,
-  given: Readonly<Record<string, unknown>>,
-): InjectOptions {
+export function apiCallOf({ method, path, inputs }: Tool, given: Arguments): InjectOptions {
   const unknown = Object.keys(given).filter((name) => inputs.every((input) => input.name !== name));
   if (unknown.length > 0) {
     throw validationFailed(
