@@ -16,8 +16,8 @@ const SHORT_INTEGER = /^-?\d{1,15}$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint; any other number a
- * number. RFC 8259, section 4, leaves repeated names to the receiver: two members of one name are rejected
+ * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint, and a fraction that a
+ * number would round to an integer NaN; any other number becomes a number. RFC 8259, section 4, leaves repeated names to the receiver: two members of one name are rejected
  * if their parsed values differ.
  *
  * @throws ApiError `malformed_json`
@@ -45,13 +45,13 @@ function parseNumber(digits: string): bigint | number {
   const value = Number(digits);
   if (SHORT_INTEGER.test(digits)) return value;
   const integer = integralValue(digits);
-  // A fraction that is rounded to an integer must not become one.
   if (integer === undefined) return Number.isSafeInteger(value) ? Number.NaN : value;
   return Number.isSafeInteger(value) ? value : integer;
 }
 
-/** The parser calls this only if the two values differ. */
-function rejectDuplicate(text: string, { key, position }: DuplicateKeyInfo): never {
+/** The parser calls this only if the two values differ, and NaN differs from itself. */
+function rejectDuplicate(text: string, { key, position, oldValue, newValue }: DuplicateKeyInfo): unknown {
+  if (Object.is(oldValue, newValue)) return newValue;
   // The position is that of the name within its quotes.
   const place = inBody([...pathAtEnd(text.slice(0, position - 1)), key]);
   throw errorAt(text, position, 'two members of one object have the same name and different values', place);

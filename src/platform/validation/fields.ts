@@ -169,6 +169,7 @@ export function Decimal({ min, max, example, ...facts }: NumberFacts): PropertyD
       rule: `a number from ${min} to ${max}`,
       isValid: (each) => isWithin(each, min, max),
       fromText: (text) => toNumber(text, PLAIN_DECIMAL),
+      fromJson: (each) => (typeof each === 'bigint' ? Number(each) : each),
     },
   );
 }

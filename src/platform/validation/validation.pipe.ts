@@ -41,12 +41,8 @@ export class ApiValidationPipe extends ValidationPipe {
     // A parameter of the type bigint has a pipe of its own, such as IdPipe.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
-    const isText = input.type !== 'body';
     try {
-      const given = Object.keys(value).length > MAX_MEMBERS ? declaredMembers(value, type) : value;
-      const dto: object =
-        quickDto(type, given, isText) ??
-        (await (isText ? this.ofTexts.transform(given, input) : super.transform(given, input)));
+      const dto = quickDto(type, value, input.type !== 'body') ?? (await this.read(value, input, type));
       if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
     } catch (error) {
       if (Array.isArray(error)) throw validationFailed(problemsIn(error, { input, parent: '', path: [] }));
@@ -58,6 +54,21 @@ export class ApiValidationPipe extends ValidationPipe {
     }
     throw rejection(`The ${input.type} must have at least one of ${fieldsOf(type).join(', ')}`, type, input);
   }
+
+  /** Reads a value by class-transformer and class-validator. */
+  private read(value: object, input: ArgumentMetadata, type: Type): Promise<object> {
+    const given = hasManyMembers(value) ? declaredMembers(value, type) : value;
+    if (hasManyMembers(given)) throw rejection(`A member has more than ${MAX_MEMBERS} members`, type, input);
+    return input.type === 'body' ? super.transform(given, input) : this.ofTexts.transform(given, input);
+  }
+}
+
+/** True if an object in the value, or the value itself, is larger than class-transformer can read quickly. */
+function hasManyMembers(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasManyMembers);
+  if (!isObject(value)) return false;
+  const members: readonly unknown[] = Object.values(value);
+  return members.length > MAX_MEMBERS || members.some(hasManyMembers);
 }
 
 function declaredMembers(value: object, type: Type): object {
@@ -94,10 +105,10 @@ interface Parent {
 function problemsIn(errors: readonly ValidationError[], { input, parent, path }: Parent): Problem[] {
   return errors.flatMap(({ property, constraints = {}, children = [] }) => {
     const place = [...path, property];
+    const { nestedValidation, ...own } = constraints;
+    const [sentence = nestedValidation] = Object.values(own);
     return [
-      ...Object.values(constraints)
-        .slice(0, 1)
-        .map((sentence) => ({ ...placeIn(input, place), detail: `${parent}${sentence}` })),
+      ...(sentence === undefined ? [] : [{ ...placeIn(input, place), detail: `${parent}${sentence}` }]),
       ...problemsIn(children, { input, parent: `${parent}${property}.`, path: place }),
     ];
   });
