@@ -7,7 +7,6 @@ import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
 import type { Extension } from '../platform/extension/extension';
 import { createLogger, type LogStream } from '../platform/logging/logger';
-import { fitConnections, readOpenFileLimit } from '../platform/runtime/open-files';
 
 /** The parts of a team. */
 export interface StoreOptions {
@@ -46,13 +45,7 @@ export async function createAnimalStore(
  *
  * @throws Error that `userMessage` explains; the database is closed first
  */
-export async function buildService(
-  settings: Config,
-  store: Store,
-  output?: LogStream,
-): Promise<BuiltService> {
-  const { maxConnections, notices } = fitConnections(settings, readOpenFileLimit());
-  const config = { ...settings, maxConnections };
+export async function buildService(config: Config, store: Store, output?: LogStream): Promise<BuiltService> {
   const database = await openDatabase(config);
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
@@ -67,7 +60,7 @@ export async function buildService(
     return {
       app,
       config,
-      database: { ...database, notices: [...notices, ...database.notices, ...left] },
+      database: { ...database, notices: [...database.notices, ...left] },
       store,
     };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
-import type { Connections } from '../platform/edge/http1/connections';
-import { createHttpServer, type Handler } from '../platform/edge/http1/http-server';
+import type { Connections, Handler } from '../platform/edge/http1/connections';
+import { createHttpServer } from '../platform/edge/http1/http-server';
 import type { ProtocolErrors } from '../platform/edge/http1/protocol-errors';
 import { requestId, type RequestLog } from '../platform/edge/request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from '../platform/http/target';

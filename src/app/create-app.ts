@@ -43,7 +43,7 @@ export async function createApp(
   store: Store,
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
-  const connections = new Connections(config, logger);
+  const connections = new Connections(logger);
   const pages = problemPages(config.publicBaseUrl);
   const requestLog = new RequestLog(logger, clock);
   // The adapter exists before the modules that provide these functions; requests arrive later.
@@ -54,15 +54,10 @@ export async function createApp(
     },
     servedMethods: () => app.get(RouteMethods).served(),
   };
+  const errors = new ProtocolErrors(connections, hooks, logger, pages, config.requestTimeoutMs);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
-    createAdapter(
-      config,
-      logger,
-      connections,
-      new ProtocolErrors(connections, hooks, logger, pages),
-      requestLog,
-    ),
+    createAdapter(config, logger, connections, errors, requestLog),
     { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
   );
   requestLog.writeSums(app.getHttpAdapter().getInstance());
@@ -89,7 +84,7 @@ async function assemble(
   fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
   app.enableVersioning({ type: VersioningType.URI });
   if (tracer) installRequestSpans(fastify, tracer);
-  guardFraming(fastify, connections);
+  guardFraming(fastify);
   enableCors(app, config.corsOrigins, app.get(RouteMethods));
   const limits = app.get(ThrottleGuard);
   installResponseHeaders(fastify, {

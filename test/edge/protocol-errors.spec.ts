@@ -4,7 +4,6 @@ import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { startApp, type TestApp } from '../support/app';
 import { scrape, valueOf } from '../support/metrics';
-import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 import { type RawResponse, RawConnection } from './support/raw';
 import { expectCommonHeaders, expectErrorBody } from './support/raw-rows';
@@ -116,8 +115,6 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     const rejected = once(app.nest.getHttpServer(), 'clientError');
     raw.write('broken\r\n\r\n');
     await rejected;
-    // While the rejection waits for the earlier response, Node reports the same request as too slow.
-    await once(app.nest.getHttpServer(), 'clientError');
     expect(text).toMatch(/first$/);
     finishStream();
     expect(await raw.response()).toMatchObject({ status: 200, text: 'first-last' });
@@ -125,14 +122,13 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
   });
 
-  it('after 408 a client is disconnected if it sends another byte', async () => {
-    holdTimers({ timeouts: true });
-    const raw = await sent('GET / HTTP/1.1\r\n');
-    expect(await raw.response()).toMatchObject({ status: 408 });
-    await until(() => {
-      raw.write('x');
-      return raw.socket.destroyed;
-    });
+  it('never gets 408 because the service was busy when the request arrived', async () => {
+    const raw = await sent('GET /livez HTTP/1.1\r\n');
+    // Twice HEADERS_TIMEOUT_MS in one turn of the event loop, in which the rest of the head arrives.
+    raw.write('Host: x\r\n\r\n');
+    for (const end = performance.now() + 400; performance.now() < end;);
+    expect(await raw.response()).toMatchObject({ status: 200 });
+    raw.destroy();
   });
 
   it('a client that closes its side after the request gets its responses', async () => {
@@ -170,19 +166,28 @@ describe('a rejection during an upload', () => {
   const head = (headers: string): string =>
     `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n${headers}\r\n`;
 
-  it.each([
-    ['413', 'payload_too_large', `Content-Type: application/json\r\nContent-Length: ${TWENTY_MB}\r\n`],
-    ['400', 'malformed_request', `X : y\r\nContent-Length: ${TWENTY_MB}\r\n`],
-    ['417', 'expectation_failed', `Expect: x\r\nContent-Length: ${TWENTY_MB}\r\n`],
-  ])('%s %s reaches a client that reads nothing until all 20 MB are sent', async (status, code, headers) => {
+  it('413 arrives before the body is sent, and the connection serves the next request', async () => {
+    const raw = await RawConnection.open(app.url);
+    raw.write(head(`Content-Type: application/json\r\nContent-Length: ${TWENTY_MB}\r\n`));
+    raw.write(Buffer.alloc(TWENTY_MB / 2, 'x'));
+    const response = (await raw.response())!;
+    expect(response.status).toBe(413);
+    expectErrorBody(response, 'payload_too_large');
+    raw.write(Buffer.alloc(TWENTY_MB / 2, 'x'));
+    raw.write(LIVEZ);
+    expect(await raw.response()).toMatchObject({ status: 200 });
+    raw.destroy();
+  });
+
+  it('400 malformed_request reaches a client that reads nothing until all 20 MB are sent', async () => {
     const raw = await RawConnection.open(app.url);
     raw.socket.pause();
-    raw.write(head(headers));
+    raw.write(head(`X : y\r\nContent-Length: ${TWENTY_MB}\r\n`));
     await new Promise<void>((resolve) => raw.socket.write(Buffer.alloc(TWENTY_MB, 'x'), () => resolve()));
     raw.socket.resume();
     const response = (await raw.response())!;
-    expect(response.status).toBe(Number(status));
-    expectErrorBody(response, code);
+    expect(response.status).toBe(400);
+    expectErrorBody(response, 'malformed_request');
     expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
     raw.destroy();
   });
@@ -214,12 +219,18 @@ describe('a rejection during an upload', () => {
     expect(last.status).toBe(200);
   });
 
-  it('the service disconnects a client that keeps sending, and a client that sends nothing', async () => {
-    const endless = await RawConnection.open(app.url);
-    const silent = await RawConnection.open(app.url);
+  it('after REQUEST_TIMEOUT_MS the service disconnects a client that keeps sending, and one that sends nothing', async () => {
+    const hasty = await startApp({ requestTimeoutMs: 1_000 }, { beside: app });
+    const endless = await RawConnection.open(hasty.url);
+    const silent = await RawConnection.open(hasty.url);
     const raws = [endless, silent];
     for (const raw of raws)
-      raw.write(head('Content-Type: application/json\r\nContent-Length: 999999999999\r\n'));
+      raw.write(
+        head('Content-Type: application/json\r\nContent-Length: 999999999999\r\n').replace(
+          app.key,
+          hasty.key,
+        ),
+      );
     const filler = Buffer.alloc(1_000_000, 'x');
     const more = (): void => {
       while (!endless.socket.destroyed && endless.socket.write(filler));
@@ -227,22 +238,9 @@ describe('a rejection during an upload', () => {
     endless.socket.on('drain', more);
     more();
     for (const raw of raws) expect(await raw.response()).toMatchObject({ status: 413 });
-    await until(async () => (await connectionCount()) === 0);
-    // 64 MiB, and the buffers of both sides.
-    expect(endless.socket.bytesWritten - endless.socket.writableLength).toBeLessThan(100_000_000);
+    await until(() => endless.socket.destroyed);
+    expect(await silent.end()).toEqual({ state: 'closed', rest: '' });
     for (const raw of raws) raw.destroy();
-  });
-
-  it('a client that sends single bytes after its last response is disconnected after 5 s', async () => {
-    holdTimers({ timeouts: true });
-    const raw = await RawConnection.open(app.url);
-    raw.write(head('Content-Type: application/json\r\nContent-Length: 999999\r\n'));
-    expect(await raw.response()).toMatchObject({ status: 413 });
-    pass({ seconds: 5 });
-    await until(async () => {
-      raw.write('x');
-      return (await connectionCount()) === 0;
-    });
-    raw.destroy();
+    await hasty.close();
   });
 });

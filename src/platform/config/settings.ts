@@ -166,7 +166,7 @@ export const settings = {
     'REQUEST_TIMEOUT_MS',
     '10000',
     milliseconds,
-    'Longest time for a whole request to arrive, in milliseconds; then 408. A client that reads nothing of its responses for that long is disconnected.',
+    'Longest time for a whole request to arrive, in milliseconds; then 408.',
   ),
   keepAliveTimeoutMs: setting(
     'KEEP_ALIVE_TIMEOUT_MS',
@@ -178,7 +178,7 @@ export const settings = {
     'MAX_CONNECTIONS',
     '10000',
     integer(1, MAX_CONNECTIONS),
-    'Maximum number of open client connections; lower if the process may open too few files. At the maximum a new connection replaces the one that has been idle longest.',
+    'Maximum number of open client connections. At the maximum a new connection is closed, and so are the idle ones.',
   ),
   trustProxy: setting(
     'TRUST_PROXY',

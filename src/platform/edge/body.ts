@@ -44,15 +44,15 @@ export class JsonBodyGuard implements CanActivate {
     if (!hasBody || !WITH_BODY.has(method) || routeOptions.config.unrouted) return true;
     const reply = http.getResponse<FastifyReply>();
     return this.read(request, reply).catch((error: unknown) => {
-      // The rest of the body stays unread.
-      if (!request.raw.complete) reply.header('Connection', 'close');
+      // Node reads and ignores the rest of a body, but a broken one has no end.
+      if (brokenBodies.has(request.raw)) reply.header('Connection', 'close');
       throw error;
     });
   }
 
   private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
     const { headers, raw } = request;
-    const error = this.declaredError(request) ?? bodyError(raw);
+    const error = this.declaredError(request) ?? brokenBodies.get(raw);
     if (error) throw error;
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
     if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
@@ -81,7 +81,7 @@ export class JsonBodyGuard implements CanActivate {
       const chunks: Buffer[] = [];
       let bytes = 0;
       const fail = (error: ApiError): void => {
-        request.raw.off('data', take);
+        request.raw.off('data', take).resume();
         reject(error);
       };
       const take = (chunk: Buffer): void => {
@@ -129,9 +129,4 @@ export function breakBody(request: IncomingMessage, error: ApiError): void {
   brokenBodies.set(request, error);
   // Without a listener the event would be an uncaught exception.
   if (request.listenerCount('error') > 0) request.emit('error', error);
-}
-
-/** Returns the error of a broken body; undefined if the body can still arrive. */
-function bodyError(request: IncomingMessage): ApiError | undefined {
-  return brokenBodies.get(request);
 }

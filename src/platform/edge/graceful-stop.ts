@@ -7,10 +7,6 @@ const LIMITS = {
   noticeMs: 200,
   /** How long a connection without a pending request stays open: a request may be under way. */
   quietMs: 500,
-  /** How long a request may take to arrive. */
-  arrivalMs: 2_000,
-  /** How long a client may read nothing of its responses. */
-  stallMs: 2_000,
   /** The time until every connection is destroyed; longer than any request can wait for the database. */
   drainMs: 9_000,
 } as const;
@@ -27,7 +23,7 @@ const SETTLING_TURNS = 10;
  *
  * 1. Responses ask the client to use another connection.
  * 2. The listening socket is closed when its backlog is empty.
- * 3. Pending requests get their responses. Connections without a request, or with a stalled one, are destroyed.
+ * 3. Pending requests get their responses. Connections without a request are destroyed.
  *
  * @returns the stop; its promise resolves when the application has closed
  */
@@ -45,8 +41,6 @@ export function prepareGracefulStop(
     const check = setInterval(() => {
       const waited = performance.now() - closedAt;
       if (waited > limits.quietMs) connections.destroyQuiet();
-      if (waited > limits.arrivalMs) connections.destroyUnfinished();
-      connections.destroyStalled(limits.stallMs);
       if (waited > limits.drainMs) connections.destroyAll();
     }, CHECK_INTERVAL_MS);
     await app.close();

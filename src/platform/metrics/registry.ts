@@ -28,10 +28,10 @@ export function addSharedLimit(registry: Registry, isShared: () => boolean): voi
   registry.registerMetric(gauge);
 }
 
-/** The connections of the service's listener, and those that it closed because of MAX_CONNECTIONS. */
+/** The connections of the service's listener, and the number that MAX_CONNECTIONS rejected. */
 export interface OpenConnections {
   readonly size: number;
-  readonly overload: { readonly counts: Readonly<Record<'closed' | 'refused', number>> };
+  readonly refused: number;
 }
 
 export function addConnections(registry: Registry, connections: OpenConnections): void {
@@ -45,13 +45,12 @@ export function addConnections(registry: Registry, connections: OpenConnections)
   });
   const shed = new Counter({
     name: `${PREFIX}http_connections_shed_total`,
-    help: 'Connections closed because MAX_CONNECTIONS was reached: an idle or slow one (closed), or a new one (refused).',
+    help: 'New connections closed because MAX_CONNECTIONS was reached (refused).',
     labelNames: ['outcome'],
     registers: [],
     collect() {
       this.reset();
-      for (const [outcome, count] of Object.entries(connections.overload.counts))
-        this.inc({ outcome }, count);
+      this.inc({ outcome: 'refused' }, connections.refused);
     },
   });
   registry.registerMetric(open);

@@ -1,9 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
-import { Overload } from '../overload';
-import { closeQueued, type Connection, LinkedList, newConnection } from './connection';
-import { lingeringClose } from './lingering-close';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -11,35 +8,50 @@ declare module 'fastify' {
   }
 }
 
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The time for the requests that arrive in one turn of the event loop; each further one has a later turn of its own. */
+const MAX_TURN_MS = 5;
+
 /**
- * The maximum of pending requests on one connection (RFC 9112, 9.3.2). A client that sends more gets the responses to
- * these and must send the rest on another connection.
+ * The maximum of requests of one connection that wait, in addition to the current one (RFC 9112, 9.3.2). A read of
+ * 64 KiB can contain 2,000, each with objects of 2 kB. The last one that is handled closes the connection.
  */
-const MAX_PIPELINED = 64;
+const MAX_WAITING = 63;
 
-const SWEEP_INTERVAL_MS = 1_000;
+/** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, and that of the log line. */
+const CLOSE_INTERVAL_MS = 1_000;
+const LOG_INTERVAL_MS = 60_000;
 
-/** The connections of the listener, with their pending requests. */
+interface Connection {
+  readonly socket: Socket;
+  /** The last request whose head has arrived. */
+  latest?: IncomingMessage;
+  /** The request that has begun and has no complete response. */
+  current?: IncomingMessage | undefined;
+  /** True while a task waits or a request has no complete response. */
+  isBusy: boolean;
+  /** The work after the current request, in the order of arrival. */
+  readonly tasks: (() => void)[];
+}
+
+/**
+ * The connections of the listener, and the order of their requests. A connection has one request at a time: the next
+ * one begins in a later turn of the event loop. Between turns Node accepts new connections, one for each turn.
+ */
 export class Connections {
   /** True during a stop: responses ask the client to use another connection. */
   isStopping = false;
-  readonly overload: Overload;
+  /** The number of connections that MAX_CONNECTIONS rejected since the start. */
+  refused = 0;
   private readonly all = new Map<Socket, Connection>();
-  /** The connections without a pending request; the connection that has been idle longest is first. */
-  readonly idle = new LinkedList<Connection>();
-  /** The other connections, by the time since they last completed a response; the longest time is first. */
-  private readonly busy = new LinkedList<Connection>();
-  private readonly maxConnections: number;
-  private readonly requestTimeoutMs: number;
+  /** The connections whose next task waits for a turn. */
+  private readonly ready: Connection[] = [];
+  private turnBeganAt: number | undefined;
+  private idleClosedAt = -Infinity;
+  private loggedAt = -Infinity;
 
-  constructor(
-    { maxConnections, requestTimeoutMs }: { maxConnections: number; requestTimeoutMs: number },
-    log: FastifyBaseLogger,
-  ) {
-    this.maxConnections = maxConnections;
-    this.requestTimeoutMs = requestTimeoutMs;
-    this.overload = new Overload(maxConnections, log);
-  }
+  constructor(private readonly log: FastifyBaseLogger) {}
 
   /** The number of open connections. */
   get size(): number {
@@ -47,148 +59,109 @@ export class Connections {
   }
 
   follow(server: Server): void {
-    server.on('connection', (socket: Socket) => this.add(socket));
-    const sweep = setInterval(() => {
-      this.destroyStalled(this.requestTimeoutMs);
-      this.overload.update(this.size);
-    }, SWEEP_INTERVAL_MS).unref();
-    server.once('close', () => clearInterval(sweep));
-  }
-
-  /** Records a request before it is handled; returns false if its connection handles no further request. */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
-    const { socket } = request;
-    const connection = this.all.get(socket);
-    if (!connection) return true;
-    if (connection.isEnding) return false;
-    connection.latest = request;
-    connection.open.set(request, response);
-    if (connection.open.size === 1) this.moveToBusy(connection);
-    if (connection.open.size === MAX_PIPELINED) {
-      connection.isEnding = true;
-      response.shouldKeepAlive = false;
-    }
-    response.once('close', () => {
-      connection.open.delete(request);
-      if (connection.open.size > 0) this.moveToBusy(connection);
-      else this.moveToIdle(connection);
+    server.on('connection', (socket: Socket) => {
+      this.all.set(socket, { socket, isBusy: false, tasks: [] });
+      socket.once('close', () => this.all.delete(socket));
     });
-    return true;
+    server.on('drop', () => this.closeIdle(server));
   }
 
-  /** Handles no further request on this connection; requests that have begun get their responses. */
-  end(socket: Socket, { isSlow = false } = {}): void {
+  /** Handles a request after the earlier requests of its connection. */
+  receive(request: IncomingMessage, response: ServerResponse, handler: Handler): void {
+    const connection = this.all.get(request.socket);
+    if (!connection || connection.tasks.length === MAX_WAITING) return;
+    connection.latest = request;
+    if (connection.tasks.length === MAX_WAITING - 1) response.setHeader('Connection', 'close');
+    this.add(connection, () => {
+      connection.current = request;
+      response.once('close', () => this.finish(connection));
+      handler(request, response);
+    });
+  }
+
+  /** Runs the last task of a connection when every earlier request has its response. */
+  afterResponses(socket: Socket, task: () => void): void {
     const connection = this.all.get(socket);
-    if (!connection) return;
-    connection.isEnding = true;
-    connection.isSlow = isSlow;
+    if (connection) this.add(connection, task);
   }
 
-  /** Writes the last bytes, if any, and closes the connection so that its client can read them. */
-  close(socket: Socket, last = ''): void {
-    const isSlow = this.all.get(socket)?.isSlow === true;
-    this.end(socket, { isSlow });
-    lingeringClose(socket, last, { isSlow });
+  /** Returns the last request whose head has arrived. */
+  latest(socket: Socket): IncomingMessage | undefined {
+    return this.all.get(socket)?.latest;
   }
 
-  /** Returns the request that is still arriving, with or without a response. */
-  arriving(socket: Socket): IncomingMessage | undefined {
-    const latest = this.all.get(socket)?.latest;
-    return latest?.complete === false ? latest : undefined;
-  }
-
-  /** Calls back once, when every request of a connection has its response. */
-  onAllResponded(socket: Socket, callback: () => void): void {
-    const connection = this.all.get(socket);
-    if (!connection || connection.open.size === 0) callback();
-    else connection.onAllResponded = callback;
-  }
-
-  /** Emits `drain` on the response that is being written on a socket. */
-  passOnDrain(socket: Socket): void {
-    for (const response of this.all.get(socket)?.open.values() ?? []) {
-      if (response.socket === socket) response.emit('drain');
-    }
+  /** True if the service reads nothing more of this connection until it has completed an earlier response. */
+  isBehind(socket: Socket): boolean {
+    const { isBusy, current, latest } = this.all.get(socket) ?? {};
+    return isBusy === true && (latest?.complete === true || current !== latest);
   }
 
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
   destroyQuiet(): void {
-    for (const [socket, { open }] of this.all) if (open.size === 0) socket.destroy();
+    for (const { socket, isBusy } of this.all.values()) if (!isBusy) socket.destroy();
   }
 
-  /** Destroys every connection with a request that has not arrived whole. */
-  destroyUnfinished(): void {
-    for (const [socket, { open }] of this.all) {
-      if ([...open.keys()].some((request) => !request.complete)) socket.destroy();
-    }
-  }
-
-  /** Destroys every connection on which bytes of a response wait without progress for longer than the limit. */
-  destroyStalled(limitMs: number): void {
-    for (const [socket, { open, progress }] of this.all) {
-      if (progress.stalledMs(open.values()) > limitMs) socket.destroy();
-    }
-  }
-
-  /** Destroys every connection, also those that Node's server has detached because of a CONNECT. */
   destroyAll(): void {
     for (const socket of this.all.keys()) socket.destroy();
   }
 
-  private add(socket: Socket): void {
-    const connection = newConnection(socket);
-    this.all.set(socket, connection);
-    this.idle.add(connection);
-    socket.once('close', () => {
-      this.forget(connection);
-      closeQueued(connection);
-    });
-    this.lingerAfterLastResponse(socket);
-    if (this.size > this.maxConnections) this.enforceLimit(connection);
+  private add(connection: Connection, task: () => void): void {
+    connection.tasks.push(task);
+    // A client that sends faster than it gets responses fills its own buffers.
+    if (connection.isBusy) connection.socket.pause();
+    else {
+      connection.isBusy = true;
+      if (this.ready.length === 0 && this.hasTime()) this.runTask(connection);
+      else this.ready.push(connection);
+    }
   }
 
-  /** Destroys the connection that has been idle longest; if none is idle, a slow one; else the new connection. */
-  private enforceLimit(added: Connection): void {
-    const candidate = this.idle.first === added ? this.slowConnection() : this.idle.first;
-    const ended = candidate ?? added;
-    this.overload.count(ended === added ? 'refused' : 'closed');
-    // Removed immediately: the event `close` follows at the end of the turn, and more connections may precede it.
-    this.forget(ended);
-    ended.socket.destroy();
+  private finish(connection: Connection): void {
+    connection.current = undefined;
+    connection.isBusy = connection.tasks.length > 0;
+    if (connection.isBusy) {
+      this.ready.push(connection);
+      this.hasTime();
+    } else if (connection.socket.isPaused()) connection.socket.resume();
   }
 
-  /** Returns a connection that has completed no response for REQUEST_TIMEOUT_MS: its client reads slowly. */
-  private slowConnection(): Connection | undefined {
-    const { first } = this.busy;
-    return first && performance.now() - first.busySince > this.requestTimeoutMs ? first : undefined;
+  /** Begins a turn if none has begun. */
+  private hasTime(): boolean {
+    const now = performance.now();
+    if (this.turnBeganAt === undefined) {
+      this.turnBeganAt = now;
+      setImmediate(() => this.runReady());
+    }
+    return now - this.turnBeganAt < MAX_TURN_MS;
   }
 
-  private moveToBusy(connection: Connection): void {
-    this.idle.remove(connection);
-    if (!this.all.has(connection.socket)) return;
-    connection.busySince = performance.now();
-    this.busy.add(connection);
+  private runReady(): void {
+    const connection = this.ready.shift();
+    this.turnBeganAt = connection && performance.now();
+    if (!connection) return;
+    setImmediate(() => this.runReady());
+    this.runTask(connection);
   }
 
-  private moveToIdle(connection: Connection): void {
-    this.busy.remove(connection);
-    if (this.all.has(connection.socket)) this.idle.add(connection);
-    connection.onAllResponded?.();
+  private runTask({ socket, tasks }: Connection): void {
+    const task = tasks.shift();
+    if (tasks.length === 0 && socket.isPaused()) socket.resume();
+    // After a response with `Connection: close`, nothing follows.
+    if (socket.writable) task?.();
   }
 
-  private forget(connection: Connection): void {
-    this.all.delete(connection.socket);
-    this.idle.remove(connection);
-    this.busy.remove(connection);
-  }
-
-  /** Replaces `destroySoon`, which Node calls after the last response: the client may still be sending. */
-  private lingerAfterLastResponse(socket: Socket): void {
-    const destroySoon = socket.destroySoon.bind(socket);
-    socket.destroySoon = () => {
-      const isSending = this.all.get(socket)?.isEnding === true || this.arriving(socket) !== undefined;
-      if (isSending) this.close(socket);
-      else destroySoon();
-    };
+  /** Closes idle connections, so that the next new one is accepted. */
+  private closeIdle(server: Server): void {
+    this.refused += 1;
+    const now = performance.now();
+    if (now - this.idleClosedAt < CLOSE_INTERVAL_MS) return;
+    this.idleClosedAt = now;
+    server.closeIdleConnections();
+    if (now - this.loggedAt < LOG_INTERVAL_MS) return;
+    this.loggedAt = now;
+    this.log.warn(
+      { maxConnections: server.maxConnections },
+      'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
+    );
   }
 }

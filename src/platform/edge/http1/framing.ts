@@ -4,7 +4,6 @@ import type { ApiError } from '../../errors/api-error';
 import { sendError } from '../../errors/error-reply';
 import { platformErrors } from '../../errors/platform.errors';
 import { isTooLong, TARGET_LIMIT_BYTES } from '../../http/target';
-import type { Connections } from './connections';
 
 /** Browsers and proxies send about thirty. */
 const MAX_HEADERS = 200;
@@ -16,15 +15,11 @@ const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/
  * Rejects requests that Node's parser accepts although a proxy and the service may disagree about their end or host.
  * The service reads nothing after such a request and closes the connection. It also rejects URLs that are too long.
  */
-export function guardFraming(fastify: FastifyInstance, connections: Connections): void {
+export function guardFraming(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, reply, done) => {
-    const { headers, socket } = request.raw;
     const error = framingError(request.raw);
     // The service ignores Upgrade, but Node's parser loses the bytes that arrived together with such a request.
-    if (error || headers.upgrade !== undefined) {
-      connections.end(socket);
-      reply.header('Connection', 'close');
-    }
+    if (error || request.headers.upgrade !== undefined) reply.header('Connection', 'close');
     const rejection = error ?? lengthError(request.originalUrl);
     if (rejection) sendError(reply, rejection);
     else done();
