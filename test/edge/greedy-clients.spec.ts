@@ -147,7 +147,9 @@ describe('a client that requests more than it reads', () => {
   );
 
   it('is disconnected by CONNECT while an earlier response waits, and its stream is destroyed', async () => {
-    const socket = await askWithoutReading('/stream', 3, CONNECT);
+    const socket = await askWithoutReading('/stream', 1);
+    await until(() => streams.length === 1);
+    socket.write(CONNECT);
     await until(() => streams[0]?.destroyed === true);
     await until(async () => (await connections()) === 0);
     expect(streams).toHaveLength(1);

@@ -38,7 +38,7 @@ interface Rejected {
 }
 
 /** The further time of a late request of which bytes had arrived unread when its time ended. */
-const GRACE_MS = 500;
+const GRACE_MS = 250;
 
 /** How long the service reads and ignores what a client still sends after its last response. */
 const LINGER_MS = 5_000;
