@@ -151,10 +151,13 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     throw tooManyRequestsOfRoute({ verdict: 'limited', windows: { minute: shown, day: undefined }, now });
   }
 
+  /** Every request needs it, so it copies no object. */
   private chargeOf(request: FastifyRequest): Charge {
     const { principal } = request;
-    const charge = { owner: ownerOfRequest(request), limits: this.limitsOf(request) };
-    return principal ? { ...charge, key: { id: principal.keyId, unbannedAt: principal.unbannedAt } } : charge;
+    const owner = ownerOfRequest(request);
+    if (!principal) return { owner, limits: this.anonymousLimits };
+    const { limits, keyId, unbannedAt } = principal;
+    return { owner, limits, key: { id: keyId, unbannedAt } };
   }
 
   private limitsOf({ principal }: FastifyRequest): OwnerLimits {

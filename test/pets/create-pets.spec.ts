@@ -152,18 +152,6 @@ describe('creating animals', () => {
       expect((await app.post('/v1/pets', body)).status).toBe(201);
     });
 
-    it('400 for a field with more members than the libraries read quickly, and ignores them in an unknown one', async () => {
-      const many = JSON.stringify(
-        Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`m${at}`, 1])),
-      );
-      const large = await app.post('/v1/pets', `{"name":${many},"categoryId":3}`);
-      expectError(large, 400, 'validation_failed');
-      expect(large.json.message).toBe('A member has more than 1000 members.');
-      const { id } = (await app.post('/v1/pets', `{"name":"Rex","categoryId":3,"z":${many}}`)).json;
-      const changed = await app.send('PATCH', `/v1/pets/${id}`, { body: `{"name":"Mimi","z":${many}}` });
-      expect(changed.json).toMatchObject({ name: 'Mimi', categoryId: 3 });
-    });
-
     it.each(['[{"name":"Rex","categoryId":3}]', '"x"', 'null'])(
       '400 validation_failed for the JSON body %s, because it must be an object',
       async (body) => expectError(await app.post('/v1/pets', body), 400, 'validation_failed'),

@@ -52,11 +52,12 @@ export class JsonBodyGuard implements CanActivate {
 
   private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
     const { headers, raw } = request;
-    const error = this.declaredError(request) ?? brokenBodies.get(raw);
+    const typeError = mediaTypeError(request);
+    const error = this.declaredError(request, typeError) ?? brokenBodies.get(raw);
     if (error) throw error;
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
     if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
-    const bytes = await this.collect(request);
+    const bytes = await this.collect(raw, typeError);
     if (bytes.length === 0) return true;
     request.rawBody = bytes;
     request.body = parseJson(bytes);
@@ -64,24 +65,23 @@ export class JsonBodyGuard implements CanActivate {
   }
 
   /** Checks a body by its headers: its declared length and, if it has one, its type. */
-  private declaredError(request: FastifyRequest): ApiError | undefined {
-    const declaredBytes = Number(request.headers['content-length'] ?? 0);
-    const typeError = declaredBytes > 0 ? mediaTypeError(request) : undefined;
-    return typeError ?? (declaredBytes > this.limitBytes ? this.tooLarge() : undefined);
+  private declaredError({ headers }: FastifyRequest, typeError: ApiError | undefined): ApiError | undefined {
+    const declaredBytes = Number(headers['content-length'] ?? 0);
+    if (declaredBytes > 0 && typeError) return typeError;
+    return declaredBytes > this.limitBytes ? this.tooLarge() : undefined;
   }
 
   private tooLarge(): ApiError {
     return platformErrors.payload_too_large({ message: `The body is larger than ${this.limitBytes} bytes.` });
   }
 
-  private collect(request: FastifyRequest): Promise<Buffer> {
-    // A chunked body may be empty, so its type is rejected only if a byte arrives.
-    const typeError = mediaTypeError(request);
+  /** @param typeError rejects the body if a byte arrives: a chunked body may be empty */
+  private collect(raw: IncomingMessage, typeError: ApiError | undefined): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
       const fail = (error: ApiError): void => {
-        request.raw.off('data', take).resume();
+        raw.off('data', take).resume();
         reject(error);
       };
       const take = (chunk: Buffer): void => {
@@ -90,9 +90,9 @@ export class JsonBodyGuard implements CanActivate {
         if (typeError) fail(typeError);
         else if (bytes > this.limitBytes) fail(this.tooLarge());
       };
-      request.raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+      raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
       // The body is broken or late. If the client has disconnected, the error serves the log line only.
-      request.raw.on('error', (error) =>
+      raw.on('error', (error) =>
         fail(
           error instanceof ApiError
             ? error

@@ -28,7 +28,10 @@ export function installResponseHeaders(fastify: FastifyInstance, sources: Header
     if (deprecation) {
       // Every parameter of a path is a text.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      reply.headers(deprecationHeaders(deprecation, baseUrl, request.params as PathParams));
+      const successor = deprecation.successorOf(request.params as PathParams);
+      reply
+        .headers(deprecationHeaders(deprecation))
+        .header('Link', `<${baseUrl}${successor}>; rel="successor-version"`);
     }
     if (!request.rateLimit && !request.standing) reply.headers(limitHeaders(request));
     if (connections.isStopping) reply.header('Connection', 'close');
@@ -58,15 +61,16 @@ function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: str
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
 }
 
-/** Returns `Deprecation`, `Sunset` and the `Link` to the successor (RFC 9745, RFC 8594, RFC 5829). */
-function deprecationHeaders(
-  { since, sunset, successorOf }: Deprecation,
-  baseUrl: string,
-  params: PathParams,
-): Readonly<Record<string, string>> {
-  return {
+/** `Deprecation` and `Sunset` of each operation: printing a date takes as long as all other headers. */
+const DATES = new WeakMap<Deprecation, Readonly<Record<string, string>>>();
+
+/** Returns the headers of RFC 9745 and RFC 8594. The link to the successor is that of RFC 5829. */
+function deprecationHeaders(deprecation: Deprecation): Readonly<Record<string, string>> {
+  const { since, sunset } = deprecation;
+  const known = DATES.get(deprecation) ?? {
     Deprecation: `@${since.getTime() / 1000}`,
     Sunset: sunset.toUTCString(),
-    Link: `<${baseUrl}${successorOf(params)}>; rel="successor-version"`,
   };
+  DATES.set(deprecation, known);
+  return known;
 }

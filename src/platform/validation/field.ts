@@ -28,6 +28,9 @@ interface Rule {
   readonly fromJson?: (value: unknown) => unknown;
 }
 
+/** The members of a JSON object, or the parameters of a query or path. */
+type Members = Readonly<Record<string, unknown>>;
+
 /** The functions of a field decorator. */
 interface QuickField {
   readonly isValid: (value: unknown) => boolean;
@@ -81,7 +84,7 @@ function hasCondition({ constructor }: object, field: string | symbol): boolean 
     );
 }
 /** True for a JSON object. */
-export function isObject(value: unknown): value is object {
+export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -129,17 +132,16 @@ function fieldsOf(prototype: object): Fields {
 }
 
 /** Creates the DTO of a marked class; undefined if a value is invalid, for which class-validator has the messages. */
-export function quickDto(type: Type<object>, value: object, isText: boolean): object | undefined {
+export function quickDto(type: Type<object>, value: Members, isText: boolean): object | undefined {
   const fields = QUICK.get(type);
   if (!fields) return undefined;
-  const dto = new type();
+  const dto: Record<string, unknown> = Object.assign(new type());
   for (const [name, { isValid, fromText, fromJson }] of fields) {
     if (Object.hasOwn(value, name)) {
-      const given: unknown = Reflect.get(value, name);
       const convert = isText ? fromText : fromJson;
-      Reflect.set(dto, name, convert ? convert(given) : given);
+      dto[name] = convert ? convert(value[name]) : value[name];
     }
-    if (!isValid(Reflect.get(dto, name))) return undefined;
+    if (!isValid(dto[name])) return undefined;
   }
   return dto;
 }
