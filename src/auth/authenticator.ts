@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { toApiError } from '../platform/edge/error.filter';
 import { ApiError } from '../platform/errors/api-error';
+import { fromNestException } from '../platform/errors/nest-exception';
 import { BEARER_CHALLENGE } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/http/request-context';
 
@@ -64,9 +65,9 @@ export class CheckedAuthenticator extends Authenticator {
     try {
       return await this.own.identify(request);
     } catch (error) {
-      const rejection = toApiError(error);
-      if (rejection.status >= 500) throw error;
-      return { rejection };
+      const rejection = error instanceof HttpException ? fromNestException(error) : error;
+      if (rejection instanceof ApiError && rejection.status < 500) return { rejection };
+      throw error;
     }
   }
 }

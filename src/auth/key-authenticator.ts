@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { countHeader } from '../platform/edge/http1/framing';
 import type { ApiError } from '../platform/errors/api-error';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
@@ -12,6 +11,7 @@ import type { KeyLookup } from './key-lookups';
 import { LastUsed } from './last-used';
 import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from '../accounts';
 
+const AUTHORIZATION = /^authorization$/i;
 /** The scheme and the token. */
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
@@ -59,7 +59,8 @@ export class KeyAuthenticator extends Authenticator {
 /** Returns the bearer token of a request (RFC 6750, 2.1), or the rejection of a request without exactly one. */
 export function bearerToken(request: FastifyRequest): string | { readonly rejection: ApiError } {
   // Node drops all Authorization headers but the first, so a request with two of them is ambiguous.
-  if (countHeader(request.raw.rawHeaders, 'authorization') > 1) return { rejection: invalidApiKey() };
+  const names = request.raw.rawHeaders.filter((text, at) => at % 2 === 0 && AUTHORIZATION.test(text));
+  if (names.length > 1) return { rejection: invalidApiKey() };
   const match = BEARER.exec(request.headers.authorization ?? '');
   return match ? (match[1] ?? '') : { rejection: missingApiKey() };
 }

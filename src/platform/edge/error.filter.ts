@@ -1,11 +1,11 @@
-import { STATUS_CODES, validateHeaderValue } from 'node:http';
+import { validateHeaderValue } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
-import { ApiError, codeOfStatus, isClientError } from '../errors/api-error';
-import { MAX_MESSAGE_LENGTH } from '../errors/error.dto';
+import { ApiError } from '../errors/api-error';
 import { sendError } from '../errors/error-reply';
-import { BEARER_CHALLENGE, platformErrors } from '../errors/platform.errors';
+import { fromNestException } from '../errors/nest-exception';
+import { platformErrors } from '../errors/platform.errors';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
@@ -43,30 +43,6 @@ export function toApiError(error: unknown): ApiError {
   return isDatabaseUnavailable(error)
     ? platformErrors.service_unavailable()
     : platformErrors.internal_error();
-}
-
-/** Keeps status and message of a module's exception if it is a client error; else it is an internal error. */
-function fromNestException(exception: HttpException): ApiError {
-  const status = exception.getStatus();
-  if (!isClientError(status)) return platformErrors.internal_error();
-  const known = codeOfStatus(status);
-  // The OpenAPI document counts code points, which are one or two UTF-16 units.
-  const characters = Array.from(messageOf(exception).slice(0, 2 * MAX_MESSAGE_LENGTH));
-  const message = characters.slice(0, MAX_MESSAGE_LENGTH).join('');
-  return new ApiError(known, {
-    message: message.trim() === '' ? known.message : message,
-    headers: status === 401 ? { 'WWW-Authenticate': BEARER_CHALLENGE } : {},
-  });
-}
-
-/** Returns the message of the body that Nest would send; a list of messages is joined. */
-function messageOf(exception: HttpException): string {
-  const response: unknown = exception.getResponse();
-  // Nest, too, does not show the text of a wrapped error to the client.
-  if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? '';
-  const isBody = typeof response === 'object' && response !== null && 'message' in response;
-  const messages = [isBody ? response.message : response].flat().filter((each) => typeof each === 'string');
-  return messages.length > 0 ? messages.join('; ') : exception.message;
 }
 
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
