@@ -1,4 +1,4 @@
-import { type Sort, SORTS } from '../src/platform/http/page';
+import { type Sort, SORTS } from '../src/platform/paging/page';
 import { medianOf, type Table } from './figures';
 import { runLoad } from './load-generator';
 import { type BenchRequest, type ListPlace, serviceList } from './loads';

@@ -1,4 +1,4 @@
-import { encodeCursor } from '../src/platform/http/page';
+import { encodeCursor } from '../src/platform/paging/page';
 
 /** One request of a load. */
 export interface BenchRequest {

@@ -2,8 +2,8 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/platform/api-docs/operations';
 import { ANY_KEY, type RequiredScope } from '../src/platform/api-docs/required-scopes';
-import { codesOf } from '../src/platform/openapi/codes';
-import { operationsOf } from '../src/platform/openapi/operations-of';
+import { codesOf } from '../src/server/openapi/codes';
+import { operationsOf } from '../src/server/openapi/operations-of';
 
 type Row = readonly string[];
 

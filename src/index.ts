@@ -36,7 +36,7 @@ export {
 } from './platform/validation/fields';
 export { AtLeastOne, QuickDto } from './platform/validation/field';
 export { ListOf, Nested } from './platform/validation/object-fields';
-export { Public } from './platform/http/protection';
+export { Public } from './platform/routes/public.decorator';
 export {
   Authenticator,
   AuthModule,
@@ -55,8 +55,8 @@ export {
 } from './auth';
 
 export { IdPipe } from './platform/validation/id.pipe';
-export { Links } from './platform/http/links';
-export { type Precondition, preconditionOf } from './platform/http/precondition';
+export { Links } from './platform/paging/links';
+export { type Precondition, preconditionOf } from './platform/entity-tags/precondition';
 export {
   cutPage,
   type Direction,
@@ -67,7 +67,7 @@ export {
   pageRequestOf,
   type Sort,
   SortedPageQuery,
-} from './platform/http/page';
+} from './platform/paging/page';
 export { IdempotentWork } from './platform/idempotency';
 
 export { Sql } from './platform/database/sql';

@@ -1,4 +1,4 @@
-import './platform/runtime/early-stop';
+import './app/early-stop';
 import './platform/runtime/node-version';
 import './platform/runtime/v8-flags';
 import { startAnimalStore } from './app/start';

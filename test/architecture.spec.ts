@@ -14,35 +14,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'embedded-postgres',
     'platform/config',
     'platform/errors',
-    'platform/http',
+    'platform/paging',
     'platform/tracing',
   ],
   'platform/validation': ['platform/errors'],
-  'platform/http': ['platform/config', 'platform/errors', 'platform/validation'],
-  'platform/api-docs': ['platform/errors', 'platform/http'],
-  'platform/edge': [
-    'platform/api-docs',
-    'platform/config',
-    'platform/database',
-    'platform/errors',
-    'platform/http',
-    'platform/logging',
-    'platform/runtime',
-    'platform/tracing',
-    'platform/validation',
-  ],
+  'platform/routes': ['platform/errors'],
+  'platform/entity-tags': ['platform/errors', 'platform/routes'],
+  'platform/paging': ['platform/config', 'platform/entity-tags', 'platform/errors', 'platform/validation'],
+  'platform/api-docs': ['platform/errors', 'platform/paging', 'platform/routes', 'platform/validation'],
   'platform/extension': ['platform/config', 'platform/errors'],
-  'platform/idempotency': ['platform/database', 'platform/errors', 'platform/http', 'platform/runtime'],
-  'platform/health': ['platform/database', 'platform/errors', 'platform/http'],
-  'platform/metrics': ['platform/config', 'platform/database', 'platform/edge', 'platform/errors'],
-  'platform/tracing': ['platform/errors'],
-  'platform/openapi': [
-    'platform/api-docs',
-    'platform/config',
+  'platform/idempotency': [
+    'platform/database',
+    'platform/entity-tags',
     'platform/errors',
-    'platform/http',
-    'platform/validation',
+    'platform/runtime',
   ],
+  'platform/tracing': ['platform/errors'],
+  server: ['platform'],
   accounts: ['platform'],
   auth: ['accounts', 'platform'],
   'rate-limit': ['auth', 'accounts', 'platform'],
@@ -70,7 +58,7 @@ const files: readonly SourceFile[] = readdirSync(SOURCE, { recursive: true, enco
     return { path, text, imports };
   });
 
-/** The folder of a path as the table names it: `platform/http`, `pets`; for a file at the top its name. */
+/** The folder of a path as the table names it: `platform/routes`, `pets`; for a file at the top its name. */
 function folderOf(path: string): string {
   const [first = '', second = ''] = path.split('/');
   return first === 'platform' ? `${first}/${second}` : first.replace(/\.ts$/, '');
@@ -124,6 +112,21 @@ describe('the architecture', () => {
     );
     expect(importing.map(({ path, imports }) => [path, imports.filter(isTesting)])).toEqual([
       ['cli/verify.command.ts', ['testing/verify-deployment']],
+    ]);
+  });
+
+  it('has no file in platform that only app and server import, except the pipe and the list of migrations', () => {
+    const own = files.filter(({ path }) => path.startsWith('platform/'));
+    const ofServer = own.filter(({ path }) => {
+      const name = path.replace(/\.ts$/, '');
+      const importing = files.filter(({ imports }) =>
+        imports.some((to) => to === name || `${to}/index` === name),
+      );
+      return importing.every((file) => ['app', 'main', 'server'].includes(folderOf(file.path)));
+    });
+    expect(ofServer.map(({ path }) => path)).toEqual([
+      'platform/database/core-migrations.ts',
+      'platform/validation/validation.pipe.ts',
     ]);
   });
 

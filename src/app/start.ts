@@ -4,12 +4,12 @@ import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, readConfig } from '../platform/config/config';
 import { loadEnvFile } from '../platform/config/env-file';
-import { prepareGracefulStop } from '../platform/edge/graceful-stop';
+import { prepareGracefulStop } from '../server/graceful-stop';
 import { listenError } from '../platform/errors/user-error';
 import type { LogDestination } from '../platform/logging/log-destination';
 import type { LogStream } from '../platform/logging/logger';
 import { openStandardOutput } from '../platform/logging/standard-output';
-import { exitOnStopSignal, onStopSignal } from '../platform/runtime/stop-signals';
+import { exitOnStopSignal, onStopSignal } from './stop-signals';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {

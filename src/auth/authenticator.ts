@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../platform/errors/api-error';
 import { fromNestException } from '../platform/errors/nest-exception';
 import { BEARER_CHALLENGE } from '../platform/errors/platform.errors';
-import type { Principal } from '../platform/http/request-context';
+import type { Principal } from '../platform/routes/request-context';
 
 /** The principal of a request, or the error that explains why it has none. */
 export type Identity = { readonly principal: Principal } | { readonly rejection: ApiError };

@@ -1,6 +1,6 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Principal } from '../platform/http/request-context';
+import type { Principal } from '../platform/routes/request-context';
 import { Authenticator, type Identity } from './authenticator';
 
 /**

@@ -3,5 +3,5 @@ export { AuthModule } from './auth.module';
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';
 export { BearerGuard, CurrentPrincipal } from './bearer.guard';
 export { bearerToken, KeyAuthenticator } from './key-authenticator';
-export type { Principal } from '../platform/http/request-context';
+export type { Principal } from '../platform/routes/request-context';
 export { RequireScope, ScopeGuard } from './scope.guard';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { limitsOf, type PlanChoice } from '../accounts';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { Principal } from '../platform/http/request-context';
+import type { Principal } from '../platform/routes/request-context';
 
 /** A key, as a request needs it. */
 export interface KnownKey {

@@ -6,7 +6,7 @@ import { context, propagation } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
-import { asCountedCall } from '../platform/http/counted-call';
+import { asCountedCall } from '../platform/routes/counted-call';
 import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
 import { isObject } from './tools/json-schema';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
 import { AtLeastOne, QuickDto } from '../platform/validation/field';
-import { type Filters, SortedPageQuery } from '../platform/http/page';
+import { type Filters, SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** Most ids of one request for the list. */

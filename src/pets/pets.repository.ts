@@ -4,7 +4,7 @@ import { type EntityManager, Repository } from 'typeorm';
 import { JoinedInserts } from '../platform/database/joined-inserts';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { PageRequest } from '../platform/http/page';
+import type { PageRequest } from '../platform/paging/page';
 import { PET_COLUMNS, type PetFilter, petPages, readPet as read } from './pet-pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';

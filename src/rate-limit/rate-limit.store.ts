@@ -1,4 +1,4 @@
-import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/http/request-context';
+import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
 
 export type { Standing, Usage, Windows };
 

@@ -15,7 +15,7 @@ import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { UserError } from '../platform/errors/user-error';
-import { isCountedCall } from '../platform/http/counted-call';
+import { isCountedCall } from '../platform/routes/counted-call';
 import { tooManyRequests, tooManyRequestsOfRoute } from './rate-limit.errors';
 import { decisionHeaders, routeHeaders, tightestOf, windowsHeaders } from './rate-limit.headers';
 import {

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/field';
-import { type Filters, SortedPageQuery } from '../platform/http/page';
+import { type Filters, SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS: Choice = {

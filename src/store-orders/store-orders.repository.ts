@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { PageRequest } from '../platform/http/page';
+import type { PageRequest } from '../platform/paging/page';
 import {
   ORDER_COLUMNS,
   type OrderFilter,

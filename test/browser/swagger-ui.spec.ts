@@ -19,7 +19,7 @@ const MIN = '-9223372036854775808';
 const EVEN = '9007199254740992';
 const BELOW_MAX = '9223372036854775806';
 
-const FIX = 'Find what replaces it, and wrap that in src/platform/openapi/swagger-ui-exact-integers.js.';
+const FIX = 'Find what replaces it, and wrap that in src/server/openapi/swagger-ui-exact-integers.js.';
 
 class ScalesQuery extends PageQuery {
   @Int64({ optional: true, description: 'Only this weight.', example: BigInt(ODD) })

@@ -1,5 +1,5 @@
 import { type PetFilter, petPages } from '../../src/pets/pet-pages';
-import { DIRECTIONS } from '../../src/platform/http/page';
+import { DIRECTIONS } from '../../src/platform/paging/page';
 import { type OrderFilter, orderPages } from '../../src/store-orders/order-pages';
 import { createDatabase, type TestDatabase } from '../support/database';
 

@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { BoundedClient } from '../../src/platform/database/bounded-client';
 import { Sql } from '../../src/platform/database/sql';
-import { toApiError } from '../../src/platform/edge/error.filter';
+import { toApiError } from '../../src/server/error.filter';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { query } from '../failure/support/own-server';
 import { poolOf } from '../failure/support/pool';

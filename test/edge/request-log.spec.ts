@@ -1,4 +1,4 @@
-import { RequestLog } from '../../src/platform/edge/request-log';
+import { RequestLog } from '../../src/server/request-log';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
 

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { LogDestination } from '../../src/platform/logging/log-destination';
 import { createLogger } from '../../src/platform/logging/logger';
 import { createReadableFormat } from '../../src/platform/logging/standard-output';
-import { addDroppedLines } from '../../src/platform/metrics/registry';
+import { addDroppedLines } from '../../src/server/metrics/registry';
 import { until } from '../support/until';
 
 const MEBIBYTE = 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
-import { MetricsServer } from '../../src/platform/metrics/metrics-server';
-import { RequestMetrics } from '../../src/platform/metrics/request-metrics';
+import { MetricsServer } from '../../src/server/metrics/metrics-server';
+import { RequestMetrics } from '../../src/server/metrics/request-metrics';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { send } from '../support/http';

@@ -5,7 +5,7 @@ import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import type { Extension } from '../../src/platform/extension/extension';
-import { codesOf } from '../../src/platform/openapi/codes';
+import { codesOf } from '../../src/server/openapi/codes';
 import { readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';

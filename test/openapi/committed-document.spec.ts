@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { codesByStatus } from '../../src/platform/openapi/description';
+import { codesByStatus } from '../../src/server/openapi/description';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { type HttpResponse, rejectUndocumented, rejectUndocumentedRaw } from '../support/http';

@@ -9,7 +9,7 @@ import { itemsExtension } from '../testing/support/items.extension';
 
 const { isSafeNumber, stringify } = LosslessJSON;
 const PLUG_IN = readFileSync(
-  join(__dirname, '..', '..', 'src', 'platform', 'openapi', 'swagger-ui-exact-integers.js'),
+  join(__dirname, '..', '..', 'src', 'server', 'openapi', 'swagger-ui-exact-integers.js'),
   'utf8',
 );
 

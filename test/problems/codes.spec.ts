@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { codesOf } from '../../src/platform/openapi/codes';
+import { codesOf } from '../../src/server/openapi/codes';
 import { readCommittedDocument } from '../../src/testing/api-document';
 import { kennels } from '../modules/support/kennels.extension';
 import { LabModule } from '../modules/support/lab.module';

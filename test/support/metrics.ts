@@ -1,4 +1,4 @@
-import { MetricsServer } from '../../src/platform/metrics/metrics-server';
+import { MetricsServer } from '../../src/server/metrics/metrics-server';
 import type { TestApp } from './app';
 import { type HttpResponse, send } from './http';
 

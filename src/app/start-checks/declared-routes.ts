@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { UserError } from '../../platform/errors/user-error';
-import { GUARDED } from '../../platform/http/route-facts';
+import { GUARDED } from '../../platform/routes/route-facts';
 
 /**
  * Collects every route as it is registered.

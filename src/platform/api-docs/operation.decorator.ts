@@ -9,8 +9,8 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { MAX_ITEMS } from '../http/page';
-import { routeFacts } from '../http/route-facts';
+import { MAX_ITEMS } from '../paging/page';
+import { routeFacts } from '../routes/route-facts';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { isPage, type OperationFacts, registerOperation } from './operations';
 import { declareScope, scopeSentence, scopesOf } from './required-scopes';
@@ -18,7 +18,7 @@ import { declareScope, scopeSentence, scopesOf } from './required-scopes';
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
  * fields of the DTO class, and for the OpenAPI document. Error responses and headers are added by
- * `platform/openapi/complete-operations.ts`.
+ * `server/openapi/complete-operations.ts`.
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
   const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
-import type { Deprecation } from '../http/route-facts';
+import type { Deprecation } from '../routes/route-facts';
 import type { ResponseHeader } from './header-catalogue';
 import type { RequiredScope } from './required-scopes';
 

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
-import { routeFacts } from '../http/route-facts';
+import { routeFacts } from '../routes/route-facts';
 
 /** The `scope` of an operation that every valid key may use. */
 export const ANY_KEY = Symbol('any valid key');

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtension } from '@nestjs/swagger';
-import { routeFacts } from '../http/route-facts';
+import { routeFacts } from '../routes/route-facts';
 
 /** The member of an operation that counts in no window of the account. */
 export const UNCOUNTED = 'x-uncounted';

@@ -1,4 +1,4 @@
-import { MAX_ITEMS } from '../http/page';
+import { MAX_ITEMS } from '../paging/page';
 import type { Statement } from './statement';
 
 /** The most rows that a page reads. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { JSON_TYPE } from '../errors/media-types';
-import { serializeJson } from '../http/representation';
+import { serializeJson } from '../entity-tags/representation';
 import { parseIdempotencyKey } from './idempotency-key';
 import type { StoredResponse } from './idempotency.repository';
 import { IdempotencyService, type KeyedRequest } from './idempotency.service';

@@ -3,8 +3,8 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Int64, Integer, Links, ListPetsQuery, Operation, PetsModule, PetsService, Text } from '../../../src';
-import { cutPage, pageRequestOf } from '../../../src/platform/http/page';
-import { PageQuery } from '../../../src/platform/http/page';
+import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
+import { PageQuery } from '../../../src/platform/paging/page';
 
 export const HERDS_PATH = '/lab/herds';
 const HERDS = [1n, 2n, 3n].map((id) => ({ id }));

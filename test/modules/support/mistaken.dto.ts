@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Allow, IsOptional, IsString } from 'class-validator';
 import { Text } from '../../../src';
-import { PageQuery } from '../../../src/platform/http/page';
+import { PageQuery } from '../../../src/platform/paging/page';
 
 export class Unvalidated {
   @ApiProperty()

@@ -1,0 +1,56 @@
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { FastifyContextConfig } from 'fastify';
+
+/** The deprecation of an operation: since when, until when, and its successor. */
+export interface Deprecation {
+  /** RFC 9745. */
+  readonly since: Date;
+  /** When the operation will be removed (RFC 8594). */
+  readonly sunset: Date;
+  /** Returns the successor of a request, relative to the base URL: `/pets?id=1`. */
+  readonly successorOf: (params: PathParams) => string;
+}
+
+/** The parameters of a path as they were sent. */
+export type PathParams = Readonly<Record<string, string>>;
+
+/** Only `routeFacts` sets it, so a route that a module adds to Fastify itself lacks it. */
+export const GUARDED: unique symbol = Symbol('protected by the guards');
+
+declare module 'fastify' {
+  /** The facts about a route that guards and hooks read. */
+  interface FastifyContextConfig {
+    /** True if the route needs no key. */
+    public?: boolean;
+    /** True if an orchestrator requests the route all the time: its 200 has no log line at the level info. */
+    probe?: boolean;
+    /** The key needs one of these scopes. The start fails if a route has neither `public`, `scopes` nor `anyKey`. */
+    scopes?: readonly string[];
+    /** True if every valid key may use the route. */
+    anyKey?: boolean;
+    /** True if a request with a valid key is counted in no window. */
+    uncounted?: boolean;
+    /** The source of the deprecation headers of every response. */
+    deprecation?: Deprecation;
+    /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
+    entityTag?: boolean;
+    /** True if the operation accepts an Idempotency-Key. */
+    idempotent?: boolean;
+    /** True for the route of addresses and methods of the API without an operation: `server/route-methods.ts`. */
+    unrouted?: boolean;
+    /** True for a method of a controller, which the guards protect. */
+    [GUARDED]?: true;
+  }
+}
+
+const FACTS = Symbol('route facts');
+
+/** Adds facts to a route's Fastify config. A second `@RouteConfig` would replace the first one. */
+export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
+  return (target, key, descriptor) => {
+    const known: FastifyContextConfig | undefined = Reflect.getMetadata(FACTS, target, key);
+    const merged = { ...known, ...facts, [GUARDED]: true } as const;
+    Reflect.defineMetadata(FACTS, merged, target, key);
+    RouteConfig(merged)(target, key, descriptor);
+  };
+}

@@ -1,0 +1,57 @@
+import { validateHeaderValue } from 'node:http';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
+import { ApiError } from '../platform/errors/api-error';
+import { sendError } from './error-reply';
+import { fromNestException } from '../platform/errors/nest-exception';
+import { platformErrors } from '../platform/errors/platform.errors';
+import { RouteMethods } from './route-methods';
+
+/** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly methods: RouteMethods) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    // Nest throws a NotFoundException for an address without a route.
+    const known = request.is404 ? this.methods.rejectionOf(request) : toApiError(error);
+    if (known.status === 500) request.log.error({ err: error }, 'request failed');
+    else if (known.status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
+    if (reply.sent) return;
+    if (known.status === 500) removeInvalidHeaders(reply);
+    sendError(reply, known);
+  }
+}
+
+/**
+ * Converts any thrown value into the error that the client sees. Errors of the service and Nest's exceptions keep their
+ * message; all others get a fixed message.
+ */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HttpException) return fromNestException(error);
+  if (error instanceof OutcomeUnknownError) {
+    return platformErrors.service_unavailable({
+      message:
+        'The connection to the database was lost, so this request may or may not have taken effect. Check before you retry; with an Idempotency-Key a retry is safe.',
+    });
+  }
+  return isDatabaseUnavailable(error)
+    ? platformErrors.service_unavailable()
+    : platformErrors.internal_error();
+}
+
+/** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
+function removeInvalidHeaders(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    try {
+      for (const each of [value].flat()) validateHeaderValue(name, String(each));
+    } catch {
+      reply.removeHeader(name);
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import { type IncomingMessage, METHODS } from 'node:http';
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG } from '../platform/config/config.token';
+import type { Config } from '../platform/config/config';
+import { ApiError } from '../platform/errors/api-error';
+import { platformErrors } from '../platform/errors/platform.errors';
+import { countHeader } from './framing';
+import { parseJson } from './json';
+
+/** The methods with a body that has a meaning. That of a GET, HEAD or DELETE is ignored (RFC 9110, 9.3). */
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** The errors of broken bodies, by request. */
+const brokenBodies = new WeakMap<IncomingMessage, ApiError>();
+
+/** Makes Fastify leave every body unread, because the guards come first. It also adds every method that Node.js knows. */
+export function leaveBodiesUnread(fastify: FastifyInstance): void {
+  for (const method of METHODS) {
+    // Node.js never hands CONNECT to a route.
+    if (method !== 'CONNECT') fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+}
+
+/**
+ * Reads the body of a request: checks the media type, then the size, then the text. It is the last guard, so no body is
+ * read before the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` all have it.
+ * An empty body counts as no body, whichever Content-Type it has.
+ */
+@Injectable()
+export class JsonBodyGuard implements CanActivate {
+  private readonly limitBytes: number;
+
+  constructor(@Inject(CONFIG) { bodyLimitBytes }: Config) {
+    this.limitBytes = bodyLimitBytes;
+  }
+
+  /** @throws ApiError 413, 415 or 400 */
+  canActivate(context: ExecutionContext): true | Promise<true> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const { headers, method, routeOptions } = request;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (!hasBody || !WITH_BODY.has(method) || routeOptions.config.unrouted) return true;
+    const reply = http.getResponse<FastifyReply>();
+    return this.read(request, reply).catch((error: unknown) => {
+      // Node reads and ignores the rest of a body, but a broken one has no end.
+      if (brokenBodies.has(request.raw)) reply.header('Connection', 'close');
+      throw error;
+    });
+  }
+
+  private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
+    const { headers, raw } = request;
+    const typeError = mediaTypeError(request);
+    const error = this.declaredError(request, typeError) ?? brokenBodies.get(raw);
+    if (error) throw error;
+    // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
+    if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
+    const bytes = await this.collect(raw, typeError);
+    if (bytes.length === 0) return true;
+    request.rawBody = bytes;
+    request.body = parseJson(bytes);
+    return true;
+  }
+
+  /** Checks a body by its headers: its declared length and, if it has one, its type. */
+  private declaredError({ headers }: FastifyRequest, typeError: ApiError | undefined): ApiError | undefined {
+    const declaredBytes = Number(headers['content-length'] ?? 0);
+    if (declaredBytes > 0 && typeError) return typeError;
+    return declaredBytes > this.limitBytes ? this.tooLarge() : undefined;
+  }
+
+  private tooLarge(): ApiError {
+    return platformErrors.payload_too_large({ message: `The body is larger than ${this.limitBytes} bytes.` });
+  }
+
+  /** @param typeError rejects the body if a byte arrives: a chunked body may be empty */
+  private collect(raw: IncomingMessage, typeError: ApiError | undefined): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const fail = (error: ApiError): void => {
+        raw.off('data', take).resume();
+        reject(error);
+      };
+      const take = (chunk: Buffer): void => {
+        bytes += chunk.length;
+        chunks.push(chunk);
+        if (typeError) fail(typeError);
+        else if (bytes > this.limitBytes) fail(this.tooLarge());
+      };
+      raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+      // The body is broken or late. If the client has disconnected, the error serves the log line only.
+      raw.on('error', (error) =>
+        fail(
+          error instanceof ApiError
+            ? error
+            : platformErrors.malformed_request({ message: 'The body did not arrive whole.' }),
+        ),
+      );
+    });
+  }
+}
+
+/** Checks Content-Encoding and Content-Type. JSON has no charset parameter, so it is ignored (RFC 8259, 11). */
+function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.trim().toLowerCase() !== 'identity') {
+    return unsupported('Content-Encoding is not supported: send the body as it is.');
+  }
+  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
+  const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
+  if (!isOneType || mediaType.trim().toLowerCase() !== 'application/json') {
+    return unsupported('Content-Type must be application/json.');
+  }
+  return undefined;
+}
+
+function unsupported(message: string): ApiError {
+  return platformErrors.unsupported_media_type({ message });
+}
+
+/**
+ * Marks a body as broken: it violated the HTTP framing, or was too slow. Reading it, now or later, fails with this
+ * error; a response that does not need the body is not changed.
+ */
+export function breakBody(request: IncomingMessage, error: ApiError): void {
+  brokenBodies.set(request, error);
+  // Without a listener the event would be an uncaught exception.
+  if (request.listenerCount('error') > 0) request.emit('error', error);
+}

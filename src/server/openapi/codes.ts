@@ -1,0 +1,60 @@
+import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
+import { findOperation, ownCodes } from '../../platform/api-docs/operations';
+import { ANY_KEY } from '../../platform/api-docs/required-scopes';
+import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
+import type { DefinedError } from '../../platform/errors/define-errors';
+import { platformCodes } from '../../platform/errors/platform.errors';
+import { UserError } from '../../platform/errors/user-error';
+import { operationsOf } from './operations-of';
+
+/** The error codes in the order of the document: by status, those of modules before those of the platform. */
+export type Codes = readonly DefinedError[];
+
+/**
+ * Lists the codes of the platform, and those that the operations of a document name in `rejects`.
+ *
+ * @param added the codes of extensions that every operation can return
+ * @throws UserError if two codes have one name, or a status is not one of an error
+ */
+export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
+  const named = operationsOf(paths).flatMap(({ operationId }) => {
+    const facts = findOperation(operationId);
+    return facts ? ownCodes(facts) : [];
+  });
+  const modules = named.filter((code) => !platformCodes.includes(code) && !added.includes(code));
+  const all = [...new Set([...modules, ...added, ...platformCodes])];
+  requireUniqueNames(all);
+  requireErrorStatus(all);
+  const everywhere = added.map((code) => ({ ...code, on: 'every operation' as const }));
+  return [...new Set([...modules, ...everywhere, ...platformCodes])].sort(
+    (one, other) => one.status - other.status,
+  );
+}
+
+/** Lists the codes that an operation can return. @param all the codes of the document */
+export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
+  const facts = findOperation(operation.operationId);
+  const own = new Set(facts && ownCodes(facts));
+  const isOn = {
+    'every operation': true,
+    'every body': operation.requestBody !== undefined,
+    'every scope': facts?.scope !== ANY_KEY,
+    'every counted operation': !(UNCOUNTED in operation),
+  };
+  return all.filter((code) => own.has(code) || (code.on !== undefined && isOn[code.on]));
+}
+
+function requireUniqueNames(codes: Codes): void {
+  const names = codes.map(({ code }) => code);
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (repeated !== undefined) {
+    throw new UserError(`The error code ${repeated} is defined twice: rename one of them.`);
+  }
+}
+
+function requireErrorStatus(codes: Codes): void {
+  const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
+  if (odd) {
+    throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);
+  }
+}
