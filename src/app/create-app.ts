@@ -3,7 +3,7 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule, type ServiceConfig } from './app.module';
-import { createAdapter } from './create-adapter';
+import { createAdapter } from '../server/create-adapter';
 import { planTable } from '../accounts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { leaveBodiesUnread } from '../server/json-body.guard';

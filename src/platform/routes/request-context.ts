@@ -75,14 +75,14 @@ declare module 'fastify' {
     /**
      * Fields that a module adds to the log line of the request.
      *
-     * Set by auth; read by edge (request-log.ts).
+     * Set by auth; read by server (request-log.ts).
      */
     logFacts?: Readonly<Record<string, unknown>>;
 
     /**
      * The decision of the rate limit; undefined if the request is not counted.
      *
-     * Set by rate-limit; read by rate-limit (headers), metrics and edge (request-log.ts).
+     * Set by rate-limit; read by rate-limit (headers), metrics and server (request-log.ts).
      */
     rateLimit?: RateLimitDecision;
 
@@ -96,21 +96,21 @@ declare module 'fastify' {
     /**
      * The body as the client sent it, byte for byte; undefined if it is empty.
      *
-     * Set by edge (body.ts); read by idempotency.
+     * Set by server (json-body.guard.ts); read by idempotency.
      */
     rawBody?: Buffer;
 
     /**
      * The code of the Error body, if the response has one.
      *
-     * Set by errors (error-reply.ts); read by metrics and edge (request-log.ts, request-spans.ts).
+     * Set by server (error-reply.ts); read by metrics and server (request-log.ts, request-spans.ts).
      */
     errorCode?: string;
 
     /**
      * The trace of the request: 32 hexadecimal digits, or undefined without an SDK for traces.
      *
-     * Set by edge (request-spans.ts); read by errors (error-reply.ts).
+     * Set by server (request-spans.ts); read by errors (error-reply.ts).
      */
     traceId?: string;
   }

@@ -1,10 +1,10 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
-import type { Connections, Handler } from '../server/connections';
-import { createHttpServer } from '../server/http-server';
-import type { ProtocolErrors } from '../server/protocol-errors';
-import { requestId, type RequestLog } from '../server/request-log';
-import { rewriteTarget, TARGET_LIMIT_BYTES } from '../server/target';
+import type { Connections, Handler } from './connections';
+import { createHttpServer } from './http-server';
+import type { ProtocolErrors } from './protocol-errors';
+import { requestId, type RequestLog } from './request-log';
+import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';
 import type { Logger } from '../platform/logging/logger';
 
 /** Creates Nest's adapter of Fastify, with our HTTP server, log line and request id. */
