@@ -16,9 +16,9 @@ const SHORT_INTEGER = /^-?\d{1,15}$/;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint, and a fraction that a
- * number would round to an integer NaN; any other number becomes a number. RFC 8259, section 4, leaves repeated names to the receiver: two members of one name are rejected
- * if their parsed values differ.
+ * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint. A fraction that a
+ * number would round to an integer becomes NaN. Any other number becomes a number. RFC 8259, section 4, leaves repeated
+ * names to the receiver: two members of one name are rejected if their parsed values differ.
  *
  * @throws ApiError `malformed_json`
  */
