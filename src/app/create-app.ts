@@ -7,7 +7,7 @@ import { createAdapter } from '../server/create-adapter';
 import { planTable } from '../accounts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { leaveBodiesUnread } from '../server/json-body.guard';
-import { Connections } from '../server/connections';
+import { Connections } from '../server/http-server';
 import { enableCors } from '../server/cors';
 import { RequestLog } from '../server/request-log';
 import { guardFraming } from '../server/framing';

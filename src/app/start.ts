@@ -9,7 +9,7 @@ import { listenError } from '../platform/errors/user-error';
 import type { LogDestination } from '../platform/logging/log-destination';
 import type { LogStream } from '../platform/logging/logger';
 import { openStandardOutput } from '../platform/logging/standard-output';
-import { exitOnStopSignal, onStopSignal } from '../server/stop-signals';
+import { exitOnStopSignal, onStopSignal } from '../server/graceful-stop';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {

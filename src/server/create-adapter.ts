@@ -1,7 +1,6 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
-import type { Connections, Handler } from './connections';
-import { createHttpServer } from './http-server';
+import { type Connections, createHttpServer, type Handler } from './http-server';
 import type { ProtocolErrors } from './protocol-errors';
 import { requestId, type RequestLog } from './request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';

@@ -1,4 +1,4 @@
-import { exitOnStopSignal } from './stop-signals';
+import { exitOnStopSignal } from './graceful-stop';
 
 /** Makes a stop signal effective while the other files are loaded. Import this file first. */
 exitOnStopSignal();

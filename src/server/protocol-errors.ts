@@ -7,7 +7,7 @@ import type { ApiError } from '../platform/errors/api-error';
 import { errorResponse } from './error-reply';
 import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
 import { breakBody } from './json-body.guard';
-import type { Connections } from './connections';
+import type { Connections } from './http-server';
 import { COMMON_HEADERS } from './response-headers';
 
 /** Node's code for a request that did not arrive in time. */

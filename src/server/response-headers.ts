@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified } from '../platform/entity-tags/representation';
 import type { Deprecation, PathParams } from '../platform/routes/route-facts';
 import { isApiPath } from './target';
-import type { Connections } from './connections';
+import type { Connections } from './http-server';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const COMMON_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;

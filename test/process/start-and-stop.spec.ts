@@ -232,7 +232,7 @@ describe('npm start', () => {
 it('a signal in the last moment of the start stops the service with status 0', () => {
   // The handler runs after this code, although the signal has arrived before.
   const program = `
-    const { exitOnStopSignal, onStopSignal } = require('./src/server/stop-signals');
+    const { exitOnStopSignal, onStopSignal } = require('./src/server/graceful-stop');
     exitOnStopSignal();
     process.kill(process.pid, 'SIGTERM');
     onStopSignal(() => process.exit(0));
