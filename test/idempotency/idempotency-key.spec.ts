@@ -71,7 +71,7 @@ describe('an Idempotency-Key', () => {
       expect(first.status).toBe(201);
       expect(first.headers['location']).toMatch(/\/\d+$/);
       for (let time = 0; time < 3; time += 1) expectReplay(await post(path, key, body), first);
-      expect((await app.get(first.headers['location']!)).text).toBe(first.text);
+      expect((await app.get(first.headers['location']!)).json).toMatchObject(first.json);
     },
   );
 
