@@ -10,7 +10,7 @@ import { McpService } from './mcp.service';
 import { isObject } from './tools/json-schema';
 
 const ACCEPTED = 202;
-const BATCH = { pointer: '#', detail: 'The body must be one message: batches were removed' };
+const NO_BATCH = 'The body must be one message: batches were removed';
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The address of the Model Context Protocol: Streamable HTTP without sessions. */
@@ -39,7 +39,7 @@ export class McpController {
   async serve(@Body() message: unknown, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     const { request } = reply;
     this.requireOrigin(request.headers.origin);
-    if (Array.isArray(message)) throw validationFailed([BATCH]);
+    if (Array.isArray(message)) throw validationFailed([{ pointer: '#', detail: NO_BATCH }]);
     const response = isNotification(message)
       ? new Response(null, { status: ACCEPTED })
       : await this.mcp.respond(message, request);

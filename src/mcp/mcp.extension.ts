@@ -5,10 +5,7 @@ import { DiscoveryController } from './discovery.controller';
 import { McpController } from './mcp.controller';
 import { McpService } from './mcp.service';
 
-@Module({ controllers: [DiscoveryController] })
-class DiscoveryModule {}
-
-@Module({ controllers: [McpController], providers: [McpService] })
+@Module({ controllers: [DiscoveryController], providers: [McpService] })
 class McpModule {}
 
 const settings = {
@@ -23,5 +20,7 @@ const settings = {
 export const mcpExtension: Extension = {
   name: 'mcp',
   settings,
-  modules: ({ mcpEnabled }) => [DiscoveryModule, ...(mcpEnabled === false ? [] : [McpModule])],
+  modules: ({ mcpEnabled }) => [
+    { module: McpModule, controllers: mcpEnabled === false ? [] : [McpController] },
+  ],
 };

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
-import { context, propagation } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
@@ -31,7 +30,7 @@ const UNKNOWN_TOOL = 'There is no tool of this name: tools/list has the names.';
 /** Responds to the messages of agents by the official SDK. It keeps nothing of a message. */
 @Injectable()
 export class McpService {
-  private catalogue: Promise<Catalogue> | undefined;
+  private catalogue: Catalogue | undefined;
 
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
 
@@ -46,12 +45,7 @@ export class McpService {
     const sdk: Sdk = require('@modelcontextprotocol/server');
     const rejection = rejectionOf(sdk, message);
     if (rejection) return rejection;
-    // A failed attempt is forgotten.
-    this.catalogue ??= this.readCatalogue().catch((error: unknown) => {
-      this.catalogue = undefined;
-      throw error;
-    });
-    const catalogue = await this.catalogue;
+    const catalogue = (this.catalogue ??= await this.readCatalogue());
     const create = (): Server => this.createServer(sdk, catalogue, message, agent);
     // The SDK reads the headers only. Other bodies than JSON were rejected before.
     const headers = new Headers(Object.entries(agent.headers).map((each) => each.map(String)));
@@ -66,21 +60,17 @@ export class McpService {
     return transport.handleRequest(request, options);
   }
 
-  private createServer(
-    sdk: Sdk,
-    { info, tools }: Catalogue,
-    message: unknown,
-    agent: FastifyRequest,
-  ): Server {
+  private createServer(sdk: Sdk, catalogue: Catalogue, message: unknown, agent: FastifyRequest): Server {
+    const { info, tools } = catalogue;
     const server = new sdk.Server(
       { name: 'animal-store', title: info.title, version: info.version },
       { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
     );
     server.setRequestHandler('tools/list', () => {
-      const granted = agent.principal?.scopes ?? [];
-      const isAllowed = ({ scopes }: Tool) =>
-        scopes.length === 0 || scopes.some((scope) => granted.includes(scope));
-      const allowed = tools.filter(isAllowed);
+      const granted = new Set(agent.principal?.scopes);
+      const allowed = tools.filter(
+        ({ scopes }) => scopes.length === 0 || scopes.some((each) => granted.has(each)),
+      );
       return { tools: allowed.map(({ definition }) => definition) };
     });
     server.setRequestHandler('tools/call', ({ params: { name } }) => {
@@ -93,24 +83,21 @@ export class McpService {
     return server;
   }
 
-  /** The operation itself rejects a key without its scope, so that a forbidden call is logged as everywhere. */
+  /**
+   * Sends a call as a part of the agent's request: with its key, its address and its request id. The operation itself
+   * rejects a key without its scope, so that a forbidden call is logged as everywhere.
+   */
   private async callTool(tool: Tool, given: Arguments, agent: FastifyRequest): Promise<CallToolResult> {
+    const forwarded = Object.entries(agent.headers).filter(([name]) => FORWARDED.test(name));
+    const { remoteAddress = '' } = agent.socket;
     try {
-      return toolResult(tool.definition.name, await this.send(apiCallOf(tool, given), agent));
+      const call = apiCallOf(tool, given);
+      const headers = { ...Object.fromEntries(forwarded), ...call.headers, 'x-request-id': agent.id };
+      return toolResult(tool.definition.name, await this.inject({ ...call, headers, remoteAddress }));
     } catch (error) {
       if (error instanceof ApiError) return failure(error.body);
       throw error;
     }
-  }
-
-  /** Sends a call as a part of the agent's request: with its key, its address and its request id. */
-  private send(call: InjectOptions, agent: FastifyRequest): Promise<Injected> {
-    const forwarded = Object.entries(agent.headers).filter(([name]) => FORWARDED.test(name));
-    const headers = { ...Object.fromEntries(forwarded), ...call.headers, 'x-request-id': agent.id };
-    // Without an SDK for traces this adds nothing.
-    propagation.inject(context.active(), headers);
-    const { remoteAddress = '' } = agent.socket;
-    return this.inject({ ...call, headers, remoteAddress });
   }
 
   private async readCatalogue(): Promise<Catalogue> {
