@@ -1,7 +1,4 @@
-/**
- * The limit of the hot page: Fastify alone, which sends the service's bytes and as many headers, made once, for every
- * request. It checks nothing, asks nobody and logs nothing.
- */
+/** The limit of the hot page: plain Fastify sends the same bytes with as many headers, and checks and logs nothing. */
 import { randomUUID } from 'node:crypto';
 import fastify from 'fastify';
 import { Client, types } from 'pg';

@@ -171,14 +171,20 @@ export class Connections {
   }
 
   private add(connection: Connection, task: () => void): void {
-    connection.tasks.push(task);
-    // A client that sends faster than it gets responses fills its own buffers.
-    if (connection.isBusy) connection.socket.pause();
-    else {
-      connection.isBusy = true;
-      if (this.ready.length === 0 && this.hasTime()) this.runTask(connection);
-      else this.ready.push(connection);
+    const { socket, tasks } = connection;
+    tasks.push(task);
+    const isFirst = !connection.isBusy;
+    connection.isBusy = true;
+    if (isFirst && this.ready.length === 0 && this.hasTime()) {
+      this.runTask(connection);
+      return;
     }
+    if (isFirst) this.ready.push(connection);
+    // A client that sends faster than it gets responses fills its own buffers. Node's parser resumes the socket for the
+    // next request in a tick; a microtask runs after it and before the next read.
+    queueMicrotask(() => {
+      if (tasks.length > 0) socket.pause();
+    });
   }
 
   private finish(connection: Connection): void {

@@ -108,6 +108,28 @@ describe('a client that requests more than it reads', () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  it('is read at most 128 KiB ahead of its responses, so that the bodies of waiting requests fill no memory', async () => {
+    const request = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`;
+    const received = new Map<number | undefined, Socket>();
+    const note = (socket: Socket) => received.set(socket.remotePort, socket);
+    app.nest.getHttpServer().on('connection', note);
+    let ahead = 0;
+    const floods = Array.from({ length: 30 }, async () => {
+      const client = await open(app.url, request.repeat(30));
+      let responses = 0;
+      client.on('data', (chunk: Buffer) => {
+        responses += chunk.toString('latin1').split('HTTP/1.1 4').length - 1;
+        const { bytesRead = 0 } = received.get(client.localPort) ?? {};
+        ahead = Math.max(ahead, bytesRead - responses * request.length);
+      });
+      await until(() => responses === 30);
+      client.destroy();
+    });
+    await Promise.all(floods);
+    app.nest.getHttpServer().off('connection', note);
+    expect(ahead).toBeLessThan(131_072);
+  });
+
   it('is disconnected, and its response closed, if the response is never completed, also after its FIN', async () => {
     for (const way of ['write', 'end'] as const) {
       closed = 0;
