@@ -8,8 +8,6 @@ const DOCS = [
   '/docs',
   '/docs/swagger-ui.css',
   '/docs/swagger-ui-bundle.js',
-  '/docs/lossless-json.js',
-  '/docs/swagger-ui-exact-integers.js',
   '/docs/swagger-ui-init.js',
   '/docs/favicon-32x32.png',
 ];

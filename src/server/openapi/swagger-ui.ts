@@ -7,7 +7,6 @@ import { API_TITLE } from './document';
 import { jsonText } from './document-text';
 import { originsOf, pageHeaders } from './page-policy';
 import { renderPage } from './page-template';
-import { withStandIns } from './stand-ins';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
 const CSS = 'text/css; charset=utf-8';
@@ -18,8 +17,6 @@ const ASSETS: Readonly<Record<string, readonly [type: string, path: string]>> = 
   'swagger-ui.css': [CSS, join(PACKAGE_FOLDER, 'swagger-ui.css')],
   'swagger-ui-bundle.js': [JAVASCRIPT, join(PACKAGE_FOLDER, 'swagger-ui-bundle.js')],
   'favicon-32x32.png': ['image/png', join(PACKAGE_FOLDER, 'favicon-32x32.png')],
-  'lossless-json.js': [JAVASCRIPT, require.resolve('lossless-json')],
-  'swagger-ui-exact-integers.js': [JAVASCRIPT, join(__dirname, 'swagger-ui-exact-integers.js')],
 };
 
 /** Swagger UI shows operations in the order of the document unless a sorter is set. */
@@ -47,10 +44,8 @@ export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject
   serveStatic(fastify, '/docs/swagger-ui-init.js', { 'Content-Type': JAVASCRIPT }, script);
 }
 
-/** Puts the document into the script, so that Swagger UI does not request it. */
-function initScript(openapi: OpenAPIObject): string {
-  const { document, standIns } = withStandIns(jsonText(openapi));
-  const options = JSON.stringify({ spec: document, ...OPTIONS }, undefined, 2);
-  const plugins = `[exactIntegers(${JSON.stringify(standIns)})]`;
-  return `window.ui = SwaggerUIBundle({ plugins: ${plugins}, ...${options} });\n`;
+/** Puts the document into the script, so that Swagger UI does not request it. JSON is JavaScript. */
+function initScript(document: OpenAPIObject): string {
+  const options = JSON.stringify(OPTIONS, undefined, 2);
+  return `window.ui = SwaggerUIBundle({ spec: ${jsonText(document)}, ...${options} });\n`;
 }
