@@ -2,8 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/platform/api-docs/operations';
 import { ANY_KEY, type RequiredScope } from '../src/platform/api-docs/required-scopes';
-import { codesOf } from '../src/server/openapi/codes';
-import { operationsOf } from '../src/server/openapi/operations-of';
+import { codesOf, operationsOf } from '../src/server/openapi/codes';
 
 type Row = readonly string[];
 

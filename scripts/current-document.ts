@@ -7,8 +7,7 @@ import { AppModule } from '../src/app/app.module';
 import { SystemClock } from '../src/platform/runtime/clock';
 import { readConfig } from '../src/platform/config/config';
 import { planTable } from '../src/accounts';
-import { createDocument } from '../src/server/openapi/document';
-import { jsonText } from '../src/server/openapi/document-text';
+import { createDocument, jsonText } from '../src/server/openapi/document';
 
 /** Creates the document of the current code under the default settings, without a database. */
 export async function currentDocument(): Promise<string> {

@@ -23,11 +23,8 @@ import { RequestMetrics } from '../server/metrics/request-metrics';
 import { codesOf } from '../server/openapi/codes';
 import { tracer } from '../platform/tracing/tracer';
 import { createDocument } from '../server/openapi/document';
-import { serveFrontPage } from '../server/openapi/front-page';
-import { addResponseSchemas } from '../server/openapi/response-schemas';
-import { serveProblemPages } from '../server/openapi/problem-pages';
-import { serveDocument } from '../server/openapi/serve-document';
-import { serveSwaggerUi } from '../server/openapi/swagger-ui';
+import { serveDocument, serveFrontPage, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
+import { addResponseSchemas } from '../server/openapi/schemas';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { collectRoutes } from './start-checks/declared-routes';
 import type { Store } from './store';
@@ -103,7 +100,7 @@ async function assemble(
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
   serveDocument(fastify, document);
-  serveProblemPages(fastify, document, codesOf(document.paths, store.errors));
+  serveProblemPages(fastify, codesOf(document.paths, store.errors));
   if (config.docsEnabled) {
     serveFrontPage(fastify, config);
     serveSwaggerUi(fastify, document);

@@ -18,7 +18,7 @@ import { declareScope, scopeSentence, scopesOf } from './required-scopes';
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
  * fields of the DTO class, and for the OpenAPI document. Error responses and headers are added by
- * `server/openapi/complete-operations.ts`.
+ * `server/openapi/responses.ts`.
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
   const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;

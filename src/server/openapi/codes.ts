@@ -5,10 +5,16 @@ import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
-import { operationsOf } from './operations-of';
 
 /** The error codes in the order of the document: by status, those of modules before those of the platform. */
 export type Codes = readonly DefinedError[];
+
+/** Lists the operations of a document. */
+export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
+  return Object.values(paths).flatMap(({ get, post, put, patch, delete: remove }) =>
+    [get, post, put, patch, remove].filter((operation) => operation !== undefined),
+  );
+}
 
 /**
  * Lists the codes of the platform, and those that the operations of a document name in `rejects`.
@@ -22,13 +28,18 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
     return facts ? ownCodes(facts) : [];
   });
   const modules = named.filter((code) => !platformCodes.includes(code) && !added.includes(code));
-  const all = [...new Set([...modules, ...added, ...platformCodes])];
-  requireUniqueNames(all);
-  requireErrorStatus(all);
   const everywhere = added.map((code) => ({ ...code, on: 'every operation' as const }));
-  return [...new Set([...modules, ...everywhere, ...platformCodes])].sort(
-    (one, other) => one.status - other.status,
-  );
+  const codes = [...new Set([...modules, ...everywhere, ...platformCodes])];
+  const names = codes.map(({ code }) => code);
+  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  if (repeated !== undefined) {
+    throw new UserError(`The error code ${repeated} is defined twice: rename one of them.`);
+  }
+  const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
+  if (odd) {
+    throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);
+  }
+  return codes.sort((one, other) => one.status - other.status);
 }
 
 /** Lists the codes that an operation can return. @param all the codes of the document */
@@ -42,19 +53,4 @@ export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
     'every counted operation': !(UNCOUNTED in operation),
   };
   return all.filter((code) => own.has(code) || (code.on !== undefined && isOn[code.on]));
-}
-
-function requireUniqueNames(codes: Codes): void {
-  const names = codes.map(({ code }) => code);
-  const repeated = names.find((name, index) => names.indexOf(name) < index);
-  if (repeated !== undefined) {
-    throw new UserError(`The error code ${repeated} is defined twice: rename one of them.`);
-  }
-}
-
-function requireErrorStatus(codes: Codes): void {
-  const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
-  if (odd) {
-    throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);
-  }
 }

@@ -8,6 +8,9 @@ import { MAX_ITEMS } from '../../platform/paging/page';
  * @param planTable the plans with their limits, as a Markdown table
  */
 export function description(planTable: string): string {
+  const codesWithoutOperation = [platformErrors.route_not_found, platformErrors.method_not_allowed]
+    .map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`)
+    .join('\n');
   return `The animals of a store: list them, add one, fetch one, order one.
 
 ## Authentication
@@ -34,7 +37,7 @@ Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. If \`Acce
 
 In addition to the errors that the operations list, any URL can return:
 
-${codesWithoutOperation()}
+${codesWithoutOperation}
 
 ${codesByStatus()}
 
@@ -43,13 +46,6 @@ Every GET operation also accepts HEAD; the response is the same without the body
 ## Changes
 
 Additions to \`/v1\` do not break clients: operations, optional parameters, response members, headers, error codes. Any other change is a new version next to it. Responses of a deprecated operation have \`Deprecation\` and \`Sunset\` headers until it is removed.`;
-}
-
-/** Lists the error codes of paths and methods without an operation. */
-function codesWithoutOperation(): string {
-  return [platformErrors.route_not_found, platformErrors.method_not_allowed]
-    .map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`)
-    .join('\n');
 }
 
 /** Explains the codes that only operations of a deployment return. `docs/api.md` has the same sentence. */

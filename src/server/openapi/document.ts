@@ -1,25 +1,16 @@
 import type { INestApplication } from '@nestjs/common';
-import {
-  type ContactObject,
-  DocumentBuilder,
-  type OpenAPIObject,
-  type PathItemObject,
-  SwaggerModule,
-} from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
+import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
+import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operations';
 import type { Config } from '../../platform/config/config';
 import { problemPages } from '../../platform/errors/problem-details';
 import { ERROR_BODIES } from '../../platform/errors/error.dto';
 import { UserError } from '../../platform/errors/user-error';
-import { type Codes, codesOf } from './codes';
-import { completeOperations } from './complete-operations';
-import { completeDocument } from './complete-schemas';
+import { type Codes, codesOf, operationsOf } from './codes';
 import { description } from './description';
-import { errorExamples } from './error-responses';
-import { headerComponents } from './headers';
-import { checkOperationClasses } from './operation-classes';
-import { operationsOf } from './operations-of';
-import { serversOf } from './servers';
+import { completeResponses } from './responses';
+import { checkClasses, completeSchemas } from './schemas';
 
 export const API_TITLE = 'Animal Store';
 export const API_VERSION = '1.0.0';
@@ -27,6 +18,19 @@ export const API_VERSION = '1.0.0';
 const VERSION_PREFIX = /^\/v1(?=\/)/;
 
 const KEY_DESCRIPTION = `An API key of an account: \`ask_live_…\` in production, \`ask_test_…\` elsewhere. The operator of the deployment creates it with \`npm run -s cli -- keys create --account NAME\`; a development deployment prints one on its first start. It is printed once, has scopes, and expires after 365 days by default.`;
+
+const SERVERS: Readonly<Record<Config['deployment'], string>> = {
+  production: 'Production',
+  staging: 'Staging',
+  development: 'This deployment, for development and local tests',
+};
+
+/** The schema of js-yaml, whose integers may be a bigint. */
+const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
+  ...intCoreTag,
+  identify: (value) => typeof value === 'bigint' || intCoreTag.identify(value),
+  represent: String,
+});
 
 /** The parts of the document that extensions bring besides their operations. */
 interface DocumentedExtensions {
@@ -48,54 +52,49 @@ export function createDocument(
   extensions: DocumentedExtensions,
   planTable: string,
 ): OpenAPIObject {
-  const { openapi, info, tags, paths, components } = SwaggerModule.createDocument(
-    app,
-    basis(planTable, extensions.tags),
-    { extraModels: ERROR_BODIES },
-  );
-  const operations = belowBase(paths);
-  const codes = codesOf(operations, extensions.errors);
-  const responses = completeOperations(operations, codes);
+  const basis = basisOf(planTable, extensions.tags);
+  const created = SwaggerModule.createDocument(app, basis, { extraModels: ERROR_BODIES });
+  const { openapi, info, tags = [], components } = created;
+  const paths = belowBase(created.paths);
+  const codes = codesOf(paths, extensions.errors);
+  const responses = completeResponses(paths, codes, problemPages(config.publicBaseUrl));
+  const url = config.contactUrl;
   const document = {
     openapi,
-    info: { ...info, contact: contactOf(config) },
-    servers: serversOf(config),
-    tags: tags ?? [],
-    paths: operations,
-    components: {
-      ...components,
-      responses,
-      headers: headerComponents(),
-      examples: errorExamples(codes, problemPages(config.publicBaseUrl), operations, responses),
+    info: {
+      ...info,
+      contact: { name: 'The operator of this deployment', ...(url !== undefined && { url }) },
     },
+    servers: serversOf(config),
+    tags,
+    paths,
+    components: { ...components, ...responses },
   };
-  checkOperationClasses(document);
-  completeDocument(document, components?.schemas ?? {});
+  checkClasses(document);
+  completeSchemas(document, components?.schemas ?? {});
   return document;
 }
 
-function basis(planTable: string, tags: DocumentedExtensions['tags']): Omit<OpenAPIObject, 'paths'> {
+function basisOf(planTable: string, tags: DocumentedExtensions['tags']): Omit<OpenAPIObject, 'paths'> {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.0.3')
     .setTitle(API_TITLE)
     .setDescription(description(planTable))
     .setVersion(API_VERSION)
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addBearerAuth({
-      type: 'http',
-      scheme: 'bearer',
-      bearerFormat: 'API key',
-      description: KEY_DESCRIPTION,
-    });
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'API key', description: KEY_DESCRIPTION });
   for (const [tag, text] of tags) builder.addTag(tag, text);
   return builder.build();
 }
 
-function contactOf({ contactUrl }: Config): ContactObject {
-  return {
-    name: 'The operator of this deployment',
-    ...(contactUrl === undefined ? {} : { url: contactUrl }),
-  };
+function serversOf({ deployment, publicBaseUrl, stagingBaseUrl = publicBaseUrl }: Config): ServerObject[] {
+  const own = server(publicBaseUrl, deployment);
+  return stagingBaseUrl === publicBaseUrl ? [own] : [own, server(stagingBaseUrl, 'staging')];
+}
+
+/** `x-internal` is true if the server is not for the public. */
+function server(url: string, kind: Config['deployment']): ServerObject {
+  return Object.assign({ url, description: SERVERS[kind] }, { 'x-internal': kind === 'development' });
 }
 
 /**
@@ -104,20 +103,24 @@ function contactOf({ contactUrl }: Config): ContactObject {
  * @throws UserError for an operation elsewhere: clients of the document would get a 404
  */
 function belowBase(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
-  return Object.fromEntries(
-    Object.entries(paths).map(([path, item]) => {
-      if (!VERSION_PREFIX.test(path)) rejectOperations(path, item);
-      return [path.replace(VERSION_PREFIX, ''), item];
-    }),
-  );
+  const entries = Object.entries(paths).map(([path, item]) => {
+    const known = operationsOf({ [path]: item }).find(({ operationId }) => findOperation(operationId));
+    if (known && !VERSION_PREFIX.test(path)) {
+      throw new UserError(
+        `The operation ${known.operationId} is at ${path}: add version: '1' to its @Controller, which adds /v1.`,
+      );
+    }
+    return [path.replace(VERSION_PREFIX, ''), item] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
-function rejectOperations(path: string, item: PathItemObject): void {
-  const facts = operationsOf({ [path]: item }).map(({ operationId }) => findOperation(operationId));
-  const outside = facts.find((each) => each !== undefined);
-  if (outside) {
-    throw new UserError(
-      `The operation ${outside.id} is at ${path}: add version: '1' to its @Controller, which adds /v1.`,
-    );
-  }
+/** Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. */
+export function jsonText(document: OpenAPIObject): string {
+  return `${stringify(document, undefined, 2)}\n`;
+}
+
+/** Prints the document as YAML. */
+export function yamlText(document: OpenAPIObject): string {
+  return dump(document, { schema: EXACT_SCHEMA, noRefs: true, lineWidth: -1 });
 }

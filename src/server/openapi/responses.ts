@@ -1,0 +1,178 @@
+import { STATUS_CODES } from 'node:http';
+import type {
+  ComponentsObject,
+  HeaderObject,
+  HeadersObject,
+  MediaTypeObject,
+  OpenAPIObject,
+  OperationObject,
+  ResponseObject,
+} from '@nestjs/swagger';
+import { responseHeaders } from '../../platform/api-docs/header-catalogue';
+import { findOperation, ownHeaders } from '../../platform/api-docs/operations';
+import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
+import type { DefinedError } from '../../platform/errors/define-errors';
+import { platformCodes } from '../../platform/errors/platform.errors';
+import { problemDetails } from '../../platform/errors/problem-details';
+import { UserError } from '../../platform/errors/user-error';
+import { type Codes, operationsOf, rejectedCodes } from './codes';
+
+/** The `X-Request-Id` of the examples. */
+const REQUEST_ID = '8c306bec-0f31-4111-b564-46c608ffb52e';
+
+/** Ends the name of an example of problem details. A code has no dot. */
+const PROBLEM = '.problem';
+
+const DEPRECATION_HEADERS = ['Link', 'Deprecation', 'Sunset'];
+
+/**
+ * Written in lower case in the responses: the linter with the OWASP rules accepts only one family of rate limit headers
+ * and would reject these next to `X-RateLimit-*`. Header names are case-insensitive (RFC 9110, 5.1).
+ */
+const EXPERIMENTAL = new Set(['RateLimit', 'RateLimit-Policy']);
+
+/** `Cache-Control` of a response with an entity tag. */
+const REVALIDATED: HeaderObject = {
+  description: 'The client may store the response for itself, and must ask each time whether it is current.',
+  required: true,
+  schema: { type: 'string', enum: ['private, no-cache'] },
+  example: 'private, no-cache',
+};
+
+/**
+ * Gives every operation each of its statuses, with codes, headers and examples.
+ *
+ * @param codes all codes of the document
+ * @param pages the address of the pages about the codes
+ * @returns the parts that the operations refer to
+ * @throws UserError if two operations have one id, by which their facts are found
+ */
+export function completeResponses(
+  paths: OpenAPIObject['paths'],
+  codes: Codes,
+  pages: string,
+): Pick<ComponentsObject, 'responses' | 'headers' | 'examples'> {
+  const operations = operationsOf(paths);
+  const ids = operations.map(({ operationId }) => operationId);
+  const repeated = ids.find((id, index) => id !== undefined && ids.indexOf(id) < index);
+  if (repeated !== undefined) {
+    throw new UserError(`Two operations have the id ${repeated}: rename one of them.`);
+  }
+  const reads = new Set(Object.values(paths).map(({ get }) => get));
+  const responses: Record<string, ResponseObject> = {};
+  for (const operation of operations) complete(operation, reads.has(operation), codes, responses);
+  const used = new Set(operations.flatMap((operation) => rejectedCodes(operation, codes)));
+  const examples = codes.filter((code) => used.has(code)).flatMap((code) => examplesOf(code, pages));
+  return { responses, headers: headerComponents(), examples: Object.fromEntries(examples) };
+}
+
+/** @param shared gets the responses that operations share, by name */
+function complete(
+  operation: OperationObject,
+  isRead: boolean,
+  codes: Codes,
+  shared: Record<string, ResponseObject>,
+): void {
+  const { operationId, parameters = [], responses } = operation;
+  const facts = findOperation(operationId);
+  const deprecation = facts?.deprecation ? DEPRECATION_HEADERS : [];
+  if (facts?.deprecation) operation.deprecated = true;
+  const headers = headersOf([...(facts ? ownHeaders(facts) : []), ...deprecation]);
+  const current = 'ETag' in headers ? { ...headers, 'Cache-Control': REVALIDATED } : headers;
+  for (const [status, response] of Object.entries(responses)) {
+    if (response && !('$ref' in response)) response.headers = status === '200' ? current : headers;
+  }
+  if (facts && !facts.untagged && isRead) {
+    operation.parameters = [...parameters, { in: 'header', ...IF_NONE_MATCH_HEADER }];
+    // It has the headers of the 200 (RFC 9110, 15.4.5).
+    const description = 'The response with this `ETag` is current: the client uses the one that it has.';
+    responses[304] = { description, headers: current };
+  }
+  const rejected = rejectedCodes(operation, codes);
+  for (const status of new Set(rejected.map((code) => code.status))) {
+    const group = rejected.filter((code) => code.status === status);
+    const response = errorResponse(group, deprecation);
+    const isShared = deprecation.length === 0 && isCommon(group, codes);
+    const name = (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
+    if (isShared) shared[name] = response;
+    responses[status] = isShared ? { $ref: `#/components/responses/${name}` } : response;
+  }
+  // After the members that say what the operation is.
+  for (const name of ['security', 'parameters', 'requestBody', 'responses'] as const) {
+    const value = operation[name];
+    Reflect.deleteProperty(operation, name);
+    if (value !== undefined) Object.assign(operation, { [name]: value });
+  }
+}
+
+/** True for the codes of a status of every operation without codes of its own. @param all the codes of the document */
+function isCommon(codes: Codes, all: Codes): boolean {
+  const common = all.filter((code) => code.on !== undefined || platformCodes.includes(code));
+  const ofStatus = common.filter(({ status }) => status === codes[0]?.status);
+  return codes.length === ofStatus.length && ofStatus.every((code) => code.on && codes.includes(code));
+}
+
+/** Describes the response of one status. @param more the names of further headers */
+function errorResponse(codes: Codes, more: readonly string[]): ResponseObject {
+  const own = codes.flatMap(({ header }) => header ?? []);
+  return {
+    description: codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n'),
+    headers: own.length === codes.length ? headersOf([...own, ...more]) : headersOf(more, own),
+    content: {
+      'application/json': contentOf('Error', codes, ''),
+      'application/problem+json': contentOf('ProblemDetails', codes, PROBLEM),
+    },
+  };
+}
+
+/** @param suffix ends the name of each example */
+function contentOf(schema: string, codes: Codes, suffix: string): MediaTypeObject {
+  const examples = codes.map(({ code }) => [code, { $ref: `#/components/examples/${code}${suffix}` }]);
+  return { schema: { $ref: `#/components/schemas/${schema}` }, examples: Object.fromEntries(examples) };
+}
+
+/** Returns the examples of a code: the Error body and the problem details. */
+function examplesOf(
+  { code, status, example: message, when, place }: DefinedError,
+  pages: string,
+): [name: string, example: object][] {
+  const summary = sentence(when);
+  // A detail has no full stop.
+  const problems = place ? [{ ...place, detail: message.replace(/\.$/, '') }] : [];
+  const problem = problemDetails({ code, status, message, problems }, pages, REQUEST_ID);
+  return [
+    [code, { summary, value: { code, message, status } }],
+    [`${code}${PROBLEM}`, { summary, value: problem }],
+  ];
+}
+
+/** Makes `when` of a code plain text that begins with a capital letter. */
+export function sentence(when: string): string {
+  const plain = when.replaceAll('`', '');
+  return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}`;
+}
+
+/** Lists every header as a component, which the responses refer to. */
+function headerComponents(): Record<string, HeaderObject> {
+  return Object.fromEntries(
+    responseHeaders.map(({ name, description, schema, example, isOptional }) => [
+      name,
+      { description, required: isOptional !== true, schema: { ...schema }, example },
+    ]),
+  );
+}
+
+/**
+ * Lists the headers of a response, its own and the common ones, in the order of the catalogue.
+ *
+ * @param optional the names of those that only some responses of the status have
+ */
+function headersOf(own: readonly string[], optional: readonly string[] = []): HeadersObject {
+  const entries = Object.entries(headerComponents()).flatMap(([name, header], at) => {
+    const isOptional = optional.includes(name);
+    if (!isOptional && !own.includes(name) && responseHeaders[at]?.on !== 'every response') return [];
+    const entry = isOptional ? { ...header, required: false } : { $ref: `#/components/headers/${name}` };
+    return [[EXPERIMENTAL.has(name) ? name.toLowerCase() : name, entry] as const];
+  });
+  return Object.fromEntries(entries);
+}

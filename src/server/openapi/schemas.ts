@@ -1,0 +1,125 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import type { FastifyInstance } from 'fastify';
+import { stringify } from 'lossless-json';
+import { findOperation, type RegisteredOperation } from '../../platform/api-docs/operations';
+import { UserError } from '../../platform/errors/user-error';
+import { classesWithMember, isObject } from '../../platform/validation/field';
+import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
+import { operationsOf } from './codes';
+
+type Type = RegisteredOperation['inputs'][number];
+
+/** The schemas of a document by name. */
+type Schemas = Readonly<Record<string, unknown>>;
+
+const REFERENCE = '#/components/schemas/';
+
+/** A class may have a member of its own class. */
+const MAX_DEPTH = 4;
+
+/** Completes the schemas of a document: bounds of int64, least members, examples of objects, lists and enumerations. */
+export function completeSchemas(document: object, schemas: Schemas): void {
+  for (const name of classesWithMember()) {
+    const schema = schemas[name];
+    if (isObject(schema)) Object.assign(schema, { minProperties: 1 });
+  }
+  completeBelow(document, schemas);
+}
+
+function completeBelow(node: unknown, schemas: Schemas): void {
+  if (typeof node !== 'object' || node === null) return;
+  for (const child of Object.values(node)) completeBelow(child, schemas);
+  if (!isObject(node)) return;
+  const { type, format, enum: values } = node;
+  // A bigint: a number cannot hold the highest int64.
+  if (format === 'int64') Object.assign(node, { minimum: MIN_INT64, maximum: MAX_INT64, ...node });
+  if (Array.isArray(values)) Object.assign(node, { example: values[0], ...node });
+  // A node without a type is a map of members, which may have these names.
+  const example = type === 'object' || type === 'array' ? exampleOf(node, schemas) : undefined;
+  if (example !== undefined) Object.assign(node, { example });
+}
+
+/** Returns the example of a schema; that of an object or of a list without one consists of those of its parts. */
+function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
+  if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
+  const { example, $ref, allOf, items, properties } = schema;
+  if (example !== undefined) return example;
+  if (typeof $ref === 'string') return exampleOf(schemas[$ref.slice(REFERENCE.length)], schemas, depth + 1);
+  if (Array.isArray(allOf)) return exampleOf(allOf[0], schemas, depth);
+  const item = exampleOf(items, schemas, depth + 1);
+  if (item !== undefined) return [item];
+  if (!isObject(properties)) return undefined;
+  const members = Object.entries(properties);
+  return Object.fromEntries(members.map(([name, each]) => [name, exampleOf(each, schemas, depth + 1)]));
+}
+
+/**
+ * Adds the document's schemas to Fastify by name; the serializer of an `@Operation` refers to them. So one class
+ * defines the documented and the sent body.
+ */
+export function addResponseSchemas(fastify: FastifyInstance, { components }: OpenAPIObject): void {
+  for (const [name, schema] of Object.entries(components?.schemas ?? {})) {
+    // The serializer expects numbers, and ignores bounds and examples.
+    const text = stringify(schema) ?? '{}';
+    const local: object = JSON.parse(text.replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"'));
+    fastify.addSchema({ ...local, $id: name });
+  }
+}
+
+/**
+ * Rejects mistakes with the DTO classes of operations: two response classes of one name, of which one schema would
+ * replace the other, and a member without a decorator, which would be dropped or not be validated.
+ *
+ * @throws UserError
+ */
+export function checkClasses({ paths, components }: OpenAPIObject): void {
+  const operations = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId) ?? []);
+  const known = new Map<string, { readonly type: Type; readonly id: string }>();
+  for (const { id, returns } of operations) {
+    for (const type of responseOf(returns)) {
+      const first = known.get(type.name) ?? { type, id };
+      known.set(type.name, first);
+      if (first.type === type) continue;
+      throw new UserError(
+        `Two response classes have the name ${type.name}, one in ${first.id} and one in ${id}: rename one of them.`,
+      );
+    }
+  }
+  for (const { id, inputs, returns } of operations) {
+    for (const type of inputs) {
+      requireKnown(type, id, [...validatedIn(type), ...documentedIn(type, components, true)]);
+    }
+    for (const type of responseOf(returns)) requireKnown(type, id, documentedIn(type, components));
+  }
+}
+
+function responseOf([, body]: RegisteredOperation['returns']): readonly Type[] {
+  return [body ?? []].flat();
+}
+
+/** An instance has every member that the class declares. */
+function requireKnown(type: Type, id: string, known: readonly string[]): void {
+  const name = Object.keys(new type()).find((each) => !known.includes(each));
+  if (name === undefined) return;
+  throw new UserError(
+    `${type.name}.${name}, in ${id}, has no decorator for its value: add one, such as @Text(), or @Allow() if every value is valid.`,
+  );
+}
+
+/** `@IsOptional()` and `@ValidateIf()` only switch the other validators on and off. */
+function validatedIn(type: Type): string[] {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(type, '', false, false)
+    .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)
+    .map(({ propertyName }) => propertyName);
+}
+
+/** @param isReadOnly true for those that only responses have */
+function documentedIn({ name }: Type, components: OpenAPIObject['components'], isReadOnly?: true): string[] {
+  const schema = components?.schemas?.[name] ?? {};
+  if (!('properties' in schema)) return [];
+  return Object.entries(schema.properties ?? {})
+    .filter(([, property]) => !isReadOnly || ('readOnly' in property && property.readOnly))
+    .map(([member]) => member);
+}
