@@ -8,7 +8,7 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { JsonBodyGuard } from '../server/json-body.guard';
 import { ErrorFilter } from '../server/error.filter';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
-import { HealthModule } from '../server/health/health.module';
+import { HealthController } from '../server/health.controller';
 import { IdempotencyModule } from '../platform/idempotency';
 import { MetricsModule } from '../server/metrics/metrics.module';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
@@ -40,11 +40,10 @@ export class AppModule {
         RateLimitModule,
         IdempotencyModule,
         ...store.modules(config),
-        HealthModule,
         MetricsModule.forRoot(config),
         BodyModule,
       ],
-      controllers: [UnroutedController],
+      controllers: [HealthController, UnroutedController],
       providers: [
         RouteMethods,
         { provide: APP_GUARD, useExisting: BearerGuard },

@@ -18,7 +18,7 @@ import { RouteMethods } from '../server/route-methods';
 import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
 import { NestLogger } from '../server/nest-logger';
-import { installMetrics } from '../server/metrics/install-metrics';
+import { installMetrics } from '../server/metrics/metrics.module';
 import { RequestMetrics } from '../server/metrics/request-metrics';
 import { codesOf } from '../server/openapi/codes';
 import { tracer } from '../platform/tracing/tracer';

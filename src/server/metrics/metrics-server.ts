@@ -12,12 +12,10 @@ import { Registry } from 'prom-client';
 import type { Config } from '../../platform/config/config';
 import { CONFIG } from '../../platform/config/config.token';
 import { DatabaseHealth } from '../../platform/database/database-health';
-import { ApiError } from '../../platform/errors/api-error';
 import { JSON_TYPE } from '../../platform/errors/media-types';
-import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
+import { platformErrors } from '../../platform/errors/platform.errors';
 import { listenError, UserError } from '../../platform/errors/user-error';
-
-const METHODS = ['GET', 'HEAD'];
+import { toApiError } from '../error.filter';
 
 type Content = readonly [type: string, text: string];
 
@@ -31,10 +29,10 @@ const HEALTHY: Content = [JSON_TYPE, '{"status":"ok"}'];
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger(MetricsServer.name);
-  private readonly server = createServer((request, response) => this.respond(request, response));
+  private readonly server = createServer((request, response) => void this.respond(request, response));
   private readonly contents = new Map<string, () => Promise<Content>>([
     ['/metrics', async () => [this.registry.contentType, await this.registry.metrics()]],
-    ['/livez', () => Promise.resolve(HEALTHY)],
+    ['/livez', async () => HEALTHY],
     ['/readyz', () => this.readyz()],
   ]);
 
@@ -70,25 +68,18 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     return typeof address === 'object' ? address?.port : undefined;
   }
 
-  private respond(request: IncomingMessage, response: ServerResponse): void {
-    this.contentOf(request).then(
-      ([type, text]) => response.writeHead(200, { 'Content-Type': type }).end(text),
-      (failure: unknown) => {
-        const error = failure instanceof ApiError ? failure : platformErrors.internal_error();
-        if (error !== failure) this.logger.error(failure);
-        else if (error.cause !== undefined) this.logger.warn(error.cause);
-        const headers = { ...error.headers, 'Content-Type': JSON_TYPE };
-        response.writeHead(error.status, headers).end(error.body);
-      },
-    );
-  }
-
-  /** @throws ApiError */
-  private contentOf({ url = '', method = '' }: IncomingMessage): Promise<Content> {
-    const content = this.contents.get(url.split('?', 1).join());
-    if (!content) return Promise.reject(platformErrors.route_not_found());
-    if (!METHODS.includes(method)) return Promise.reject(methodNotAllowed(METHODS.join(', ')));
-    return content();
+  private async respond({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const content = this.contents.get(url.split('?', 1).join());
+      if (!content) throw platformErrors.route_not_found();
+      const [type, text] = await content();
+      response.writeHead(200, { 'Content-Type': type }).end(text);
+    } catch (failure) {
+      const error = toApiError(failure);
+      if (error !== failure) this.logger.error(failure);
+      else if (error.cause !== undefined) this.logger.warn(error.cause);
+      response.writeHead(error.status, { ...error.headers, 'Content-Type': JSON_TYPE }).end(error.body);
+    }
   }
 
   private async readyz(): Promise<Content> {

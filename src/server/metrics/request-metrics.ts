@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { PREFIX } from './registry';
 import { platformErrors } from '../../platform/errors/platform.errors';
@@ -22,6 +22,8 @@ export class RequestMetrics {
 
   constructor(registry: Registry) {
     const registers = [registry];
+    const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+      new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers });
     this.durations = new Histogram({
       name: `${PREFIX}http_request_duration_seconds`,
       help: 'Time from the headers of a request to the end of its response.',
@@ -29,27 +31,14 @@ export class RequestMetrics {
       buckets: DURATION_BUCKETS_SECONDS,
       registers,
     });
-    this.errors = new Counter({
-      name: `${PREFIX}refusals_total`,
-      help: 'Responses with an Error body, by its code.',
-      labelNames: ['code'],
-      registers,
-    });
+    this.errors = counter('refusals_total', 'Responses with an Error body, by its code.', ['code']);
     // Prometheus sees no increase in the first value of a series.
     this.errors.inc({ code: platformErrors.internal_error.code }, 0);
-    this.decisions = new Counter({
-      name: `${PREFIX}rate_limit_decisions_total`,
-      help: 'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.',
-      labelNames: ['plan', 'verdict'],
-      registers,
-    });
-    this.bans = new Counter({ name: `${PREFIX}bans_total`, help: 'Bans of API keys.', registers });
-    this.deprecatedCalls = new Counter({
-      name: `${PREFIX}deprecated_calls_total`,
-      help: 'Calls of deprecated operations with a valid key, by account.',
-      labelNames: ['account', 'route'],
-      registers,
-    });
+    const decisions = 'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.';
+    this.decisions = counter('rate_limit_decisions_total', decisions, ['plan', 'verdict']);
+    this.bans = counter('bans_total', 'Bans of API keys.', []);
+    const deprecated = 'Calls of deprecated operations with a valid key, by account.';
+    this.deprecatedCalls = counter('deprecated_calls_total', deprecated, ['account', 'route']);
   }
 
   record(request: FastifyRequest, reply: FastifyReply): void {
@@ -68,12 +57,4 @@ export class RequestMetrics {
   countRejection(code: string): void {
     this.errors.inc({ code });
   }
-}
-
-/** Records every request after its response, that of a hook included. */
-export function recordRequests(fastify: FastifyInstance, metrics: RequestMetrics): void {
-  fastify.addHook('onResponse', (request, reply, done) => {
-    metrics.record(request, reply);
-    done();
-  });
 }

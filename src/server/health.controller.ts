@@ -1,7 +1,7 @@
 import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Probe } from '../../platform/routes/public.decorator';
-import { DatabaseHealth } from '../../platform/database/database-health';
+import { Probe } from '../platform/routes/public.decorator';
+import { DatabaseHealth } from '../platform/database/database-health';
 
 const OK = { status: 'ok' } as const;
 
