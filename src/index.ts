@@ -17,7 +17,7 @@ export type { Setting } from './platform/config/settings';
 export * as parsers from './platform/config/parsers';
 export { ApiError, type ErrorOptions } from './platform/errors/api-error';
 export { validationFailed } from './platform/errors/platform.errors';
-export type { Problem } from './platform/errors/problem';
+export type { Problem } from './platform/errors/problem-details';
 export { UserError } from './platform/errors/user-error';
 
 export { Operation } from './platform/api-docs/operation.decorator';
@@ -54,7 +54,7 @@ export {
   revokedApiKey,
 } from './auth';
 
-export { IdPipe } from './platform/validation/id.pipe';
+export { IdPipe } from './platform/validation/int64';
 export { Links } from './platform/paging/links';
 export { type Precondition, preconditionOf } from './platform/entity-tags/precondition';
 export {

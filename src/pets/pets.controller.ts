@@ -2,9 +2,8 @@ import { Body, Controller, Delete, Get, Param, Patch, Post, Query, Res } from '@
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Operation } from '../platform/api-docs/operation.decorator';
-import { IdPipe } from '../platform/validation/id.pipe';
+import { IdPipe, parseInt64 } from '../platform/validation/int64';
 import { Links } from '../platform/paging/links';
-import { parseInt64 } from '../platform/validation/int64';
 import { preconditionOf } from '../platform/entity-tags/precondition';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';

@@ -1,15 +1,27 @@
 import { type IncomingMessage, METHODS } from 'node:http';
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
 import { ApiError } from '../platform/errors/api-error';
 import { platformErrors } from '../platform/errors/platform.errors';
+import { inBody } from '../platform/errors/problem-details';
+import { integralValue } from '../platform/validation/int64';
 import { countHeader } from './framing';
-import { parseJson } from './json';
 
 /** The methods with a body that has a meaning. That of a GET, HEAD or DELETE is ignored (RFC 9110, 9.3). */
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
+const MAX_DEPTH = 32;
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** A number holds it exactly. */
+const SHORT_INTEGER = /^-?\d{1,15}$/;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The errors of broken bodies, by request. */
 const brokenBodies = new WeakMap<IncomingMessage, ApiError>();
@@ -129,4 +141,69 @@ export function breakBody(request: IncomingMessage, error: ApiError): void {
   brokenBodies.set(request, error);
   // Without a listener the event would be an uncaught exception.
   if (request.listenerCount('error') > 0) request.emit('error', error);
+}
+
+/**
+ * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint. A fraction that a
+ * number would round to an integer becomes NaN. Any other number becomes a number. RFC 8259, section 4, leaves repeated
+ * names to the receiver: two members of one name are rejected if their parsed values differ.
+ *
+ * @throws ApiError `malformed_json`
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes);
+  if (text.startsWith(BYTE_ORDER_MARK)) throw malformedJson('it begins with a byte-order mark');
+  if (isTooDeep(text)) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
+  try {
+    return parse(text, undefined, { parseNumber, onDuplicateKey });
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    // The parser's words are not for clients.
+    const [, character = '0'] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
+    throw malformedJson(`it cannot be parsed (at character ${character})`);
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw malformedJson('it is not valid UTF-8');
+  }
+}
+
+function parseNumber(digits: string): bigint | number {
+  const value = Number(digits);
+  if (SHORT_INTEGER.test(digits)) return value;
+  const integer = integralValue(digits);
+  if (integer === undefined) return Number.isSafeInteger(value) ? Number.NaN : value;
+  return Number.isSafeInteger(value) ? value : integer;
+}
+
+/** The parser calls this only if the two values differ, and NaN differs from itself. */
+function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unknown {
+  if (Object.is(oldValue, newValue)) return newValue;
+  const reason = 'two members of one object have the same name and different values';
+  throw malformedJson(`${reason} (at character ${position})`);
+}
+
+function malformedJson(reason: string): ApiError {
+  const detail = `The body is not acceptable JSON: ${reason}`;
+  return platformErrors.malformed_json({ message: `${detail}.`, problems: [{ ...inBody(), detail }] });
+}
+
+/** Counts brackets outside strings. Up to its first syntax error a text has the depth that the parser would see. */
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length && depth <= MAX_DEPTH; at += 1) {
+    const char = text[at];
+    if (inString) {
+      if (char === '\\') at += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === '[' || char === '{') depth += 1;
+    else if (char === ']' || char === '}') depth -= 1;
+  }
+  return depth > MAX_DEPTH;
 }

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
-import { IdPipe } from '../platform/validation/id.pipe';
+import { IdPipe } from '../platform/validation/int64';
 import { Links } from '../platform/paging/links';
 import { preconditionOf } from '../platform/entity-tags/precondition';
 import { petErrors } from '../pets';

@@ -163,26 +163,17 @@ describe('problem details of a request that is rejected', () => {
       expect(response.json.errors).toHaveLength(100);
     });
 
-    it.each<[string, string | Buffer, string, string]>([
-      ['', '{', '#', 'at line 1, column 2 (character 1): it cannot be parsed'],
-      [
-        'on the third line',
-        '{\n "a": 1,\r\n  x}',
-        '#',
-        'at line 3, column 3 (character 14): it cannot be parsed',
-      ],
-      ['without a place', Buffer.from([0x22, 0xff, 0x22]), '#', ': it is not valid UTF-8'],
-      ['', '{"a":1,"a":2}', '#/a', 'at line 1, column 9 (character 8): two members'],
-      ['in a list', '{"b":[0,{"x":[",]"]},{"y\\"":{"a":1,"a":2}}]}', '#/b/2/y%22/a', 'two members'],
-      ['in the root list', '[{"a":1},{"a":1,"a":2}]', '#/1/a', 'two members'],
-      ['with a lone surrogate', String.raw`{"\ud800":1,"\ud800":2}`, '#/%EF%BF%BD', 'two members'],
-      ['with a long name', `{"${'é'.repeat(999)}":1,"${'é'.repeat(999)}":2}`, '#', 'two members'],
-    ])('malformed_json %s: %s names %s', async (_where, body, pointer, detail) => {
+    it.each<[string, string | Buffer]>([
+      ['it cannot be parsed (at character 14)', '{\n "a": 1,\r\n  x}'],
+      ['it is not valid UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+      ['two members of one object have the same name and different values (at character 8)', '{"a":1,"a":2}'],
+    ])('malformed_json: %s, for the whole body', async (reason, body) => {
       const response = await app.post('/v1/pets', body, { headers });
       expectProblem(response, 400, 'malformed_json');
-      expect(response.json.errors).toEqual([{ pointer, detail: expect.stringContaining(detail) }]);
-      const message = (await app.post('/v1/pets', body)).json.message;
-      expect(response.json.detail).toBe(message);
+      const { errors, detail } = response.json;
+      expect(errors).toEqual([{ pointer: '#', detail: `The body is not acceptable JSON: ${reason}.` }]);
+      expect(detail).toBe(errors[0].detail);
+      expect((await app.post('/v1/pets', body)).json.message).toBe(detail);
     });
   });
 

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { Problem } from './problem';
+import type { Problem } from './problem-details';
 
 /** A `code` named after its status, for an error that has no row in the table of codes. */
 export interface StatusCode {

@@ -1,5 +1,5 @@
 import { ApiError, type ErrorOptions } from './api-error';
-import type { Place } from './problem';
+import type { Place } from './problem-details';
 
 /** The facts about a `code` that do not depend on the request. */
 interface CommonFacts {

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { platformErrors } from './platform.errors';
-import { MAX_POINTER_LENGTH } from './problem';
+import { MAX_POINTER_LENGTH } from './problem-details';
 import { MAX_PROBLEMS, titleOf } from './problem-details';
 
 /** In code points. A message names every invalid field. */

@@ -1,6 +1,6 @@
 import { defineErrors, type DefinedError } from './define-errors';
 import type { ApiError } from './api-error';
-import { inBody, type Problem } from './problem';
+import { inBody, type Problem } from './problem-details';
 
 /** The messages of the codes with status 429, by the seconds to wait. */
 export const LIMIT_MESSAGES = {

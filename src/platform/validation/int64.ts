@@ -1,3 +1,6 @@
+import type { PipeTransform } from '@nestjs/common';
+import type { ApiError } from '../errors/api-error';
+
 /** The range of int64 (OpenAPI Format Registry). */
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
@@ -30,29 +33,27 @@ export function parseInt64(text: string): bigint | undefined {
  * @returns undefined for a fraction or a number out of range
  */
 export function integralValue(number: string): bigint | undefined {
-  const decimal = decimalOf(number);
-  if (!decimal) return undefined;
-  const { sign, significant, exponent, shift } = decimal;
+  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(number) ?? [];
+  if (match === undefined) return undefined;
+  const digits = `${whole}${fraction}`;
+  let end = digits.length;
+  // A loop, because `/0+$/` takes quadratic time on zeros before a digit.
+  while (digits[end - 1] === '0') end -= 1;
+  const significant = digits.slice(0, end).replace(/^0+/, '');
   if (significant === '') return 0n;
-  const scale = Number(exponent) + shift;
+  const scale = Number(exponent) + whole.length - end;
   if (scale < 0 || significant.length + scale > MAX_DIGITS) return undefined;
   const value = BigInt(`${sign}${significant}${'0'.repeat(scale)}`);
   return isInt64(value) ? value : undefined;
 }
 
-/** Splits a JSON number into sign, significant × 10^(exponent + shift). Zero has no significant digits. */
-function decimalOf(number: string) {
-  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(number) ?? [];
-  if (match === undefined) return undefined;
-  const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const significant = digits.slice(0, endOfSignificant(digits));
-  const shift = digits.length - significant.length - fraction.length;
-  return { sign, significant, exponent, shift };
-}
+/** Reads an int64 path parameter. Any other text gets the same 404 as an unknown id. */
+export class IdPipe implements PipeTransform<string, bigint> {
+  constructor(private readonly notFound: () => ApiError) {}
 
-/** Returns the index of the trailing zeros. A loop, because `/0+$/` takes quadratic time on zeros before a digit. */
-function endOfSignificant(digits: string): number {
-  let end = digits.length;
-  while (end > 0 && digits[end - 1] === '0') end -= 1;
-  return end;
+  transform(value: string): bigint {
+    const id = parseInt64(value);
+    if (id === undefined) throw this.notFound();
+    return id;
+  }
 }

@@ -10,7 +10,7 @@ import {
 import { getMetadataStorage } from 'class-validator';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/platform.errors';
-import { inBody, type Place, type Problem } from '../errors/problem';
+import { inBody, type Place, type Problem } from '../errors/problem-details';
 import { FROM_TEXT, isObject, needsMember, quickDto } from './field';
 
 /** class-transformer compares each name of an object with each other name. */
