@@ -15,19 +15,12 @@ interface CommonFacts {
   readonly place?: Place;
 }
 
-/** A code with the same message for every request; an error may replace it by a more precise one. */
-interface FixedMessage extends CommonFacts {
-  readonly message: string;
-  readonly example?: never;
-}
-
-/** A code with a message that depends on the request; the document shows the example. */
-interface VariableMessage extends CommonFacts {
-  readonly example: string;
-  readonly message?: never;
-}
-
-export type CodeFacts = FixedMessage | VariableMessage;
+/** A code has the same message for every request, or an example of one that depends on the request. */
+export type CodeFacts = CommonFacts &
+  (
+    | { readonly message: string; readonly example?: never }
+    | { readonly example: string; readonly message?: never }
+  );
 
 /** A code of the Error body. Called, it creates the error to throw. */
 export interface DefinedError extends CommonFacts {
@@ -36,7 +29,7 @@ export interface DefinedError extends CommonFacts {
   readonly example: string;
 }
 
-type ErrorFactory<Facts> = Facts extends FixedMessage
+type ErrorFactory<Facts> = Facts extends { readonly message: string }
   ? (options?: ErrorOptions) => ApiError
   : (options: ErrorOptions & { readonly message: string }) => ApiError;
 

@@ -15,6 +15,7 @@ const MESSAGE_SCHEMA = {
   maxLength: MAX_MESSAGE_LENGTH,
   pattern: String.raw`\S`,
   example,
+  description: 'Human-readable description of what to fix. Its wording may change.',
 } as const;
 
 const CODE_SCHEMA = {
@@ -47,10 +48,7 @@ export class ErrorDto {
   })
   readonly code!: string;
 
-  @ApiProperty({
-    ...MESSAGE_SCHEMA,
-    description: 'Human-readable description of what to fix. Its wording may change.',
-  })
+  @ApiProperty(MESSAGE_SCHEMA)
   readonly message!: string;
 
   @ApiProperty(STATUS_SCHEMA)
@@ -79,10 +77,7 @@ export class ProblemItemDto {
   @ApiPropertyOptional({ ...NAME_SCHEMA, description: 'The name of a request header.' })
   readonly header?: string;
 
-  @ApiProperty({
-    ...MESSAGE_SCHEMA,
-    description: 'Human-readable description of what to fix. Its wording may change.',
-  })
+  @ApiProperty(MESSAGE_SCHEMA)
   readonly detail!: string;
 }
 

@@ -34,6 +34,11 @@ const BODY = 'every body';
 const SCOPE = 'every scope';
 const COUNTED = 'every counted operation';
 
+function invalidKey(when: string, message: string) {
+  const header = 'WWW-Authenticate' as const;
+  return { status: 401, when, message, on: ANY, header, headerValue: invalidToken(message) } as const;
+}
+
 /** The codes that operations of every module can return. The order of a status is that of the document. */
 export const platformErrors = defineErrors({
   malformed_request: {
@@ -70,30 +75,12 @@ export const platformErrors = defineErrors({
     header: 'WWW-Authenticate',
     headerValue: BEARER_CHALLENGE,
   },
-  invalid_api_key: {
-    status: 401,
-    when: 'the key is not a key of this deployment',
-    message: 'The API key is not valid.',
-    on: ANY,
-    header: 'WWW-Authenticate',
-    headerValue: invalidToken('The API key is not valid.'),
-  },
-  expired_api_key: {
-    status: 401,
-    when: 'the key has expired',
-    message: 'The API key has expired.',
-    on: ANY,
-    header: 'WWW-Authenticate',
-    headerValue: invalidToken('The API key has expired.'),
-  },
-  revoked_api_key: {
-    status: 401,
-    when: 'the key was revoked, or a rotation has replaced this secret',
-    message: 'The API key was revoked.',
-    on: ANY,
-    header: 'WWW-Authenticate',
-    headerValue: invalidToken('The API key was revoked.'),
-  },
+  invalid_api_key: invalidKey('the key is not a key of this deployment', 'The API key is not valid.'),
+  expired_api_key: invalidKey('the key has expired', 'The API key has expired.'),
+  revoked_api_key: invalidKey(
+    'the key was revoked, or a rotation has replaced this secret',
+    'The API key was revoked.',
+  ),
   insufficient_scope: {
     status: 403,
     when: 'the key lacks the scope that the message names',

@@ -18,15 +18,13 @@ export function listenError(
   settings: { readonly host: string; readonly port: string },
 ): UserError {
   const code = codeOf(error);
-  if (code === 'EADDRINUSE')
-    return new UserError(
-      `${host}:${port} is in use. Stop the program that uses it, or set ${settings.port}.`,
-    );
-  if (code === 'EACCES')
-    return new UserError(
-      `${host}:${port} is not allowed for this user. Set ${settings.port} to 1024 or more.`,
-    );
+  const fixes: Readonly<Record<string, string>> = {
+    EADDRINUSE: `is in use. Stop the program that uses it, or set ${settings.port}.`,
+    EACCES: `is not allowed for this user. Set ${settings.port} to 1024 or more.`,
+  };
   return new UserError(
-    `${host} is not an address of this machine (${code}). Set ${settings.host} to an address of this machine.`,
+    code in fixes
+      ? `${host}:${port} ${fixes[code]}`
+      : `${host} is not an address of this machine (${code}). Set ${settings.host} to an address of this machine.`,
   );
 }
