@@ -30,12 +30,13 @@ export {
   Int64,
   Int64List,
   Integer,
+  ListOf,
+  Nested,
   OneOf,
   Text,
   Timestamp,
 } from './platform/validation/fields';
-export { AtLeastOne, QuickDto } from './platform/validation/field';
-export { ListOf, Nested } from './platform/validation/object-fields';
+export { AtLeastOne, QuickDto } from './platform/validation/validation.pipe';
 export { Public } from './platform/routes/public.decorator';
 export {
   Authenticator,

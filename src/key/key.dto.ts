@@ -1,6 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { Integer, Text, Timestamp } from '../platform/validation/fields';
-import { Nested } from '../platform/validation/object-fields';
+import { Integer, Nested, Text, Timestamp } from '../platform/validation/fields';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 /** More than a store has. */

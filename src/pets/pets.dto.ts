@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
-import { AtLeastOne, QuickDto } from '../platform/validation/field';
+import { AtLeastOne, QuickDto } from '../platform/validation/validation.pipe';
 import { type Filters, SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 

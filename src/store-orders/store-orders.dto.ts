@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/field';
+import { QuickDto } from '../platform/validation/validation.pipe';
 import { type Filters, SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 

@@ -1,4 +1,4 @@
-import { declareField } from '../validation/field';
+import { declareField } from '../validation/validation.pipe';
 import { type Choice, Integer, OneOf } from '../validation/fields';
 import { hash } from 'node:crypto';
 import { platformErrors } from '../errors/platform.errors';

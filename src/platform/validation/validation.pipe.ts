@@ -1,4 +1,5 @@
 import {
+  applyDecorators,
   type ArgumentMetadata,
   HttpException,
   Injectable,
@@ -7,11 +8,144 @@ import {
   type ValidationError,
   ValidationPipe,
 } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
 import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/platform.errors';
 import { inBody, type Place, type Problem } from '../errors/problem-details';
-import { FROM_TEXT, isObject, needsMember, quickDto } from './field';
+
+/** The group of class-transformer for queries and paths, whose values are texts. */
+const FROM_TEXT = 'text';
+const TO_CLASS = { toClassOnly: true };
+
+/** The facts of every field of a DTO class. */
+export interface FieldFacts {
+  /** Markdown, for the OpenAPI document. */
+  readonly description: string;
+  /** True if the member may be left out. */
+  readonly optional?: true;
+  /** True if the member may be null. */
+  readonly nullable?: true;
+}
+
+/** The value of a field. An invalid value stays as it is when it is converted, so that the validator rejects it. */
+interface Rule {
+  /** The name of the validator. */
+  readonly name: string;
+  readonly isValid: (value: unknown) => boolean;
+  /** Completes `name must be …`. */
+  readonly rule: string;
+  /** Converts the text of a query or path; texts, if it is given several times. */
+  readonly fromText?: (text: unknown) => unknown;
+  readonly fromJson?: (value: unknown) => unknown;
+}
+
+/** The members of a JSON object, or the parameters of a query or path. */
+type Members = Readonly<Record<string, unknown>>;
+
+/** The functions of a field decorator. */
+type QuickField = Pick<Rule, 'isValid' | 'fromText' | 'fromJson'>;
+
+type Fields = ReadonlyMap<string, QuickField>;
+
+/** By the prototype that declares them. */
+const DECLARED = new WeakMap<object, Map<string, QuickField>>();
+const QUICK = new Map<unknown, Fields>();
+
+/** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
+export function declareField(facts: FieldFacts, schema: ApiPropertyOptions, value: Rule): PropertyDecorator {
+  const { name, isValid, rule, fromText, fromJson } = value;
+  const { optional, nullable } = facts;
+  const isChecked = (_object: unknown, given: unknown): boolean =>
+    !(given === undefined && optional) && !(given === null && nullable);
+  const document = optional ? ApiPropertyOptional : ApiProperty;
+  return applyDecorators(
+    document(nullable ? Object.assign({ nullable }, schema) : schema),
+    (target: object, field: string | symbol) => {
+      const fields = DECLARED.get(target) ?? new Map<string, QuickField>();
+      const isAcceptable = (given: unknown) => !isChecked(target, given) || isValid(given);
+      DECLARED.set(target, fields.set(String(field), { ...value, isValid: isAcceptable }));
+      // Without a condition of its own, a required field would have that of an optional field that it overrides.
+      if (optional || nullable || hasCondition(target, field)) ValidateIf(isChecked)(target, field);
+    },
+    ...(fromText ? [Transform((given) => fromText(given.value), { groups: [FROM_TEXT], ...TO_CLASS })] : []),
+    ...(fromJson ? [Transform((given) => fromJson(given.value), TO_CLASS)] : []),
+    ValidateBy({
+      name,
+      validator: { validate: isValid, defaultMessage: (args) => `${args?.property} must be ${rule}` },
+    }),
+  );
+}
+
+function hasCondition({ constructor }: object, field: string | symbol): boolean {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(constructor, '', false, false)
+    .some(
+      ({ propertyName, type }) => propertyName === field && type === ValidationTypes.CONDITIONAL_VALIDATION,
+    );
+}
+
+/** True for a JSON object. */
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const CLASSES_WITH_MEMBER = new Set<Parameters<ClassDecorator>[0]>();
+
+/** Requires at least one member of a DTO class whose members are all optional. */
+export function AtLeastOne(): ClassDecorator {
+  return (target) => {
+    CLASSES_WITH_MEMBER.add(target);
+  };
+}
+
+/** Lists the names of the classes that need a member, which are those of their schemas. */
+export function classesWithMember(): readonly string[] {
+  return [...CLASSES_WITH_MEMBER].map(({ name }) => name);
+}
+
+/**
+ * Declares that each member of a class has a field decorator and no other decorator of class-validator or
+ * class-transformer. A valid value then needs neither library.
+ */
+export function QuickDto(): ClassDecorator {
+  return (type) => {
+    const fields = declaredIn(type.prototype);
+    if (validatedFields(type).length !== fields.size)
+      throw new Error(`${type.name} has other validators, too.`);
+    QUICK.set(type, fields);
+  };
+}
+
+/** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */
+export function validatedFields(type: Parameters<ClassDecorator>[0]): string[] {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(type, '', false, false)
+    .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)
+    .map(({ propertyName }) => propertyName);
+}
+
+function declaredIn(prototype: object): Fields {
+  const base: unknown = Object.getPrototypeOf(prototype);
+  const inherited = typeof base === 'object' && base !== null ? declaredIn(base) : [];
+  return new Map([...inherited, ...(DECLARED.get(prototype) ?? [])]);
+}
+
+/** Creates the DTO of a marked class; undefined if a value is invalid, for which class-validator has the messages. */
+function quickDto(type: Type<object>, value: Members, isText: boolean): object | undefined {
+  const fields = QUICK.get(type);
+  if (!fields) return undefined;
+  const dto: Record<string, unknown> = Object.assign(new type());
+  for (const [name, { isValid, fromText, fromJson }] of fields) {
+    if (Object.hasOwn(value, name)) {
+      const convert = isText ? fromText : fromJson;
+      dto[name] = convert ? convert(value[name]) : value[name];
+    }
+    if (!isValid(dto[name])) return undefined;
+  }
+  return dto;
+}
 
 /** class-transformer compares each name of an object with each other name. */
 const MAX_MEMBERS = 1_000;
@@ -43,7 +177,7 @@ export class ApiValidationPipe extends ValidationPipe {
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
     try {
       const dto = quickDto(type, value, input.type !== 'body') ?? (await this.read(value, input, type));
-      if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
+      if (!CLASSES_WITH_MEMBER.has(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
     } catch (error) {
       if (Array.isArray(error)) throw validationFailed(problemsIn(error, { input, parent: '', path: [] }));
       if (error instanceof ApiError || error instanceof HttpException) throw error;
@@ -58,7 +192,8 @@ export class ApiValidationPipe extends ValidationPipe {
   /** Reads a value by class-transformer and class-validator. */
   private read(value: object, input: ArgumentMetadata, type: Type): Promise<object> {
     const given = hasManyMembers(value) ? declaredMembers(value, type) : value;
-    if (hasManyMembers(given)) throw rejection(`A member has more than ${MAX_MEMBERS} members`, type, input);
+    if (given !== value && hasManyMembers(given))
+      throw rejection(`A member has more than ${MAX_MEMBERS} members`, type, input);
     return input.type === 'body' ? super.transform(given, input) : this.ofTexts.transform(given, input);
   }
 }
@@ -72,14 +207,13 @@ function hasManyMembers(value: unknown): boolean {
 }
 
 function declaredMembers(value: object, type: Type): object {
-  const fields = new Set(fieldsOf(type));
-  return Object.fromEntries(Object.entries(value).filter(([name]) => fields.has(name)));
+  const fields = fieldsOf(type);
+  return Object.fromEntries(Object.entries(value).filter(([name]) => fields.includes(name)));
 }
 
 /** Lists the fields of a class with validators. */
 function fieldsOf(type: Type): string[] {
-  const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  return [...new Set(metadata.map(({ propertyName }) => propertyName))];
+  return [...new Set(validatedFields(type))];
 }
 
 /** Rejects a whole body, or all parameters of a query or path. */

@@ -1,10 +1,9 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { getMetadataStorage, ValidationTypes } from 'class-validator';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation, type RegisteredOperation } from '../../platform/api-docs/operations';
 import { UserError } from '../../platform/errors/user-error';
-import { classesWithMember, isObject } from '../../platform/validation/field';
+import { classesWithMember, isObject, validatedFields } from '../../platform/validation/validation.pipe';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
 
@@ -88,7 +87,7 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
   }
   for (const { id, inputs, returns } of operations) {
     for (const type of inputs) {
-      requireKnown(type, id, [...validatedIn(type), ...documentedIn(type, components, true)]);
+      requireKnown(type, id, [...validatedFields(type), ...documentedIn(type, components, true)]);
     }
     for (const type of responseOf(returns)) requireKnown(type, id, documentedIn(type, components));
   }
@@ -105,14 +104,6 @@ function requireKnown(type: Type, id: string, known: readonly string[]): void {
   throw new UserError(
     `${type.name}.${name}, in ${id}, has no decorator for its value: add one, such as @Text(), or @Allow() if every value is valid.`,
   );
-}
-
-/** `@IsOptional()` and `@ValidateIf()` only switch the other validators on and off. */
-function validatedIn(type: Type): string[] {
-  return getMetadataStorage()
-    .getTargetValidationMetadatas(type, '', false, false)
-    .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)
-    .map(({ propertyName }) => propertyName);
 }
 
 /** @param isReadOnly true for those that only responses have */
