@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { VersioningType } from '@nestjs/common';
+import { type LoggerService, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule, type ServiceConfig } from './app.module';
@@ -17,7 +17,6 @@ import { installRequestSpans } from '../server/request-spans';
 import { RouteMethods } from '../server/route-methods';
 import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
-import { NestLogger } from '../server/nest-logger';
 import { installMetrics } from '../server/metrics/metrics.module';
 import { RequestMetrics } from '../server/metrics/request-metrics';
 import { codesOf } from '../server/openapi/codes';
@@ -55,9 +54,11 @@ export async function createApp(
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
     createAdapter(config, logger, connections, errors, requestLog),
-    { logger: new NestLogger(logger), bodyParser: false, abortOnError: false },
+    { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
-  requestLog.writeSums(app.getHttpAdapter().getInstance());
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.decorate('problemPages', pages);
+  requestLog.writeSums(fastify);
   try {
     await assemble(app, config, store, connections, logger);
   } catch (error) {
@@ -78,7 +79,6 @@ async function assemble(
 ): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   fastify.decorate('connections', connections);
-  fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
   app.enableVersioning({ type: VersioningType.URI });
   if (tracer) installRequestSpans(fastify, tracer);
   guardFraming(fastify);
@@ -106,4 +106,21 @@ async function assemble(
     serveSwaggerUi(fastify, document);
   }
   requireDeclaredRoutes();
+}
+
+/** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */
+function nestLogger(logger: Logger): LoggerService {
+  const write =
+    (level: 'trace' | 'debug' | 'warn' | 'fatal') =>
+    (message: unknown, context?: unknown): void =>
+      logger[level]({ context }, String(message));
+  return {
+    log: write('debug'),
+    debug: write('debug'),
+    verbose: write('trace'),
+    warn: write('warn'),
+    fatal: write('fatal'),
+    error: (message: unknown, ...details: unknown[]) =>
+      logger.error({ err: message instanceof Error ? message : undefined, details }, String(message)),
+  };
 }

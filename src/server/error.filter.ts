@@ -1,4 +1,3 @@
-import { validateHeaderValue } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
@@ -48,10 +47,6 @@ export function toApiError(error: unknown): ApiError {
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
 function removeInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
-    try {
-      for (const each of [value].flat()) validateHeaderValue(name, String(each));
-    } catch {
-      reply.removeHeader(name);
-    }
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value))) reply.removeHeader(name);
   }
 }
