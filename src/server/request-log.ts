@@ -2,11 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { normalizeIp } from '@nestjs/throttler';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import type { Logger } from '../platform/logging/logger';
+import { API_KEY_MARK, type Logger } from '../platform/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
 import { MINUTE_MS } from '../platform/runtime/time';
 import { isCountedCall } from '../platform/routes/counted-call';
 import { rawPath } from './target';
+
+/** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
+const ENCODED_BYTE = /%(?:25)*([0-9a-f]{2})/gi;
+
+/** More passes than a nested encoding needs; limits the work for a hostile path. */
+const MAX_DECODING_PASSES = 4;
 
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
@@ -107,11 +113,26 @@ export class RequestLog extends LogController {
   }
 }
 
-/** Returns the path of a line. A long path is cut, and its length is added. */
+/** Returns the path of a line. A long path is cut after its keys were made recognisable; its sent length is added. */
 export function pathFacts(target: string): { path: string; pathLength?: number } {
-  const path = rawPath(target);
+  const sent = rawPath(target);
+  const path = loggablePath(sent);
   if (path.length <= MAX_PATH_LENGTH) return { path };
-  return { path: path.slice(0, MAX_PATH_LENGTH), pathLength: path.length };
+  return { path: path.slice(0, MAX_PATH_LENGTH), pathLength: sent.length };
+}
+
+/**
+ * Returns the path as it was sent. If it contains an API key, percent-encoded or not, it is returned decoded, so that
+ * the logger recognises the key and masks all of it.
+ */
+function loggablePath(path: string): string {
+  let decoded = path;
+  for (let pass = 0; pass < MAX_DECODING_PASSES && decoded.includes('%'); pass += 1) {
+    decoded = decoded.replaceAll(ENCODED_BYTE, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  }
+  return decoded.includes(API_KEY_MARK) ? decoded : path;
 }
 
 /** Returns the client's `X-Request-Id` if it is valid, else a new id. Log lines and responses contain it. */

@@ -65,8 +65,20 @@ describe('the request log', () => {
     await app.post('/v1/pets', key);
     await app.post('/v1/pets', `{"name":"${key}","categoryId":1}`);
     await app.get('/v1/pets', { headers: { authorization: [`Bearer ${key}`] } });
-    expect(app.log.length).toBeGreaterThan(6);
-    const leak = app.log.find((line) => line.includes(key.slice(-8)));
+    const encode = (text: string) =>
+      text.replaceAll(/[a-z_]/g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+    await app.get(`/v1/pets/${key.replaceAll('_', '%5F')}`);
+    await app.get(`/v1/pets/%61${key.slice(1)}`);
+    await app.get(`/v1/pets/${encode(key)}`);
+    await app.get(`/${encode(encode(key))}`);
+    await app.get(`/v1/pets/${key.slice(0, 20)}%${key.charCodeAt(20).toString(16)}${key.slice(21)}`);
+    expect(app.log.length).toBeGreaterThan(11);
+    const log = app.log
+      .join('')
+      .replaceAll(/%(?:25)*([0-9a-f]{2})/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      );
+    const leak = log.split('\n').find((line) => line.includes(key.slice(-8)));
     expect(leak).toBeUndefined();
     expect(app.log.join('')).not.toContain(key.slice('ask_test_'.length));
     expect(app.log.join('')).toContain('ask_test_…');
@@ -84,12 +96,20 @@ describe('the request log', () => {
     expect(await lineOf('short')).not.toHaveProperty('pathLength');
     for (let length = 232; length < 253; length += 1) {
       const id = `cut-${length}`;
-      const path = `/v1/${'x'.repeat(length)}${app.key}`;
+      const path = `/v1/${'x'.repeat(length)}${app.key.replace('a', '%61')}`;
       await get(path, id);
       const line = await lineOf(id);
       expect(`/v1/${'x'.repeat(length)}ask_test_…`).toContain(String(line['path']));
       expect(line['pathLength']).toBe(path.length);
     }
+  });
+
+  it('has no control character, in any encoding of the client', async () => {
+    await app.get('/v1/ask_test_/%1b%5b31m%c2%9b31m%7f%250a', { headers: { 'x-request-id': 'escaped' } });
+    expect(app.log.join('').replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    expect(await lineOf('escaped')).toMatchObject({
+      path: '/v1/ask_test_/\u001b[31m\u00c2\u009b31m\u007f\n',
+    });
   });
 });
 

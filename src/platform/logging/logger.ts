@@ -13,7 +13,7 @@ export interface LogStream {
 }
 
 /** The first characters of every API key. */
-const API_KEY_MARK = 'ask_';
+export const API_KEY_MARK = 'ask_';
 
 /** Matches an API key anywhere in a line: in a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
