@@ -55,12 +55,12 @@ export {
 } from './auth';
 
 export { IdPipe } from './platform/validation/id.pipe';
-export { Links } from './platform/paging/links';
 export { type Precondition, preconditionOf } from './platform/entity-tags/precondition';
 export {
   cutPage,
   type Direction,
   type Filters,
+  Links,
   type Page,
   PageQuery,
   type PageRequest,

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/validation/id.pipe';
-import { Links } from '../platform/paging/links';
+import { Links } from '../platform/paging/page';
 import { parseInt64 } from '../platform/validation/int64';
 import { preconditionOf } from '../platform/entity-tags/precondition';
 import { IdempotentWork } from '../platform/idempotency';

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/validation/id.pipe';
-import { Links } from '../platform/paging/links';
+import { Links } from '../platform/paging/page';
 import { preconditionOf } from '../platform/entity-tags/precondition';
 import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
