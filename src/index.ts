@@ -36,7 +36,7 @@ export {
 } from './platform/validation/fields';
 export { AtLeastOne, QuickDto } from './platform/validation/field';
 export { ListOf, Nested } from './platform/validation/object-fields';
-export { Public } from './platform/routes/public.decorator';
+export { Public } from './platform/routes/route-facts';
 export {
   Authenticator,
   AuthModule,

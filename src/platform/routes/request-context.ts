@@ -55,6 +55,15 @@ export interface Standing {
   readonly bannedUntil?: number;
 }
 
+/** Marks a request of this process to itself, a part of a request that was counted. */
+export const COUNTED = Symbol('counted');
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    [COUNTED]?: true;
+  }
+}
+
 /** Every field that the service adds to a request of Fastify, in the order in which a request gets them. */
 declare module 'fastify' {
   interface FastifyRequest {
