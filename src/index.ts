@@ -55,7 +55,7 @@ export {
 } from './auth';
 
 export { IdPipe } from './platform/validation/id.pipe';
-export { type Precondition, preconditionOf } from './platform/entity-tags/precondition';
+export { type Precondition, preconditionOf } from './platform/entity-tags/entity-tag';
 export {
   cutPage,
   type Direction,

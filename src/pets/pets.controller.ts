@@ -5,7 +5,7 @@ import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/validation/id.pipe';
 import { Links } from '../platform/paging/page';
 import { parseInt64 } from '../platform/validation/int64';
-import { preconditionOf } from '../platform/entity-tags/precondition';
+import { preconditionOf } from '../platform/entity-tags/entity-tag';
 import { IdempotentWork } from '../platform/idempotency';
 import { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { petErrors } from './pets.errors';

@@ -5,7 +5,7 @@ import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IdPipe } from '../platform/validation/id.pipe';
 import { Links } from '../platform/paging/page';
-import { preconditionOf } from '../platform/entity-tags/precondition';
+import { preconditionOf } from '../platform/entity-tags/entity-tag';
 import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
 import type { StoredOrder } from './order-pages';

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../database/sql';
-import { serializeJson } from '../entity-tags/representation';
+import { serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { Clock } from '../runtime/clock';

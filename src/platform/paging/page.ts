@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import { entityTagOf, serializeJson } from '../entity-tags/representation';
+import { entityTagOf, serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors } from '../errors/platform.errors';
 import { declareField } from '../validation/field';
