@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isStillReferenced } from '../platform/database/constraint-errors';
+import { isStillReferenced } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import { CoalescedRead } from '../platform/database/coalesced-read';
 import { cutPage, type Page, pageRequestOf } from '../platform/paging/page';
