@@ -1,4 +1,3 @@
-import { fileVariableOf } from '../src/platform/config/secret-file';
 import { createStore } from '../src/app/store';
 import { type Setting, settings } from '../src/platform/config/settings';
 
@@ -7,7 +6,7 @@ const COMMENT_WIDTH = 118;
 const ENV_INTRODUCTION = [
   'Copy this file (`install -m 600 .env.example .env`) and change what you need.',
   'The service and the command line read `.env` in the working directory. Variables that are set already win over it.',
-  'Only its owner may write `.env`, and the owner must be the user of the program or root. An empty value means the default.',
+  'Only its owner may write `.env`: it can name programs to run. An empty value means the default.',
   'This file is generated from src/platform/config/settings.ts by `npm run -s settings`.',
 ];
 
@@ -19,7 +18,7 @@ The service and the command line read these environment variables at the start.
 
 - An empty value means the default.
 - A file \`.env\` in the working directory may set them too; variables that are set already win over it. [.env.example](../.env.example) is a template.
-- The program rejects \`.env\` unless its owner is the user of the program or root, and only its owner may write it.
+- Only its owner may write \`.env\`: it can name programs to run (\`EMBEDDED_PG_BIN\`).
 - If settings are invalid, one message names all of them and the process exits with status 1.
 `;
 
@@ -35,7 +34,7 @@ function withFile(setting: Setting<unknown>): Setting<unknown>[] {
   const { variable, isSecret = false } = setting;
   if (!isSecret) return [setting];
   const meaning = `File whose one line is the value of \`${variable}\`, such as a secret of Docker or Kubernetes. Set only one of the two.`;
-  return [setting, { ...setting, variable: fileVariableOf(variable), defaultText: '', meaning }];
+  return [setting, { ...setting, variable: `${variable}_FILE`, defaultText: '', meaning }];
 }
 
 function envExample(all: readonly Setting<unknown>[]): string {

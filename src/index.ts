@@ -37,7 +37,7 @@ export {
   Timestamp,
 } from './platform/validation/fields';
 export { AtLeastOne, QuickDto } from './platform/validation/validation.pipe';
-export { Public } from './platform/routes/public.decorator';
+export { Public } from './platform/routes/route-facts';
 export {
   Authenticator,
   AuthModule,
@@ -56,12 +56,12 @@ export {
 } from './auth';
 
 export { IdPipe } from './platform/validation/int64';
-export { Links } from './platform/paging/links';
-export { type Precondition, preconditionOf } from './platform/entity-tags/precondition';
+export { type Precondition, preconditionOf } from './platform/entity-tags/entity-tag';
 export {
   cutPage,
   type Direction,
   type Filters,
+  Links,
   type Page,
   PageQuery,
   type PageRequest,

@@ -1,24 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  lchownSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/platform/config/config';
-import { loadEnvFile } from '../src/platform/config/env-file';
 import { settings } from '../src/platform/config/settings';
 import { MIN_SERVER_VERSION } from '../src/platform/database/migration-transaction';
 import { UserError } from '../src/platform/errors/user-error';
-import { itWhen } from './support/it-when';
 
 const ROOT = join(__dirname, '..');
 
@@ -67,8 +55,6 @@ describe('settings', () => {
     ['REDIS_URL', 'redis://a?db=x'],
     ['REDIS_URL', 'redis://a/1?enableOfflineQueue=true'],
     ['REDIS_URL', 'redis://a?sentinel=x&sentinel=y'],
-    ['REDIS_URL', 'redis://a, redis://b?sentinel=x'],
-    ['REDIS_URL', 'redis://a, redis://b/1'],
     ['REDIS_TIMEOUT_MS', '0'],
     ['TRUST_PROXY', 'true'],
     ['TRUST_PROXY', '10.0.0.0/33'],
@@ -128,76 +114,17 @@ describe('settings', () => {
     expect(readConfig({ REDIS_URL: url }).redisUrl?.[0]).toBe(url.split(',')[0]),
   );
 
-  describe('.env', () => {
-    const before = process.cwd();
-    const directory = realpathSync(mkdtempSync(join(tmpdir(), 'animal-store-env-')));
-    const file = join(directory, '.env');
-    const other = join(directory, 'other.env');
-    beforeAll(() => process.chdir(directory));
-    beforeEach(() => {
-      rmSync(file, { force: true });
-      delete process.env['FROM_FILE'];
-    });
-    afterAll(() => {
-      process.chdir(before);
-      rmSync(directory, { recursive: true });
-    });
-
-    const write = (path: string, mode: number) => {
-      rmSync(path, { force: true });
-      writeFileSync(path, 'FROM_FILE=yes\n');
-      chmodSync(path, mode);
-    };
-
-    it.each(['600', '644', '400'])('is read with mode %s', (mode) => {
-      write(file, Number.parseInt(mode, 8));
+  it('variables that are set, even to an empty value, win over those of .env', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'animal-store-env-'));
+    writeFileSync(join(directory, '.env'), 'HOST=file\nLOG_LEVEL=loud\nPORT=1\n');
+    const program = `
+      require(${JSON.stringify(join(ROOT, 'test', 'support', 'typescript.cjs'))});
+      const { loadEnvFile } = require(${JSON.stringify(join(ROOT, 'src', 'platform', 'config', 'config'))});
       loadEnvFile();
-      expect(process.env['FROM_FILE']).toBe('yes');
-    });
-
-    it('does not change variables that are set, even to an empty value', () => {
-      write(file, 0o600);
-      process.env['FROM_FILE'] = '';
-      loadEnvFile();
-      expect(process.env['FROM_FILE']).toBe('');
-    });
-
-    it.each(['664', '646', '666'])('is rejected with mode %s, in a sentence that names the file', (mode) => {
-      write(file, Number.parseInt(mode, 8));
-      expect(loadEnvFile).toThrow(
-        new UserError(`The file ${file} can be changed by other users: run chmod go-w on it, or remove it.`),
-      );
-      expect(process.env['FROM_FILE']).toBeUndefined();
-    });
-
-    it('may be a link; then the target is checked and named', () => {
-      symlinkSync(other, file);
-      write(other, 0o600);
-      loadEnvFile();
-      expect(process.env['FROM_FILE']).toBe('yes');
-      chmodSync(other, 0o660);
-      expect(loadEnvFile).toThrow(`The file ${other} can be changed`);
-    });
-
-    itWhen(process.getuid?.() === 0, 'needs root')(
-      'is rejected if the file or the link belongs to another user',
-      async () => {
-        write(file, 0o600);
-        chownSync(file, 12_345, 0);
-        expect(loadEnvFile).toThrow(
-          `The file ${file} belongs to another user: give it to this user or to root`,
-        );
-        rmSync(file);
-        write(other, 0o600);
-        symlinkSync(other, file);
-        lchownSync(file, 12_345, 0);
-        expect(loadEnvFile).toThrow(`The file ${other} belongs to another user`);
-      },
-    );
-
-    it('is rejected if it is a named pipe', () => {
-      execFileSync('mkfifo', ['-m', '600', file]);
-      expect(loadEnvFile).toThrow('The file .env cannot be read');
-    });
+      console.log(JSON.stringify([process.env.HOST, process.env.LOG_LEVEL, process.env.PORT]));`;
+    const env = { PATH: process.env['PATH'], LOG_LEVEL: '', PORT: '2' };
+    const printed = execFileSync(process.execPath, ['-e', program], { cwd: directory, env });
+    rmSync(directory, { recursive: true });
+    expect(JSON.parse(String(printed))).toEqual(['file', '', '2']);
   });
 });

@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './create-app';
+import { StandardOutput } from './standard-output';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
@@ -45,7 +46,11 @@ export async function createAnimalStore(
  *
  * @throws Error that `userMessage` explains; the database is closed first
  */
-export async function buildService(config: Config, store: Store, output?: LogStream): Promise<BuiltService> {
+export async function buildService(
+  config: Config,
+  store: Store,
+  output: LogStream = new StandardOutput(),
+): Promise<BuiltService> {
   const database = await openDatabase(config);
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };

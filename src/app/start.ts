@@ -1,14 +1,12 @@
 import { printBanner } from './banner';
 import { buildService, type BuiltService, type StoreOptions } from './build';
+import { StandardOutput } from './standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
-import { type Config, readConfig } from '../platform/config/config';
-import { loadEnvFile } from '../platform/config/env-file';
+import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
 import { prepareGracefulStop } from '../server/graceful-stop';
 import { listenError } from '../platform/errors/user-error';
-import type { LogDestination } from '../platform/logging/log-destination';
 import type { LogStream } from '../platform/logging/logger';
-import { openStandardOutput } from '../platform/logging/standard-output';
 import { exitOnStopSignal, onStopSignal } from '../server/graceful-stop';
 
 /** A service that listens for requests. */
@@ -28,7 +26,7 @@ type StopWith = (status: number, reason?: string) => Promise<void>;
  */
 export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
   exitOnStopSignal();
-  const output = openStandardOutput();
+  const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
   const fail = async (error: unknown): Promise<void> => {
@@ -80,7 +78,7 @@ export async function startService(
 /** Stops the service once: with status 0 on a signal, with status 1 when the embedded database has ended. */
 function prepareStop(
   { database, stop }: StartedService,
-  output: LogDestination,
+  output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
 ): StopWith {
   let isStopping = false;

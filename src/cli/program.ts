@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { loadEnvFile } from '../platform/config/env-file';
+import { loadEnvFile } from '../platform/config/config';
 import type { StoreOptions } from '../app/build';
 import { startAnimalStore } from '../app/start';
 import { createStore } from '../app/store';

@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
-import { Public } from '../platform/routes/public.decorator';
+import { Public } from '../platform/routes/route-facts';
 import { StaticContent } from '../platform/entity-tags/static-content';
 
 const CATALOG_PATH = '.well-known/api-catalog';

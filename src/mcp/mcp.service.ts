@@ -5,7 +5,7 @@ import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
-import { asCountedCall } from '../platform/routes/counted-call';
+import { COUNTED } from '../platform/routes/request-context';
 import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
 import { isObject } from './tools/json-schema';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
@@ -115,7 +115,10 @@ export class McpService {
   private inject(request: InjectOptions): Promise<Injected> {
     const { inject }: typeof import('light-my-request') = require('light-my-request');
     const fastify = this.host.httpAdapter.getInstance();
-    return inject((incoming, outgoing) => fastify.routing(asCountedCall(incoming), outgoing), request);
+    return inject(
+      (incoming, outgoing) => fastify.routing(Object.assign(incoming, { [COUNTED]: true }), outgoing),
+      request,
+    );
   }
 }
 

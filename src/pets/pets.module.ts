@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Links } from '../platform/paging/links';
+import { Links } from '../platform/paging/page';
 import { PetEntity } from './pet.entity';
 import { PetEvents } from './pet-events';
 import { PetHolds } from './pet-holds';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { isStillReferenced } from '../platform/database/constraint-errors';
+import { isStillReferenced } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import { CoalescedRead } from '../platform/database/coalesced-read';
 import { cutPage, type Page, pageRequestOf } from '../platform/paging/page';
-import type { Precondition } from '../platform/entity-tags/precondition';
+import type { Precondition } from '../platform/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
 import { PetHolds } from './pet-holds';

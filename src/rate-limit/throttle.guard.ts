@@ -15,7 +15,7 @@ import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { UserError } from '../platform/errors/user-error';
-import { isCountedCall } from '../platform/routes/counted-call';
+import { COUNTED } from '../platform/routes/request-context';
 import { tooManyRequests, tooManyRequestsOfRoute } from './rate-limit.errors';
 import { decisionHeaders, routeHeaders, tightestOf, windowsHeaders } from './rate-limit.headers';
 import {
@@ -110,7 +110,7 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
         ? standing.then((read) => show(read, request, reply))
         : show(standing, request, reply);
     }
-    if (isCountedCall(request)) return true;
+    if (request.raw[COUNTED]) return true;
     const decision = this.store.take(charge);
     return decision instanceof Promise
       ? decision.then((made) => apply(made, request, reply))

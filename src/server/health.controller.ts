@@ -1,6 +1,6 @@
 import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Probe } from '../platform/routes/public.decorator';
+import { Probe } from '../platform/routes/route-facts';
 import { DatabaseHealth } from '../platform/database/database-health';
 
 const OK = { status: 'ok' } as const;

@@ -5,7 +5,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogContro
 import { API_KEY_MARK, type Logger } from '../platform/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
 import { MINUTE_MS } from '../platform/runtime/time';
-import { isCountedCall } from '../platform/routes/counted-call';
+import { COUNTED } from '../platform/routes/request-context';
 import { rawPath } from './target';
 
 /** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
@@ -67,7 +67,7 @@ export class RequestLog extends LogController {
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     const isHealthy = request.routeOptions.config.probe && reply.statusCode === 200;
-    const isBounded = request.rateLimit?.verdict === 'admitted' || isCountedCall(request);
+    const isBounded = request.rateLimit?.verdict === 'admitted' || request.raw[COUNTED];
     if (!isHealthy && !isBounded && this.isSummed(request, reply)) return;
     const line = {
       method: request.method,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { entityTagOf, isNotModified } from '../platform/entity-tags/representation';
+import { entityTagOf, isNotModified } from '../platform/entity-tags/entity-tag';
 import type { Deprecation, PathParams } from '../platform/routes/route-facts';
 import { isApiPath } from './target';
 import type { Connections } from './http-server';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Links } from '../platform/paging/links';
+import { Links } from '../platform/paging/page';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
 import { OrderEvents } from './order-events';

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import { cutPage, type Page, pageRequestOf } from '../platform/paging/page';
-import type { Precondition } from '../platform/entity-tags/precondition';
+import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
 import type { StoredOrder } from './order-pages';

@@ -1,4 +1,4 @@
-import { entityTagOf } from '../../src/platform/entity-tags/representation';
+import { entityTagOf } from '../../src/platform/entity-tags/entity-tag';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets } from '../support/factories';

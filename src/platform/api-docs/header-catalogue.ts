@@ -1,16 +1,9 @@
+import type { SchemaObject } from '@nestjs/swagger';
+
 /** A response header in the OpenAPI document. */
 interface HeaderFacts {
   readonly description: string;
-  readonly schema: {
-    readonly type: 'string' | 'integer';
-    readonly format?: string;
-    readonly minimum?: number;
-    readonly maximum?: number;
-    readonly minLength?: number;
-    readonly maxLength?: number;
-    readonly pattern?: string;
-    readonly enum?: string[];
-  };
+  readonly schema: SchemaObject;
   readonly example: string | number;
   /** Set for a header of every response; the others belong to the responses that name them. */
   readonly on?: 'every response';

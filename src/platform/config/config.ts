@@ -1,5 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { type Setting, settings } from './settings';
-import { readSecretFile, fileVariableOf } from './secret-file';
 import { UserError } from '../errors/user-error';
 
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
@@ -12,6 +12,22 @@ export type ConfigOf<S extends Settings> = { readonly [K in keyof S]: ValueOf<S[
 
 /** The settings of one process, read and validated once. Those of extensions are members, too. */
 export type Config = ConfigOf<typeof settings>;
+
+/**
+ * Adds the variables of `.env` in the working directory to the environment. Variables that are set keep their value.
+ *
+ * @throws UserError if the file cannot be read
+ */
+export function loadEnvFile(): void {
+  if (!existsSync('.env')) return;
+  try {
+    process.loadEnvFile();
+  } catch {
+    throw new UserError(
+      'The file .env cannot be read: make it a file that this user may read, or remove it.',
+    );
+  }
+}
 
 /**
  * Reads every setting; an unset or empty variable takes its default.
@@ -43,8 +59,20 @@ function textOf(
   env: NodeJS.ProcessEnv,
 ): string | undefined {
   const given = env[variable]?.trim();
-  const file = isSecret ? env[fileVariableOf(variable)]?.trim() : undefined;
+  const fileVariable = `${variable}_FILE`;
+  const file = isSecret ? env[fileVariable]?.trim() : undefined;
   if (!file) return given;
-  if (given) throw new Error(`and ${fileVariableOf(variable)} are both set: keep one of them`);
-  return readSecretFile(fileVariableOf(variable), file);
+  if (given) throw new Error(`and ${fileVariable} are both set: keep one of them`);
+  const secret = readSecret(fileVariable, file);
+  if (secret === '') throw new Error(`is missing: the file of ${fileVariable} is empty`);
+  return secret;
+}
+
+/** Reads the file with a secret, as Docker and Kubernetes provide it. The message never contains the secret. */
+function readSecret(variable: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    throw new Error(`cannot be read: ${variable} must name a file that this user may read, not "${path}"`);
+  }
 }

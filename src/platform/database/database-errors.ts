@@ -6,17 +6,13 @@ import {
 } from 'typeorm';
 
 /** SQLSTATE codes of a session with other prepared statements: a pooler without them has switched it. */
-const STATEMENT_LOST_STATES = [
-  '26000', // a prepared statement is missing
-  '42P05', // a prepared statement exists already
-];
+const STATEMENT_LOST = /^(26000|42P05)$/;
 
 /**
  * SQLSTATE codes and classes of temporary failures: the same request may succeed later
  * (PostgreSQL documentation, appendix A).
  */
 const UNAVAILABLE_STATES = [
-  ...STATEMENT_LOST_STATES,
   '25006', // read-only transaction: a standby, or a server being switched over
   '40', // rolled back: serialization failure, deadlock
   '53', // insufficient resources: connections, memory, disk
@@ -26,37 +22,22 @@ const UNAVAILABLE_STATES = [
 ];
 
 /** Severities with which the server ends or rejects the session, with any code. */
-const SESSION_ENDED = new Set(['FATAL', 'PANIC']);
+const SESSION_ENDED = /^(FATAL|PANIC)$/;
 
 /** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
 const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
 
 /** Errors of the socket to the server. During `connect` every error counts. */
-const UNAVAILABLE_SYSTEM_ERRORS = new Set([
-  'ECONNABORTED',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
+const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
 /** Messages of node-postgres 8, without a code, for a query that it did not send. */
-const UNSENT_MESSAGES = [
-  'Client has encountered a connection error and is not queryable',
-  'Client was closed and is not queryable',
-];
+const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
 
 /** The message for a statement that was not sent, because others took too long. */
 export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
 
 /** Messages of this service, node-postgres and pg-pool if a connection cannot be opened or does not respond. */
 const UNAVAILABLE_MESSAGES = [
-  ...UNSENT_MESSAGES,
   WAIT_TIMEOUT_MESSAGE,
   'timeout exceeded when trying to connect',
   'timeout expired',
@@ -90,55 +71,56 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || SESSION_LOST.some((type) => error instanceof type)) return true;
-  const { code, severity, syscall, message } = factsOf(error);
-  if (syscall === 'connect' || UNAVAILABLE_SYSTEM_ERRORS.has(code)) return true;
-  if (isSessionEnded(code, severity)) return true;
-  if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
-  return UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
+  const { code, syscall, message } = factsOf(error);
+  if (syscall === 'connect' || SOCKET_ERROR.test(code) || isSessionEnded(error)) return true;
+  if (isSqlState(code)) {
+    return STATEMENT_LOST.test(code) || UNAVAILABLE_STATES.some((state) => code.startsWith(state));
+  }
+  return UNSENT.test(message) || UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
 }
 
 /** Returns true if the connection of a query is lost, whether or not the query was sent. */
 export function isConnectionLost(error: unknown): boolean {
-  const { code, severity } = factsOf(error);
-  return isSqlState(code) ? isSessionEnded(code, severity) : isDatabaseUnavailable(error);
+  return isSqlState(factsOf(error).code) ? isSessionEnded(error) : isDatabaseUnavailable(error);
 }
 
 /** Returns true if the session does not have the prepared statements of its connection: it must be closed. */
 export function isStatementLost(error: unknown): boolean {
-  return STATEMENT_LOST_STATES.includes(factsOf(error).code);
+  return STATEMENT_LOST.test(factsOf(error).code);
 }
 
 /** Returns true if a statement was sent and the connection was lost before its result arrived. */
 export function isResultLost(error: unknown): error is QueryFailedError {
   // TypeORM wraps every error of a statement; other errors occurred before it.
   if (!(error instanceof QueryFailedError)) return false;
-  const { code, severity, message } = factsOf(error);
-  if (isSqlState(code)) return isSessionEnded(code, severity);
-  return !UNSENT_MESSAGES.includes(message);
+  const { code, message } = factsOf(error);
+  return isSqlState(code) ? isSessionEnded(error) : !UNSENT.test(message);
+}
+
+/** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
+export function isStillReferenced(error: unknown): boolean {
+  return error instanceof QueryFailedError && /^(23503|23001)$/.test(factsOf(error).code);
 }
 
 /** EPIPE has the form of an SQLSTATE. */
 function isSqlState(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code) && !UNAVAILABLE_SYSTEM_ERRORS.has(code);
+  return /^[0-9A-Z]{5}$/.test(code) && !SOCKET_ERROR.test(code);
 }
 
-function isSessionEnded(code: string, severity: string): boolean {
-  return SESSION_ENDED.has(severity) || SESSION_ENDED_STATE.test(code);
-}
-
-interface Facts {
-  readonly code: string;
-  readonly severity: string;
-  readonly syscall: string;
-  readonly message: string;
+function isSessionEnded(error: unknown): boolean {
+  const { code, severity } = factsOf(error);
+  return SESSION_ENDED.test(severity) || SESSION_ENDED_STATE.test(code);
 }
 
 /** Reads the properties of an error of Node.js or the server; missing ones are empty. */
-function factsOf(error: unknown): Facts {
+function factsOf(error: unknown): Record<'code' | 'severity' | 'syscall' | 'message', string> {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  const facts: Partial<Record<keyof Facts, unknown>> =
-    typeof cause === 'object' && cause !== null ? cause : {};
-  const { code = '', severity = '', syscall = '', message = '' } = facts;
+  const {
+    code = '',
+    severity = '',
+    syscall = '',
+    message = '',
+  }: Readonly<Record<string, unknown>> = Object(cause);
   return {
     code: String(code),
     severity: String(severity),

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptsGzip, addVary } from '../errors/media-types';
-import { entityTagOf } from './representation';
+import { entityTagOf } from './entity-tag';
 
 const compress = promisify(gzip);
 

@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../database/sql';
 import type { Statement } from '../database/statement';
+import { DAY_MS } from '../runtime/time';
+
+const KEPT_MS = DAY_MS;
 
 /** The parts of a response that a replay repeats. */
 export interface StoredResponse {
@@ -65,19 +68,19 @@ export class IdempotencyRepository {
     return row?.isGranted ?? false;
   }
 
-  /** Finds the response to a key, if it was stored after `since`. */
-  async find(id: Buffer, since: Date, transaction: EntityManager): Promise<StoredReply | undefined> {
-    const [row] = await this.sql.rows<StoredReply>(FIND, [id, since], transaction);
+  /** Finds the response to a key, if it was stored within the last 24 h. */
+  async find(id: Buffer, now: number, transaction: EntityManager): Promise<StoredReply | undefined> {
+    const [row] = await this.sql.rows<StoredReply>(FIND, [id, new Date(now - KEPT_MS)], transaction);
     return row;
   }
 
-  async store(id: Buffer, at: Date, reply: StoredReply, transaction: EntityManager): Promise<void> {
+  async store(id: Buffer, now: number, reply: StoredReply, transaction: EntityManager): Promise<void> {
     const { bodyHash, status, location, body } = reply;
-    await this.sql.rows(STORE, [id, at, bodyHash, status, location, body], transaction);
+    await this.sql.rows(STORE, [id, new Date(now), bodyHash, status, location, body], transaction);
   }
 
-  /** Deletes at most `count` responses that were stored at `until` or earlier. @returns their number */
-  async purge(until: Date, count: number): Promise<number> {
-    return (await this.sql.rows(PURGE, [until, count])).length;
+  /** Deletes at most `count` responses that are older than 24 h. @returns their number */
+  async purge(now: number, count: number): Promise<number> {
+    return (await this.sql.rows(PURGE, [new Date(now - KEPT_MS), count])).length;
   }
 }

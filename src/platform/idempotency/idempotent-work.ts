@@ -1,23 +1,37 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
+import { Sql } from '../database/sql';
+import { serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
-import { serializeJson } from '../entity-tags/representation';
-import { parseIdempotencyKey } from './idempotency-key';
-import type { StoredResponse } from './idempotency.repository';
-import { IdempotencyService, type KeyedRequest } from './idempotency.service';
+import { platformErrors, validationFailed } from '../errors/platform.errors';
+import { Clock } from '../runtime/clock';
+import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
+
+const MAX_LENGTH = 255;
+const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${MAX_LENGTH}}$`);
+
+/** A structured field string (RFC 8941, 3.3.3): a backslash escapes quotes and backslashes. */
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 /** The work of an idempotent operation, which runs after the request has been validated. */
 @Injectable()
 export class IdempotentWork {
-  constructor(private readonly idempotency: IdempotencyService) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly keys: IdempotencyRepository,
+    private readonly clock: Clock,
+  ) {}
 
   /**
-   * Does the work. With an Idempotency-Key the work is done at most once, and later requests get the first response.
+   * Does the work. With an Idempotency-Key it is done at most once within 24 h, per account, method, path and key, and
+   * later requests get the first response.
    *
    * @param work gets the transaction that it must use, or undefined if the request has no key
    * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
-   * @throws ApiError `validation_failed` for a bad key, `idempotency_key_in_use`, `idempotency_key_reused`
+   * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
+   * `idempotency_key_reused` if the body differs from that of the first request
    */
   run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
     const { request } = reply;
@@ -25,19 +39,28 @@ export class IdempotentWork {
     const { idempotent } = request.routeOptions.config;
     if (!idempotent) throw new Error('IdempotentWork needs idempotent: true in the @Operation of its route');
     if (header === undefined) return work();
-    return this.runWithKey(keyedRequest(request, parseIdempotencyKey(String(header))), reply, work);
+    return this.runOnce(idOf(request, parseKey(String(header))), reply, work);
   }
 
-  private async runWithKey(
-    request: KeyedRequest,
+  private async runOnce(
+    id: Buffer,
     reply: FastifyReply,
     work: (transaction: EntityManager) => Promise<unknown>,
   ): Promise<string> {
+    const bodyHash = hash('sha256', reply.request.rawBody ?? '', 'buffer');
     try {
-      const { status, location, body, isReplay } = await this.idempotency.runOnce(
-        request,
-        async (transaction) => responseOf(reply, await work(transaction)),
-      );
+      const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
+        // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
+        const isGranted = await this.keys.tryLock(id, transaction);
+        if (!isGranted) throw platformErrors.idempotency_key_in_use();
+        const now = this.clock.now();
+        const first = await this.keys.find(id, now, transaction);
+        if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
+        if (first) return { ...first, isReplay: true };
+        const response = responseOf(reply, await work(transaction));
+        if (isSuccess(response)) await this.keys.store(id, now, { ...response, bodyHash }, transaction);
+        return { ...response, isReplay: false };
+      });
       if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
       if (location !== null) reply.header('Location', location);
       reply.type(JSON_TYPE);
@@ -50,6 +73,30 @@ export class IdempotentWork {
   }
 }
 
+/**
+ * Reads an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header-07). The draft requires the quoted form, and
+ * clients send the bare form; both name the same key.
+ *
+ * @param header the value from Node, which joins two headers with a comma and a space; the space makes it invalid
+ * @throws ApiError `validation_failed`
+ */
+function parseKey(header: string): string {
+  const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replaceAll(/\\(["\\])/g, '$1') : header;
+  if (key !== undefined && VISIBLE_ASCII.test(key)) return key;
+  const detail = `Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters, sent once`;
+  throw validationFailed([{ header: 'Idempotency-Key', detail }]);
+}
+
+/**
+ * Hashes what the key belongs to. The path is the route and its parameters, so that every spelling of a URL names the
+ * same request. Unambiguous, because only the last part could contain a line break.
+ */
+function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: string): Buffer {
+  if (!principal) throw new Error('an idempotent operation must require a key: the account is unknown');
+  const path = `${routeOptions.url} ${JSON.stringify(params)}`;
+  return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
+}
+
 /** Prints the response with the route's own serializer. */
 function responseOf(reply: FastifyReply, value: unknown): StoredResponse {
   const location = reply.getHeader('Location');
@@ -57,10 +104,7 @@ function responseOf(reply: FastifyReply, value: unknown): StoredResponse {
   return { status: reply.statusCode, location: location === undefined ? null : String(location), body };
 }
 
-/** The path is the route and its parameters, so that every spelling of a URL names the same request. */
-function keyedRequest(request: FastifyRequest, key: string): KeyedRequest {
-  const { principal, method, routeOptions, params, rawBody } = request;
-  if (!principal) throw new Error('an idempotent operation must require a key: the account is unknown');
-  const path = `${routeOptions.url} ${JSON.stringify(params)}`;
-  return { accountId: principal.accountId, method, path, key, body: rawBody };
+/** Only a success is stored, so that the key of a failed request can be used again. */
+function isSuccess({ status }: StoredResponse): boolean {
+  return status >= 200 && status < 300;
 }

@@ -1,7 +1,5 @@
 import { type Logger as PinoLogger, pino } from 'pino';
 import type { Config } from '../config/config';
-import { escapeControls } from './controls';
-import { openStandardOutput } from './standard-output';
 
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
 
@@ -23,6 +21,11 @@ export function maskKeys(line: string): string {
   return line.includes(API_KEY_MARK) ? line.replaceAll(API_KEY, `${API_KEY_MARK}$1_…`) : line;
 }
 
+/** Escapes DEL and the C1 controls, as JSON escapes the C0 controls: some terminals execute them. */
+export function escapeControls(text: string): string {
+  return text.replaceAll(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
+}
+
 /** Keeps only the properties that locate and explain an error. Errors of the database also have the parameters. */
 function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: String(error) };
@@ -31,11 +34,8 @@ function describe(error: unknown): object {
   return { type: name, message, ...code, stack, ...(cause === undefined ? {} : { cause: describe(cause) }) };
 }
 
-/** Creates the logger of the process: JSON lines, written asynchronously. */
-export function createLogger(
-  { logLevel }: Pick<Config, 'logLevel'>,
-  stream: LogStream = openStandardOutput(),
-): Logger {
+/** Creates the logger of the process: JSON lines. */
+export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: LogStream): Logger {
   const logger = pino(
     {
       level: logLevel,

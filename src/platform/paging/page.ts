@@ -1,7 +1,13 @@
 import { declareField } from '../validation/validation.pipe';
-import { type Choice, Integer, OneOf } from '../validation/fields';
 import { hash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { Config } from '../config/config';
+import { CONFIG } from '../config/config.token';
+import { entityTagOf, serializeJson } from '../entity-tags/entity-tag';
+import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors } from '../errors/platform.errors';
+import { type Choice, Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
 
 /** The maximum number of items of a page. */
@@ -25,19 +31,14 @@ export const SORT: Choice = {
   values: SORTS,
 };
 
+/** Without an example: Swagger UI would send it. */
 const CURSOR = {
-  optional: true,
-  description:
-    'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
-} as const;
-
-const CURSOR_SCHEMA = {
   type: 'string',
-  // No example: Swagger UI would send it.
   minLength: 1,
   maxLength: MAX_CURSOR_LENGTH,
   pattern: '^[A-Za-z0-9_-]+$',
-  description: CURSOR.description,
+  description:
+    'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
 } as const;
 
 /** The query parameters of every list. A list adds its filters in a subclass. */
@@ -52,7 +53,7 @@ export class PageQuery {
   })
   readonly limit: number = DEFAULT_ITEMS;
 
-  @declareField(CURSOR, CURSOR_SCHEMA, {
+  @declareField({ optional: true, description: CURSOR.description }, CURSOR, {
     name: 'isCursor',
     rule: 'given once',
     // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
@@ -113,7 +114,7 @@ export interface Page<T> {
 }
 
 /** A page as the client receives it. */
-export interface PageResponse {
+interface PageResponse {
   /** The config of the route, which identifies it. Routes print different fields. */
   readonly route: object;
   /** The items as JSON. */
@@ -157,7 +158,7 @@ export function cutPage<T extends { readonly id: bigint }>(
 }
 
 /** Returns the name of a list, for its cursors. */
-export function listName(path: string, filters: string): string {
+function listName(path: string, filters: string): string {
   return `${path}?${filters}`;
 }
 
@@ -193,4 +194,52 @@ function search(filters: Filters): string {
       for (const each of value) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(each)}`;
   }
   return text;
+}
+
+/** Sets headers that link to other resources. Their base is the configured URL, never the Host header. */
+@Injectable()
+export class Links {
+  private readonly baseUrl: string;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.baseUrl = config.publicBaseUrl;
+  }
+
+  /** Sets `Location` (RFC 9110, 10.2.2) of a resource that was just created under the path. */
+  created<T extends { readonly id: bigint }>(reply: FastifyReply, path: string, resource: T): T {
+    reply.header('Location', `${this.baseUrl}${path}/${resource.id}`);
+    return resource;
+  }
+
+  /**
+   * Sets `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
+   *
+   * @returns the body: the page's items as JSON
+   */
+  page(reply: FastifyReply, page: Page<unknown>): string {
+    const known = page.response?.route === reply.routeOptions.config ? page.response : undefined;
+    const { body, link, tag } = (page.response = known ?? this.responseOf(reply, page));
+    if (link !== undefined) reply.header('Link', link);
+    if (tag !== undefined) reply.header('ETag', tag);
+    reply.type(JSON_TYPE);
+    return body;
+  }
+
+  private responseOf(reply: FastifyReply, page: Page<unknown>): PageResponse {
+    const body = serializeJson(reply, page.items);
+    const { config: route } = reply.routeOptions;
+    return { route, body, link: this.linkOf(page), tag: route.entityTag ? entityTagOf(body) : undefined };
+  }
+
+  private linkOf({ request, next }: Page<unknown>): string | undefined {
+    const { path, filters, limit, hasCursor } = request;
+    if (!hasCursor && next === undefined) return undefined;
+    const first = `${this.baseUrl}${path}?limit=${limit}${filters && `&${filters}`}`;
+    const links = [];
+    if (hasCursor) links.push(`<${first}>; rel="first"`);
+    // A cursor needs no percent-encoding.
+    if (next !== undefined)
+      links.push(`<${first}&cursor=${encodeCursor(listName(path, filters), next)}>; rel="next"`);
+    return links.join(', ');
+  }
 }

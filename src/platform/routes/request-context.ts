@@ -55,63 +55,40 @@ export interface Standing {
   readonly bannedUntil?: number;
 }
 
+/** Marks a request of this process to itself, a part of a request that was counted. */
+export const COUNTED = Symbol('counted');
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    [COUNTED]?: true;
+  }
+}
+
 /** Every field that the service adds to a request of Fastify, in the order in which a request gets them. */
 declare module 'fastify' {
   interface FastifyRequest {
-    /**
-     * The account and the key, if the request has a valid key.
-     *
-     * Set by auth; read by rate-limit, idempotency, metrics, and by modules through `@CurrentPrincipal()`.
-     */
+    /** The account and the key, if the request has a valid key; `@CurrentPrincipal()`. */
     principal?: Principal;
 
-    /**
-     * The error of a missing or invalid key. It is kept until the rate limit has counted the request.
-     *
-     * Set and read by auth.
-     */
+    /** The error of a missing or invalid key. It is kept until the rate limit has counted the request. */
     keyRejection?: ApiError;
 
-    /**
-     * Fields that a module adds to the log line of the request.
-     *
-     * Set by auth; read by server (request-log.ts).
-     */
+    /** Fields that a module adds to the log line of the request. */
     logFacts?: Readonly<Record<string, unknown>>;
 
-    /**
-     * The decision of the rate limit; undefined if the request is not counted.
-     *
-     * Set by rate-limit; read by rate-limit (headers), metrics and server (request-log.ts).
-     */
+    /** The decision of the rate limit; undefined if the request is not counted. */
     rateLimit?: RateLimitDecision;
 
-    /**
-     * The windows of the account and the strikes of the key, on a route that counts no requests.
-     *
-     * Set by rate-limit; read by rate-limit (headers) and by modules through `@CurrentStanding()`.
-     */
+    /** The windows of the account and the strikes of the key, on a route that counts no requests; `@CurrentStanding()`. */
     standing?: Standing;
 
-    /**
-     * The body as the client sent it, byte for byte; undefined if it is empty.
-     *
-     * Set by server (json-body.guard.ts); read by idempotency.
-     */
+    /** The body as the client sent it, byte for byte; undefined if it is empty. */
     rawBody?: Buffer;
 
-    /**
-     * The code of the Error body, if the response has one.
-     *
-     * Set by server (error-reply.ts); read by metrics and server (request-log.ts, request-spans.ts).
-     */
+    /** The code of the Error body, if the response has one. */
     errorCode?: string;
 
-    /**
-     * The trace of the request: 32 hexadecimal digits, or undefined without an SDK for traces.
-     *
-     * Set by server (request-spans.ts); read by errors (error-reply.ts).
-     */
+    /** The trace of the request: 32 hexadecimal digits, or undefined without an SDK for traces. */
     traceId?: string;
   }
 }

@@ -1,5 +1,5 @@
 import { IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
-import { entityTagOf } from '../../platform/entity-tags/representation';
+import { entityTagOf } from '../../platform/entity-tags/entity-tag';
 import { isSuccess } from '../api';
 import { takesHeader } from '../api-document';
 import type { TestResponse } from '../http-client';

@@ -1,4 +1,4 @@
-import { entityTagOf } from '../../../src/platform/entity-tags/representation';
+import { entityTagOf } from '../../../src/platform/entity-tags/entity-tag';
 import type { Breakage, BrokenRequest, BrokenResponse } from './breaking-proxy';
 
 type IsMeant = (request: BrokenRequest, response: BrokenResponse) => boolean;

@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { readable, StandardOutput } from '../../src/app/standard-output';
+import { createLogger } from '../../src/platform/logging/logger';
+import { addDroppedLines } from '../../src/server/metrics/registry';
+
+const MEBIBYTE = 1024 * 1024;
+const LINE_BYTES = 256;
+/** A line that contains its number, so that a missing or incomplete line is visible. */
+const lineOf = (at: number) => `${JSON.stringify({ at }).padEnd(LINE_BYTES - 1)}\n`;
+const lines = (count: number) => Array.from({ length: count }, (_, at) => lineOf(at)).join('');
+
+describe('standard output', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-log-'));
+  const path = join(folder, 'fifo');
+  beforeEach(() => execFileSync('mkfifo', [path]));
+  afterEach(() => rmSync(path));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Opens a file and leaves it open: a destination writes to its descriptor until the process exits. */
+  function openFile(name: string, flags: number): number {
+    return openSync(name, flags | constants.O_NONBLOCK);
+  }
+
+  /** An output and its reader, which reads only when the spec does. */
+  function pipe() {
+    const reader = openFile(path, constants.O_RDONLY);
+    return { reader, output: new StandardOutput(openFile(path, constants.O_WRONLY)) };
+  }
+
+  /** Reads at least as many characters as the expected text has. */
+  async function read(reader: number, { length }: string): Promise<string> {
+    let text = '';
+    while (text.length < length) {
+      text += readAvailable(reader);
+      await sleep(1);
+    }
+    return text.slice(0, length);
+  }
+
+  it('writes every line in order if the reader keeps up', async () => {
+    const { reader, output } = pipe();
+    for (let at = 0; at < 2_000; at += 1) output.write(lineOf(at));
+    expect(await read(reader, lines(2_000))).toBe(lines(2_000));
+    expect(output.droppedLines).toBe(0);
+  });
+
+  it('keeps 4 MiB for a stalled reader, and counts the lines that it drops', async () => {
+    const { reader, output } = pipe();
+    const [kept, dropped] = [(4 * MEBIBYTE) / LINE_BYTES, 1_000];
+    for (let at = 0; at < kept + dropped; at += 1) {
+      output.write(lineOf(at));
+      // Each turn of the event loop writes its lines together.
+      if (at % 64 === 63) await new Promise(setImmediate);
+    }
+    await output.flush();
+    // The pipe holds another 64 KiB, and a turn has 64 lines.
+    expect(output.droppedLines).toBeGreaterThan(dropped - 256 - 64);
+    expect(output.droppedLines).toBeLessThanOrEqual(dropped);
+    expect(await read(reader, lines(1_000))).toBe(lines(1_000));
+    // SonicBoom waits for a reader for ever.
+    closeSync(reader);
+  });
+
+  it('writes the kept lines to a new reader of the pipe', async () => {
+    const { reader, output } = pipe();
+    closeSync(reader);
+    for (let at = 0; at < 10; at += 1) output.write(lineOf(at));
+    await output.flush();
+    expect(await output.print('banner\n')).toBe(false);
+    const next = openFile(path, constants.O_RDONLY);
+    const expected = `${lines(10)}banner\n`;
+    expect(await read(next, expected)).toBe(expected);
+  });
+
+  it('rejects the banner with one sentence if the disk is full', async () => {
+    const output = new StandardOutput(openFile('/dev/full', constants.O_WRONLY));
+    await expect(output.print('banner\n')).rejects.toThrow(
+      /^Standard output cannot be written \(ENOSPC: no space left on device, write\)\. Free space/,
+    );
+  });
+
+  it('has one readable line for each request on a terminal, with escaped control characters', () => {
+    const text = readable(
+      '{"level":30,"path":"/\\u009b31m\\u001b[31m\\u007f","status":404,"msg":"request"}\n',
+    );
+    expect(text).toContain('INFO: request {"path":"/\\u009b31m\\u001b[31m\\u007f","status":404}\n');
+    expect(text).not.toMatch(/[\u007f-\u009f]/);
+  });
+
+  it('has a metric of dropped lines', async () => {
+    const registry = new Registry();
+    const stream = { write: () => undefined, droppedLines: 3 };
+    addDroppedLines(registry, createLogger({ logLevel: 'info' }, stream).droppedLines);
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      expect(await registry.metrics()).toContain('animal_store_log_lines_dropped_total 3\n');
+    }
+  });
+});
+
+/** More than a pipe holds. */
+const BUFFER = Buffer.alloc(MEBIBYTE);
+
+function readAvailable(fd: number): string {
+  try {
+    return BUFFER.toString('utf8', 0, readSync(fd, BUFFER));
+  } catch {
+    // The pipe is empty.
+    return '';
+  }
+}
