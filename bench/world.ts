@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { startEmbedded } from '../src/embedded-postgres';
-import { APP_ROLE } from '../src/embedded-postgres/roles';
+import { APP_ROLE } from '../src/embedded-postgres/data-folder';
 import { admitAllRoles, superuserUrl } from '../test/support/superuser';
 
 const execute = promisify(execFile);
@@ -26,7 +26,7 @@ export interface World {
 export async function createWorld(): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
-  const postgres = await startEmbedded({ dataDir, dataDirIsExplicit: true, binDir: undefined });
+  const postgres = await startEmbedded({ dataDir, binDir: undefined });
   const client = new Client({ connectionString: await admitAllRoles(postgres) });
   client.on('error', () => undefined);
   await client.connect();

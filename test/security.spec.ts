@@ -30,7 +30,7 @@ describe('the source', () => {
         ),
     );
     expect(outgoing.sort()).toEqual([
-      'embedded-postgres/socket-directory.ts',
+      'embedded-postgres/embedded-server.ts',
       'platform/database/bounded-client.ts',
     ]);
   });

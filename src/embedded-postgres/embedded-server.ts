@@ -1,25 +1,33 @@
-import { findBinaries } from './binaries';
-import { ensureCluster, requireMajor } from './cluster';
-import { locateData, prepareData, type Place } from './data-directory';
-import { EmbeddedServerError, explainFolder } from './errors';
-import { takeAppLock } from './lock';
-import type { Purpose } from './lock-file';
-import { startServer, stopServer } from './server';
-import type { ServerProcess } from './server-process';
-import { chooseServerUser, isSharedUser, type ServerUser } from './server-user';
-import { connectionUrl, prepareSocketDirectory, removeSocketDirectory } from './socket-directory';
+import { spawn } from 'node:child_process';
+import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
+import { chooseServerUser, EmbeddedServerError, findPrograms, type Programs, reasonOf } from './programs';
 
+const PORT = 5432;
+const SOCKET = `.s.PGSQL.${PORT}`;
+/** The address of a Unix socket has 104 bytes on macOS and 108 on Linux. */
+const SOCKET_PATH_LIMIT_BYTES = 100;
 /** Each connection takes memory of the server. One process holds fewer: see `open-database.ts`. */
 const MAX_CONNECTIONS = 60;
+/** The server of a killed service is ready for less than 1 s, and needs up to 35 s to stop. */
+const READY_LIMIT_MS = 1_000;
+const BUSY_LIMIT_MS = 45_000;
+const POLL_MS = 20;
+/** Time for the processes of an earlier server to end, and for another start to listen. */
+const RETRY_PAUSE_MS = 1_000;
+const MAX_ATTEMPTS = 20;
+const IS_OCCUPIED = /lock file ".*" already exists|pre-existing shared memory block/;
+
+/** The script is passed as text, because the server's user may not be able to read the file. */
+const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8').replace(/^\s*(#.*)?\n/gm, '');
 
 export interface EmbeddedOptions {
   /** The setting DATA_DIR. */
   readonly dataDir: string;
-  /**
-   * False if dataDir is the default (`.data`). If root's server user cannot reach that, the data is in
-   * /var/lib/animal-store/<hash of the project path>.
-   */
-  readonly dataDirIsExplicit: boolean;
   /** EMBEDDED_PG_BIN: another PostgreSQL 18 bin folder, or undefined. */
   readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
@@ -30,12 +38,12 @@ export interface EmbeddedOptions {
   readonly canCreateDatabases?: boolean;
   /** Tests need more, because their workers share one server. Default 60. */
   readonly maxConnections?: number;
-  /** Other processes wait for a command and do not join its server. Default service. */
-  readonly purpose?: Purpose;
+  /** Commands join the server of a service, and every process waits for the end of a command's. Default service. */
+  readonly purpose?: 'service' | 'command';
 }
 
 export interface EmbeddedServer {
-  /** Absolute path of the data folder in use. */
+  /** Absolute path of the data folder. */
   readonly directory: string;
   /** Returns a URL for node-postgres and libpq. Default database: `postgres`. */
   url(database?: string): string;
@@ -43,88 +51,186 @@ export interface EmbeddedServer {
   readonly notices: readonly string[];
   /** Resolves when the server has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Stops the server and releases the lock. Close all connections first. Safe to call twice. */
+  /** Stops the server. Close all connections first. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the server of dataDir and holds the folder's lock. The first start creates the server's files. The server
- * stops when this process ends for any reason, SIGKILL included.
+ * Starts the server of dataDir; the first start creates its files. The server stops when this process ends for any
+ * reason, SIGKILL included.
  *
  * @throws EmbeddedServerError for every error that the operator can fix
  */
-export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  const directory = resolve(options.dataDir);
+  return start(directory, options).catch((error: unknown) => {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    const reason = `The folder ${directory} cannot be used (${error.message})`;
+    throw new EmbeddedServerError(`${reason}: correct that, or set DATA_DIR to another folder.`);
+  });
+}
+
+async function start(directory: string, options: EmbeddedOptions): Promise<EmbeddedServer> {
   const user = chooseServerUser();
-  if (options.allowSharedUser === false && isSharedUser(user)) throw sharedUser();
-  const place = await explainErrors(options.dataDir, () => locateData(options, user));
-  return explainErrors(place.directory, async () => {
-    prepareData(place, user);
-    const release = await takeAppLock(place.directory, options.purpose ?? 'service');
-    try {
-      return await startLocked(options, place, user, release);
-    } catch (error) {
-      release();
-      throw error;
-    }
-  });
-}
-
-async function startLocked(
-  options: EmbeddedOptions,
-  { directory, moved }: Place,
-  user: ServerUser | undefined,
-  release: () => void,
-): Promise<EmbeddedServer> {
-  requireMajor(directory);
-  const { durable = true, canCreateDatabases = false, maxConnections = MAX_CONNECTIONS } = options;
-  const binaries = await findBinaries({ binDir: options.binDir, directory, user });
-  await ensureCluster(directory, binaries, user, durable);
-  const socketDirectory = prepareSocketDirectory(directory, user);
-  const server = await startServer({
-    directory,
-    socketDirectory,
-    binaries,
-    user,
-    durable,
-    canCreateDatabases,
-    maxConnections,
-  });
-  let stopped: Promise<void> | undefined;
-  return {
-    directory,
-    url: (database = 'postgres') => connectionUrl(socketDirectory, database),
-    ended: server.ended,
-    notices: [
-      ...(moved ? [movedNotice(directory, user)] : []),
-      ...(isSharedUser(user) ? [SHARED_NOTICE] : []),
-    ],
-    stop: () => (stopped ??= end(server, () => removeSocketDirectory(socketDirectory, directory), release)),
-  };
-}
-
-const SHARED_NOTICE =
-  'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.';
-
-/** Stops the server, then runs the other steps in order. The lock is released last, after the server has ended. */
-async function end(server: ServerProcess, ...afterwards: readonly (() => void)[]): Promise<void> {
-  await stopServer(server);
-  for (const step of afterwards) step();
-}
-
-function sharedUser(): EmbeddedServerError {
-  return new EmbeddedServerError(
-    'In production PostgreSQL does not run as the user nobody, because other programs run as this user too: create a user postgres, start the service as an ordinary user, or set DATABASE_URL.',
+  const isShared = user?.name === 'nobody';
+  if (isShared && options.allowSharedUser === false) throw new EmbeddedServerError(SHARED_USER);
+  prepareFolder(directory, user);
+  let log = '';
+  let stalePid: string | undefined;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    await untilUnused(directory);
+    const programs = await findPrograms(options.binDir, directory, user);
+    await createCluster(directory, programs, options);
+    const server = await launch(directory, programs, options, stalePid);
+    if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
+    log = server;
+    if (!IS_OCCUPIED.test(log)) break;
+    // If nothing listens after the pause, this pid is not that of a server.
+    stalePid = readServer(directory)?.pid;
+    await sleep(RETRY_PAUSE_MS);
+  }
+  throw new EmbeddedServerError(
+    `PostgreSQL did not start (${reasonOf(log)}): read ${directory}/postgres.log, or set DATABASE_URL to another server.`,
   );
 }
 
-async function explainErrors<T>(folder: string, step: () => Promise<T>): Promise<T> {
-  try {
-    return await step();
-  } catch (error) {
-    throw explainFolder(error, folder);
+/**
+ * Finds the server that a service runs in dataDir, or returns undefined. Waits for a server that is starting. Changes
+ * nothing, so that the command line works while the service runs.
+ */
+export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir'>) {
+  const directory = resolve(options.dataDir);
+  for (const deadline = Date.now() + BUSY_LIMIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
+    const server = await findServer(directory);
+    // The server of a command would disconnect every other client when the command ends.
+    if (server === undefined || server.purpose === 'command') return undefined;
+    if (server.isReady) return accessOf(directory, server.socketDirectory);
+  }
+  return undefined;
+}
+
+/** Waits for the end of a command, or of the server of a killed service. */
+async function untilUnused(directory: string): Promise<void> {
+  const startedAt = Date.now();
+  for (let server; (server = await findServer(directory)) !== undefined; await sleep(POLL_MS)) {
+    const isServing = server.isReady && server.purpose === 'service';
+    if (Date.now() - startedAt < (isServing ? READY_LIMIT_MS : BUSY_LIMIT_MS)) continue;
+    throw new EmbeddedServerError(
+      `The data folder ${directory} is in use by process ${server.owner}: stop that process, or set DATA_DIR to another folder.`,
+    );
   }
 }
 
-function movedNotice(directory: string, user: ServerUser | undefined): string {
-  return `The data is in ${directory}, because the user ${user?.name ?? ''}, which runs PostgreSQL in place of root, cannot reach the project's folder.`;
+/** Finds the server that listens for a data folder, in any process. */
+async function findServer(directory: string) {
+  const server = readServer(directory);
+  if (server === undefined) return undefined;
+  const socket = join(server.socketDirectory, SOCKET);
+  const isListening = await new Promise<boolean>((resolved) => {
+    const probe = connect(socket, () => probe.destroy()).on('error', () => undefined);
+    probe.once('close', (hasFailed) => resolved(!hasFailed));
+  });
+  // After a crash another user may have taken the name of a folder in /tmp.
+  const owner = statSync(socket, { throwIfNoEntry: false })?.uid;
+  return isListening && owner === statSync(clusterOf(directory)).uid ? server : undefined;
 }
+
+/** Reads what PostgreSQL has written about the last server of a data folder. */
+function readServer(directory: string) {
+  try {
+    const file = readFileSync(join(clusterOf(directory), 'postmaster.pid'), 'utf8');
+    const command = readFileSync(join(clusterOf(directory), 'postmaster.opts'), 'utf8');
+    // Lines: pid, data folder, start in seconds, port, socket folder, listen address, shared memory, status.
+    const [pid = '', , , , socketDirectory = '', , , status = ''] = file.split('\n');
+    const isReady = status.trim() === 'ready';
+    // The server of version 1.1 does not name the process that started it.
+    const [, purpose = 'service', owner = pid] = /cluster_name=(service|command) (\d+)/.exec(command) ?? [];
+    return { file, pid, socketDirectory, isReady, purpose, owner: isReady ? owner : pid };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Starts the server and waits until it accepts connections. Returns its log if it has ended. */
+async function launch(
+  directory: string,
+  { bin, user, context }: Programs,
+  options: EmbeddedOptions,
+  stalePid: string | undefined,
+) {
+  const before = readServer(directory)?.file;
+  const isShort = Buffer.byteLength(join(directory, SOCKET)) <= SOCKET_PATH_LIMIT_BYTES;
+  const socketDirectory = isShort ? directory : mkdtempSync('/tmp/animal-store-');
+  if (!isShort && user !== undefined) chownSync(socketDirectory, user.uid, user.gid);
+  const command = [
+    join(bin, 'postgres'),
+    '-D',
+    clusterOf(directory),
+    ...settingsOf(options, socketDirectory),
+  ];
+  // PostgreSQL does not start if a process has the pid in postmaster.pid, unless it is its grandparent's, which pg_ctl
+  // sets in this variable. It still checks the shared memory of the earlier server.
+  const env = { ...context.env, ...(stalePid !== undefined && { PG_GRANDPARENT_PID: stalePid }) };
+  // Follows no link: root may open the log in a folder of the server's user.
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const logFile = join(directory, 'postgres.log');
+  const log = openSync(logFile, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  const logStart = fstatSync(log).size;
+  // In a session of its own the server gets no Ctrl-C of the terminal.
+  const session = { ...context, env, detached: true };
+  const shell = spawn('/bin/sh', ['-c', WATCHDOG, 'sh', ...command], {
+    ...session,
+    stdio: ['pipe', log, log],
+  });
+  closeSync(log);
+  shell.unref();
+  // A broken pipe means that the server has ended.
+  shell.stdin?.on('error', () => undefined);
+  const ended = new Promise<void>((resolved) => {
+    shell.once('error', () => resolved());
+    shell.once('exit', () => resolved());
+    if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
+  });
+  const stop = (): Promise<void> => {
+    shell.ref();
+    shell.stdin?.end();
+    return ended;
+  };
+  while (shell.exitCode === null && shell.signalCode === null) {
+    const server = readServer(directory);
+    const isOwn = server?.owner === String(process.pid) && server.file !== before;
+    if (isOwn) return { ...accessOf(directory, socketDirectory), ended, stop };
+    await Promise.race([ended, sleep(POLL_MS)]);
+  }
+  return readFileSync(logFile).toString('utf8', logStart);
+}
+
+function settingsOf(options: EmbeddedOptions, socketDirectory: string): string[] {
+  const { purpose = 'service', durable = true, maxConnections = MAX_CONNECTIONS } = options;
+  const settings = {
+    listen_addresses: '',
+    // The setting is a list: without quotes, a comma in the path would separate two folders.
+    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    port: PORT,
+    max_connections: maxConnections,
+    timezone: 'UTC',
+    // Other processes read this in postmaster.opts.
+    cluster_name: `${purpose} ${process.pid}`,
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/** The URL has the port and the TLS mode, because drivers would otherwise read PGPORT and PGSSLMODE. */
+function accessOf(directory: string, socketDirectory: string): Pick<EmbeddedServer, 'directory' | 'url'> {
+  const query = `host=${encodeURIComponent(socketDirectory)}&sslmode=disable`;
+  const server = `postgresql://${APP_ROLE}@localhost:${PORT}`;
+  return { directory, url: (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}` };
+}
+
+const SHARED_USER =
+  'In production PostgreSQL does not run as the user nobody, because other programs run as this user too: create a user postgres, start the service as an ordinary user, or set DATABASE_URL.';
+
+const SHARED_NOTICE =
+  'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.';

@@ -1,3 +1,2 @@
-export { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from './embedded-server';
-export { EmbeddedServerError } from './errors';
-export { joinEmbedded } from './join';
+export { type EmbeddedOptions, type EmbeddedServer, joinEmbedded, startEmbedded } from './embedded-server';
+export { EmbeddedServerError } from './programs';

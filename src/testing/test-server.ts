@@ -24,7 +24,6 @@ export async function startTestServer(): Promise<TestServer> {
   try {
     const server = await startEmbedded({
       dataDir: directory,
-      dataDirIsExplicit: true,
       binDir: undefined,
       durable: false,
       canCreateDatabases: true,

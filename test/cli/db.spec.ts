@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { lockPurpose } from '../../src/embedded-postgres/lock';
+import { joinEmbedded } from '../../src/embedded-postgres';
 import { backupFolder } from '../database/support/backups';
 import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
@@ -162,7 +162,7 @@ describe('commands on a data folder', () => {
     const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     await until(async () => (await target.query(waiting)).length > 0);
-    expect(lockPurpose(folder.path)).toBe('command');
+    expect(await joinEmbedded({ dataDir: folder.path })).toBeUndefined();
     await target.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     const { status, out } = await copying;
     expect([status, out]).toEqual([0, expect.stringMatching(/^pets: 2\n(.*\n)*Copied \d+ tables/m)]);

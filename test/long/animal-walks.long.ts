@@ -36,7 +36,7 @@ describe('the built service, with fsync on', () => {
 });
 
 async function heldWithoutAnimal(dataDir: string): Promise<unknown[]> {
-  const server = await joinEmbedded({ dataDir, dataDirIsExplicit: true, binDir: undefined });
+  const server = await joinEmbedded({ dataDir });
   const client = new Client({ connectionString: server!.url() });
   await client.connect();
   const { rows } = await client.query<object>(HELD_WITHOUT_ANIMAL);

@@ -37,7 +37,7 @@ describe('orders, with fsync on', () => {
   afterAll(folder.remove);
 
   async function withDatabase<T>(work: (database: Client) => Promise<T>): Promise<T> {
-    const joined = await joinEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined });
+    const joined = await joinEmbedded({ dataDir: folder.path });
     const client = new Client({ connectionString: joined!.url() });
     client.on('error', () => undefined);
     await client.connect();

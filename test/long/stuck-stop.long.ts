@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { clusterOf } from '../../src/embedded-postgres/cluster';
-import { readPostmasterFile } from '../../src/embedded-postgres/postmaster-file';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 
 /** A fast shutdown waits 30 s for a session. The immediate one after it ends the session within 10 s. */
@@ -56,7 +56,7 @@ async function startBesideServer(path: string, start: Start): Promise<number> {
 
 /** Freezes the process of one session of the embedded server with SIGSTOP, so that it cannot end. */
 function freezeSession(dataDir: string): void {
-  const postmaster = readPostmasterFile(clusterOf(dataDir))?.pid;
+  const postmaster = Number.parseInt(readFileSync(join(dataDir, 'pg18', 'postmaster.pid'), 'utf8'), 10);
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
   for (const row of rows) {
     const [, pid, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(row) ?? [];

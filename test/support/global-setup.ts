@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
-import { APP_ROLE } from '../../src/embedded-postgres/roles';
+import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import {
   ADMIN_URL_VARIABLE,
   POOLER_URL_VARIABLE,
@@ -37,7 +37,6 @@ async function startServer(): Promise<string> {
   const directory = createServerFolder();
   const server = await startEmbedded({
     dataDir: directory,
-    dataDirIsExplicit: true,
     binDir: undefined,
     durable: false,
     // Each core has a worker, and each worker has several applications with their pools.

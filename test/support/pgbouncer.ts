@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseServerUser } from '../../src/embedded-postgres/server-user';
+import { chooseServerUser } from '../../src/embedded-postgres/programs';
 import { freePort } from './free-port';
 import { until } from './until';
 

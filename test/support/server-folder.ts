@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processFacts } from '../../src/embedded-postgres/process-facts';
+import { isRunning } from './is-running';
 
 const MEMORY = '/dev/shm';
 /** The write-ahead log grows to 1 GiB, and each database takes 8 MB. */
@@ -36,7 +36,7 @@ function hasSpace(path: string): boolean {
 function removeLeftovers(parent: string): void {
   for (const name of readdirSync(parent)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
-    if (pid === undefined || processFacts(Number(pid))) continue;
+    if (pid === undefined || isRunning(Number(pid))) continue;
     rmSync(join(parent, name), { recursive: true, force: true });
   }
 }

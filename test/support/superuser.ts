@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { EmbeddedServer } from '../../src/embedded-postgres';
-import { SUPERUSER } from '../../src/embedded-postgres/roles';
+import { SUPERUSER } from '../../src/embedded-postgres/data-folder';
 import { until } from './until';
 
 /** Lets every role of an embedded server connect. By default only the service's role can. @returns the superuser's URL */

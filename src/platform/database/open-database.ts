@@ -1,5 +1,4 @@
 import { type Config } from '../config/config';
-import { settings } from '../config/settings';
 import { type EmbeddedOptions, joinEmbedded, startEmbedded } from '../../embedded-postgres';
 import { UserError } from '../errors/user-error';
 
@@ -89,7 +88,6 @@ function external(url: string): OpenDatabase {
 function embeddedOptions({ dataDir, deployment, embeddedPgBin }: DatabaseSettings): EmbeddedOptions {
   return {
     dataDir,
-    dataDirIsExplicit: dataDir !== settings.dataDir.defaultText,
     binDir: embeddedPgBin,
     allowSharedUser: deployment !== 'production',
   };

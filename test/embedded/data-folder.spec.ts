@@ -1,0 +1,115 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { startEmbedded } from '../../src/embedded-postgres';
+import { prepareFolder } from '../../src/embedded-postgres/data-folder';
+import { chooseServerUser } from '../../src/embedded-postgres/programs';
+import { itWhen } from '../support/it-when';
+import { cleanUp, isRoot, options, query, rejectionOf, temporaryFolder } from './support/harness';
+
+const asRoot = itWhen(isRoot, 'needs root');
+const asOrdinaryUser = itWhen(!isRoot, 'needs an ordinary user');
+
+const folder = temporaryFolder();
+afterAll(cleanUp);
+
+const foreign = (path: string) =>
+  `EmbeddedServerError: The folder ${path} belongs to another user or holds other files: start the service as its owner, or set DATA_DIR to a new or an empty folder.`;
+
+describe('DATA_DIR', () => {
+  it('is rejected if it is a file', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    for (const path of [file, join(file, 'below')]) {
+      expect(await rejectionOf(startEmbedded(options(path)))).toMatch(
+        /^EmbeddedServerError: The folder .+ cannot be used \((EEXIST|ENOTDIR): .+\): correct that, or set DATA_DIR to another folder\.$/,
+      );
+    }
+  });
+
+  it('is rejected and left unchanged if it holds other files', async () => {
+    const home = join(folder, 'home');
+    mkdirSync(home, { mode: 0o755 });
+    writeFileSync(join(home, 'letter.txt'), '');
+    const { uid } = statSync(home);
+    expect(await rejectionOf(startEmbedded(options(home)))).toBe(foreign(home));
+    expect([statSync(home).uid, statSync(home).mode & 0o777]).toEqual([uid, 0o755]);
+  });
+
+  it.each([
+    ['is empty', []],
+    ["holds PostgreSQL's files and others", ['postgres.log', 'notes.txt']],
+  ])('becomes private if it %s', (what, names) => {
+    const open = join(folder, what);
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    for (const name of names) writeFileSync(join(open, name), '');
+    prepareFolder(open, chooseServerUser());
+    expect(statSync(open).mode & 0o777).toBe(0o700);
+  });
+
+  asOrdinaryUser('is rejected if it cannot be written or belongs to another user', async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o555 });
+    expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toContain(
+      'cannot be used (EACCES',
+    );
+    expect(await rejectionOf(startEmbedded(options('/')))).toMatch(
+      /^EmbeddedServerError: .+ DATA_DIR to .+\.$/,
+    );
+  });
+
+  asRoot('is rejected if it belongs to a third user', async () => {
+    const theirs = join(folder, 'theirs');
+    mkdirSync(theirs, { mode: 0o700 });
+    chownSync(theirs, 12_345, 12_345);
+    expect(await rejectionOf(startEmbedded(options(theirs)))).toBe(foreign(theirs));
+    expect(statSync(theirs).uid).toBe(12_345);
+  });
+
+  asRoot("is rejected if the server's user cannot reach it", async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toMatch(
+      /^EmbeddedServerError: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, or set DATA_DIR to another folder\.$/,
+    );
+  });
+});
+
+describe('the data folder of an earlier version', () => {
+  const dataDir = join(folder, 'earlier');
+  const admissions = join(dataDir, 'pg18', 'pg_hba.conf');
+  beforeAll(async () => {
+    const server = await startEmbedded(options(dataDir));
+    await query(server.url(), 'create table kept as select 42 as n');
+    await server.stop();
+  });
+
+  it('1.1 starts, with what that version and an administrator have left', async () => {
+    writeFileSync(join(dataDir, 'app.lock'), '{"pid":1,"purpose":"service","token":"t"}');
+    mkdirSync(join(dataDir, 'postgres-lib'));
+    symlinkSync('/nowhere/libpq.so.5.18', join(dataDir, 'postgres-lib', 'libpq.so.5'));
+    const edited = `local all guest trust\n${readFileSync(admissions, 'utf8').replaceAll(' ', '\t')}`;
+    writeFileSync(admissions, edited);
+    const server = await startEmbedded(options(dataDir));
+    expect(await query(server.url(), 'select n from kept')).toEqual([{ n: 42 }]);
+    await server.stop();
+    expect(readFileSync(admissions, 'utf8')).toBe(edited);
+  });
+
+  it('1.0, whose role is a superuser, is rejected; the sentence says what to do', async () => {
+    writeFileSync(admissions, 'local   all             all                                     trust\n');
+    expect(await rejectionOf(startEmbedded(options(dataDir)))).toBe(
+      `EmbeddedServerError: The folder ${dataDir} was made by Animal Store 1.0, whose role is a superuser: start version 1.1 on it once, which converts it, and then this version.`,
+    );
+    expect(existsSync(join(dataDir, 'pg18', 'postmaster.pid'))).toBe(false);
+  });
+});
