@@ -5,7 +5,14 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
-import { chooseServerUser, EmbeddedServerError, findPrograms, type Programs, reasonOf } from './programs';
+import {
+  chooseServerUser,
+  EmbeddedServerError,
+  findPrograms,
+  type Programs,
+  reachablePath,
+  reasonOf,
+} from './programs';
 
 const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
@@ -62,7 +69,7 @@ export interface EmbeddedServer {
  * @throws EmbeddedServerError for every error that the operator can fix
  */
 export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const directory = resolve(options.dataDir);
+  const directory = reachablePath(resolve(options.dataDir), chooseServerUser());
   return start(directory, options).catch((error: unknown) => {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     const reason = `The folder ${directory} cannot be used (${error.message})`;
@@ -82,7 +89,11 @@ async function start(directory: string, options: EmbeddedOptions): Promise<Embed
     const programs = await findPrograms(options.binDir, directory, user);
     await createCluster(directory, programs, options);
     const server = await launch(directory, programs, options, stalePid);
-    if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
+    if (typeof server !== 'string') {
+      const isMoved = directory !== resolve(options.dataDir);
+      const moved = `The user ${user?.name} cannot reach ${resolve(options.dataDir)}: the data is in ${directory}.`;
+      return { ...server, notices: [...(isShared ? [SHARED_NOTICE] : []), ...(isMoved ? [moved] : [])] };
+    }
     log = server;
     if (!IS_OCCUPIED.test(log)) break;
     // If nothing listens after the pause, this pid is not that of a server.
@@ -99,7 +110,7 @@ async function start(directory: string, options: EmbeddedOptions): Promise<Embed
  * nothing, so that the command line works while the service runs.
  */
 export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir'>) {
-  const directory = resolve(options.dataDir);
+  const directory = reachablePath(resolve(options.dataDir), chooseServerUser());
   for (const deadline = Date.now() + BUSY_LIMIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
     const server = await findServer(directory);
     // The server of a command would disconnect every other client when the command ends.

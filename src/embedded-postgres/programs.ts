@@ -1,5 +1,15 @@
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -32,13 +42,44 @@ export function chooseServerUser(): ServerUser | undefined {
   return undefined;
 }
 
+/** A folder that every user can reach, for a project of root in a closed folder such as `/root`. */
+const SYSTEM_FOLDER = '/var/lib/animal-store';
+
+/** Returns the path, or one in SYSTEM_FOLDER if the server's user cannot reach the path's folder. */
+export function reachablePath(path: string, user: ServerUser | undefined): string {
+  const folder = dirname(path);
+  if (user === undefined || !existsSync(`${folder}/.`)) return path;
+  // root itself may enter every folder.
+  const { status } = spawnSync('/bin/ls', ['-d', `${folder}/.`], { ...contextOf(user, {}), stdio: 'ignore' });
+  return status === 0
+    ? path
+    : join(SYSTEM_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12));
+}
+
+/** Returns the package's programs, or their copy in SYSTEM_FOLDER if the server's user cannot reach them. */
+async function reachablePrograms(native: string, user: ServerUser | undefined): Promise<string> {
+  const copy = reachablePath(native, user);
+  if (existsSync(copy)) return copy;
+  mkdirSync(SYSTEM_FOLDER, { recursive: true });
+  chmodSync(SYSTEM_FOLDER, 0o755);
+  const draft = `${copy}.${randomUUID()}`;
+  cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
+  // `npm ci` may have run with a restrictive umask.
+  await run('/bin/chmod', ['-R', 'a+rX', draft], contextOf(undefined, {}));
+  renameSync(draft, copy);
+  return copy;
+}
+
 /** Finds the programs of PostgreSQL 18 and checks that they run. */
 export async function findPrograms(
   binDir: string | undefined,
   directory: string,
   user: ServerUser | undefined,
 ): Promise<Programs> {
-  const bin = binDir === undefined ? join(findPackage(), 'native', 'bin') : resolve(binDir);
+  const bin =
+    binDir === undefined
+      ? join(await reachablePrograms(join(findPackage(), 'native'), user), 'bin')
+      : resolve(binDir);
   const context = contextOf(user, binDir === undefined ? linkLibraries(dirname(bin), directory) : {});
   const version = await run(join(bin, 'postgres'), ['--version'], context).catch(reasonOf);
   if (version.includes('(PostgreSQL) 18.')) return { bin, user, context };

@@ -1,6 +1,6 @@
 /** @jest-environment-options {"ownSources": true} */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EmbeddedServer, joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
 import { chooseServerUser, type ServerUser } from '../../src/embedded-postgres/programs';
@@ -224,5 +224,16 @@ describe('the embedded server', () => {
     expect(server.notices).toEqual([
       'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.',
     ]);
+  });
+
+  asRoot('has its data below /var/lib/animal-store if its user cannot reach the data folder', async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    const server = await startEmbedded(options(join(closed, 'data')));
+    expect(server.directory).toMatch(/^\/var\/lib\/animal-store\/[0-9a-f]{12}$/);
+    expect(server.notices.at(-1)).toContain(`cannot reach ${join(closed, 'data')}: the data is in`);
+    expect((await joinEmbedded({ dataDir: join(closed, 'data') }))?.url()).toBe(server.url());
+    await server.stop();
+    rmSync(server.directory, { recursive: true });
   });
 });
