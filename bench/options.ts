@@ -3,7 +3,7 @@ import { type LoadName, loads } from './loads';
 import { SERVER_NAMES } from './servers';
 
 const LOAD_NAMES = Object.keys(loads) as LoadName[];
-const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous' && name !== 'traced');
+const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous');
 const PART_NAMES = ['depth', 'memory'] as const;
 
 export const USAGE = `npm run bench [-- options]           the service against three baselines
@@ -11,8 +11,7 @@ npm run bench -- growth [options]    how it grows
 
   --rounds 7  --seconds 2  --connections 32  --pets 1000000
   --only ${LOAD_NAMES.join(',')}
-  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous;
-                     traced: the service with an SDK for traces
+  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
   growth: --parts ${PART_NAMES.join(',')}  --requests 2000000 of the memory measurement
 `;

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Clock } from '../platform/runtime/clock';
-import { traceWork } from '../platform/tracing/spans';
-import { tracer } from '../platform/tracing/tracer';
 import { KnownKeysRepository } from './known-keys.repository';
 import { KeyLookups, type KeyLookup } from './key-lookups';
 
@@ -54,20 +52,11 @@ export class KeyCache {
     const ageMs = found ? this.clock.now() - found.askedAt : Number.NaN;
     if (found && ageMs >= 0 && ageMs <= MAX_AGE_MS) return found;
     // Joins a query that is already running; its `askedAt` is the time at which that query started.
-    const cache = known ? this.known : this.unknown;
-    return tracer ? traceFetch(cache, hash) : fetchFrom(cache, hash);
+    return (known ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
   }
 
   private keep(hash: string, found: KeyLookup): KeyLookup {
     if (found.key) this.known.set(hash, found);
     return found;
   }
-}
-
-function fetchFrom(cache: LRUCache<string, KeyLookup>, hash: string): Promise<KeyLookup | undefined> {
-  return cache.fetch(hash, { forceRefresh: true });
-}
-
-function traceFetch(...input: Parameters<typeof fetchFrom>): ReturnType<typeof fetchFrom> {
-  return traceWork('key lookup', () => fetchFrom(...input));
 }

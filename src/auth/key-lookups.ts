@@ -1,7 +1,5 @@
 import type { Clock } from '../platform/runtime/clock';
 import { platformErrors } from '../platform/errors/platform.errors';
-import { noteWaiting, runShared } from '../platform/tracing/shared-work';
-import { tracer } from '../platform/tracing/tracer';
 import type { KnownKeysRepository, KnownKey } from './known-keys.repository';
 
 /** The result of a lookup. `key` is undefined if the secret belongs to no key. */
@@ -52,9 +50,7 @@ export class KeyLookups {
   find(hash: string): Promise<KeyLookup> {
     if (this.waiting.length >= MAX_WAITING) return Promise.reject(platformErrors.service_unavailable());
     return new Promise((resolve, reject) => {
-      const waiting = { hash, since: performance.now(), resolve, reject };
-      if (tracer) noteWaiting(waiting);
-      this.waiting.push(waiting);
+      this.waiting.push({ hash, since: performance.now(), resolve, reject });
       if (!this.isBusy) this.beginTurn();
     });
   }
@@ -89,15 +85,10 @@ export class KeyLookups {
   private async lookUp(batch: readonly Waiting[]): Promise<void> {
     const askedAt = this.clock.now();
     try {
-      const hashes = batch.map(({ hash }) => hash);
-      const found = await (tracer ? this.askShared(batch, hashes) : this.keys.findBySecretHashes(hashes));
+      const found = await this.keys.findBySecretHashes(batch.map(({ hash }) => hash));
       for (const { hash, resolve } of batch) resolve({ key: found.get(hash), askedAt });
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-  }
-
-  private askShared(batch: readonly Waiting[], hashes: readonly string[]): Promise<Map<string, KnownKey>> {
-    return runShared(batch, () => this.keys.findBySecretHashes(hashes));
   }
 }

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
-import { context, propagation } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
@@ -107,8 +106,6 @@ export class McpService {
   private send(call: InjectOptions, agent: FastifyRequest): Promise<Injected> {
     const forwarded = Object.entries(agent.headers).filter(([name]) => FORWARDED.test(name));
     const headers = { ...Object.fromEntries(forwarded), ...call.headers, 'x-request-id': agent.id };
-    // Without an SDK for traces this adds nothing.
-    propagation.inject(context.active(), headers);
     const { remoteAddress = '' } = agent.socket;
     return this.inject({ ...call, headers, remoteAddress });
   }

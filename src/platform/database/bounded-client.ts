@@ -1,7 +1,5 @@
 import { connect, type Socket } from 'node:net';
 import { Client, type ClientConfig, type QueryResult } from 'pg';
-import { tracer } from '../tracing/tracer';
-import { traceTexts } from './statement-spans';
 
 /** The length of a CancelRequest message, and the code in the place of a protocol version. */
 const CANCEL_REQUEST_BYTES = 16;
@@ -60,7 +58,7 @@ export class BoundedClient extends Client {
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.query = (tracer ? traceTexts(query) : query) as Client['query'];
+    this.query = query as Client['query'];
   }
 
   private rename(input: unknown[]): unknown[] {

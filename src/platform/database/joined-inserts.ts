@@ -1,5 +1,3 @@
-import { noteWaiting, runShared } from '../tracing/shared-work';
-import { tracer } from '../tracing/tracer';
 import { isDatabaseUnavailable, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 
 /** Most rows of one statement. */
@@ -48,9 +46,7 @@ export class JoinedInserts<New, Row> {
       });
     }
     return new Promise((resolve, reject) => {
-      const waiting = { row, since: performance.now(), resolve, reject };
-      if (tracer) noteWaiting(waiting);
-      this.waiting.push(waiting);
+      this.waiting.push({ row, since: performance.now(), resolve, reject });
       if (!this.isScheduled) this.limitWait();
     });
   }
@@ -83,8 +79,7 @@ export class JoinedInserts<New, Row> {
 
   private async run(batch: readonly Waiting<New, Row>[]): Promise<void> {
     try {
-      const rows = batch.map(({ row }) => row);
-      const inserted = await (tracer ? this.insertShared(batch, rows) : this.insert(rows));
+      const inserted = await this.insert(batch.map(({ row }) => row));
       for (const [at, { resolve, reject }] of batch.entries()) {
         const row = inserted[at];
         if (row === undefined) reject(new Error('an insertion returned fewer rows than it inserted'));
@@ -94,10 +89,6 @@ export class JoinedInserts<New, Row> {
       if (batch.length > 1 && !isDatabaseUnavailable(error)) await this.runEach(batch);
       else for (const { reject } of batch) reject(error);
     }
-  }
-
-  private insertShared(batch: readonly Waiting<New, Row>[], rows: readonly New[]): Promise<readonly Row[]> {
-    return runShared(batch, () => this.insert(rows));
   }
 
   private async runEach(batch: readonly Waiting<New, Row>[]): Promise<void> {

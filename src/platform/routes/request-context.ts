@@ -103,15 +103,8 @@ declare module 'fastify' {
     /**
      * The code of the Error body, if the response has one.
      *
-     * Set by server (error-reply.ts); read by metrics and server (request-log.ts, request-spans.ts).
+     * Set by server (error-reply.ts); read by metrics and server (request-log.ts).
      */
     errorCode?: string;
-
-    /**
-     * The trace of the request: 32 hexadecimal digits, or undefined without an SDK for traces.
-     *
-     * Set by server (request-spans.ts); read by errors (error-reply.ts).
-     */
-    traceId?: string;
   }
 }
