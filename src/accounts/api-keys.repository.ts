@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, IsNull } from 'typeorm';
+import { type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import { ApiKeyEntity } from './api-key.entity';
+import { RotatedSecretEntity } from './rotated-secret.entity';
+import type { StoredSecret } from './secret';
 
 /** A key as `keys list` shows it, without its secret. */
 export interface ListedKey {
@@ -76,6 +78,35 @@ export class ApiKeysRepository {
 
   async liftBan(id: string, at: Date, manager: EntityManager): Promise<void> {
     await this.sql.rows(LIFT_BAN, [id, at], manager);
+  }
+
+  /**
+   * Reads a key and locks its row, so that it cannot be rotated or revoked before the transaction ends. The second of
+   * two concurrent rotations therefore finds, and replaces, the secret that the first one created.
+   */
+  lock(id: string, manager: EntityManager): Promise<ApiKeyEntity | null> {
+    return manager.findOne(ApiKeyEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  /** Replaces the secret of a key that the transaction has locked, and keeps the old one as a rotated secret. */
+  async replaceSecret(
+    id: string,
+    secret: StoredSecret,
+    graceEndsAt: Date,
+    manager: EntityManager,
+  ): Promise<void> {
+    const { secretHash } = await manager.findOneOrFail(ApiKeyEntity, {
+      select: { secretHash: true },
+      where: { id },
+    });
+    // Older secrets keep the end of their grace period, unless the new grace period ends earlier.
+    await manager.update(
+      RotatedSecretEntity,
+      { keyId: id, validUntil: MoreThan(graceEndsAt) },
+      { validUntil: graceEndsAt },
+    );
+    await manager.insert(RotatedSecretEntity, { secretHash, keyId: id, validUntil: graceEndsAt });
+    await manager.update(ApiKeyEntity, { id }, { ...secret });
   }
 
   /** @returns the name of the account of a key; undefined if the key does not exist */

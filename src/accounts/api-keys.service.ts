@@ -4,11 +4,11 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
-import type { AccountEntity } from './account.entity';
-import { AccountsRepository } from './accounts.repository';
+import { AccountEntity } from './account.entity';
+import { AccountsService } from './accounts.service';
+import type { ApiKeyEntity } from './api-key.entity';
 import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
-import { isKeyId, unknownKey } from './key-id';
-import { FREE, type Plan, type PlanChoice } from './plans';
+import type { Plan, PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { recordAudit } from '../platform/database/audit';
 import { UserError } from '../platform/errors/user-error';
@@ -33,11 +33,19 @@ export interface IssuedKey {
   readonly expiresAt: Date | null;
 }
 
+/** A key with its new secret, which is not stored and cannot be read again. */
+export interface RotatedKey extends IssuedKey {
+  /** From this time only the new secret is valid. */
+  readonly graceEndsAt: Date;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
 @Injectable()
 export class ApiKeysService {
   constructor(
     @InjectDataSource() private readonly source: DataSource,
-    private readonly accounts: AccountsRepository,
+    private readonly accounts: AccountsService,
     private readonly keys: ApiKeysRepository,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -80,6 +88,16 @@ export class ApiKeysService {
     return this.change('keys unban', id, '', (manager) => this.keys.liftBan(id, this.now(), manager));
   }
 
+  /**
+   * Gives a key a new secret. Each older secret expires at the end of this grace period, at the end of its own, or
+   * with the key, whichever is first. Id, account, scopes, expiry and bans do not change.
+   *
+   * @throws UserError if the key does not exist, is revoked or has expired
+   */
+  rotate(id: string, graceMs: number): Promise<RotatedKey> {
+    return this.source.transaction((manager) => this.rotateIn(manager, id, graceMs));
+  }
+
   private now(): Date {
     return new Date(this.clock.now());
   }
@@ -99,8 +117,26 @@ export class ApiKeysService {
     });
   }
 
+  private async rotateIn(manager: EntityManager, id: string, graceMs: number): Promise<RotatedKey> {
+    const key = isKeyId(id) ? await this.keys.lock(id, manager) : null;
+    if (!key) throw unknownKey(id);
+    // Read after the lock, because waiting for it can take time.
+    const now = this.clock.now();
+    requireUsable(key, now);
+    const { prefix, scopes, expiresAt } = key;
+    // The prefix stays the key's own: this command may run with another DEPLOYMENT.
+    const secret = createSecret(prefix);
+    const end = new Date(now + graceMs);
+    await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
+    const { name, plan } = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
+    const details = `older secrets until ${end.toISOString()}`;
+    await recordAudit(manager, { command: 'keys rotate', account: name, keyId: key.id, details });
+    const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
+    return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt };
+  }
+
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {
-    const account = await this.accounts.findOrCreate(request.account, request.choice ?? FREE, manager);
+    const account = await this.accounts.findOrCreate(request.account, request.choice, manager);
     requireSamePlan(account, request.choice);
     const prefix = prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
@@ -116,6 +152,22 @@ export class ApiKeysService {
     const details = `plan ${account.plan}, scopes ${request.scopes.join(', ')}`;
     await recordAudit(manager, { command: 'keys create', account: account.name, keyId: id, details });
     return { id, key: secret, account: account.name, plan: account.plan, scopes: request.scopes, expiresAt };
+  }
+}
+
+/** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
+export function isKeyId(text: string): boolean {
+  return UUID.test(text);
+}
+
+function unknownKey(id: string): UserError {
+  return new UserError(`There is no key with the id ${id}.`);
+}
+
+function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {
+  if (revokedAt) throw new UserError(`The key ${id} was revoked: create a new key instead.`);
+  if (expiresAt && expiresAt.getTime() <= now) {
+    throw new UserError(`The key ${id} has expired: create a new key instead.`);
   }
 }
 
