@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Authenticator, CheckedAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
+import { Authenticator, ChallengingAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
 import { BearerGuard } from './bearer.guard';
 import { KeyAuthenticator } from './key-authenticator';
 import { KeyCache } from './key-cache';
@@ -16,7 +16,8 @@ import { ScopeGuard } from './scope.guard';
     {
       provide: Authenticator,
       inject: [KeyAuthenticator, { token: OWN_AUTHENTICATOR, optional: true }],
-      useFactory: (keys: Authenticator, own?: Authenticator) => (own ? new CheckedAuthenticator(own) : keys),
+      useFactory: (keys: Authenticator, own?: Authenticator) =>
+        own ? new ChallengingAuthenticator(own) : keys,
     },
     BearerGuard,
     ScopeGuard,
