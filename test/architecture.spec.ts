@@ -10,12 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/config': ['platform/errors'],
   'platform/runtime': ['platform/config', 'platform/errors'],
   'platform/logging': ['platform/config', 'platform/errors'],
-  'platform/database': [
-    'embedded-postgres',
-    'platform/config',
-    'platform/errors',
-    'platform/paging',
-  ],
+  'platform/database': ['embedded-postgres', 'platform/config', 'platform/errors', 'platform/paging'],
   'platform/validation': ['platform/errors'],
   'platform/routes': ['platform/errors'],
   'platform/entity-tags': ['platform/errors', 'platform/routes'],

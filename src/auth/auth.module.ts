@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { Authenticator, ChallengingAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
 import { BearerGuard } from './bearer.guard';
 import { KeyAuthenticator } from './key-authenticator';
-import { KeyCache } from './key-cache';
 import { KnownKeysRepository } from './known-keys.repository';
 import { LastUsed } from './last-used';
 import { ScopeGuard } from './scope.guard';
@@ -10,7 +9,6 @@ import { ScopeGuard } from './scope.guard';
 @Module({
   providers: [
     KnownKeysRepository,
-    KeyCache,
     LastUsed,
     KeyAuthenticator,
     {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
-import { JoinedInserts } from '../platform/database/joined-inserts';
+import { Batches } from '../platform/database/batches';
 import {
   type ListedTable,
   type PageStatements,
@@ -81,13 +81,13 @@ const CHANGE_STATUS: Statement = {
 /** The animals in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
 @Injectable()
 export class PetsRepository {
-  private readonly joined: JoinedInserts<NewPet, Pet>;
+  private readonly inserts: Batches<NewPet, Pet>;
 
   constructor(
     private readonly sql: Sql,
     @InjectRepository(PetEntity) private readonly entities: Repository<PetEntity>,
   ) {
-    this.joined = new JoinedInserts((pets) => this.insertAll(pets), sql.maxWaitMs);
+    this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 2, maxWaitMs: sql.maxWaitMs });
   }
 
   /** Lists the animals of a page. The cost does not grow with the depth. */
@@ -107,7 +107,7 @@ export class PetsRepository {
   }
 
   insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
-    return transaction || !this.sql.isPipelining ? this.insertOne(pet, transaction) : this.joined.add(pet);
+    return transaction || !this.sql.isPipelining ? this.insertOne(pet, transaction) : this.inserts.add(pet);
   }
 
   /** Replaces an animal that the transaction has locked. */

@@ -56,8 +56,8 @@ export class Sql implements OnApplicationShutdown {
   }
 
   /** Runs after the last response. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.reads?.close();
+  onApplicationShutdown(): void {
+    this.reads?.end();
   }
 
   /**
