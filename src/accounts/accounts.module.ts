@@ -3,13 +3,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountEntity } from './account.entity';
 import { AccountsService } from './accounts.service';
 import { ApiKeyEntity } from './api-key.entity';
-import { ApiKeysRepository } from './api-keys.repository';
+import { AccountsRepository } from './accounts.repository';
 import { ApiKeysService } from './api-keys.service';
 import { RotatedSecretEntity } from './rotated-secret.entity';
 
 @Module({
   imports: [TypeOrmModule.forFeature([AccountEntity, ApiKeyEntity, RotatedSecretEntity])],
-  providers: [AccountsService, ApiKeysRepository, ApiKeysService],
+  providers: [AccountsRepository, AccountsService, ApiKeysService],
   exports: [AccountsService, ApiKeysService],
 })
 export class AccountsModule {}

@@ -1,30 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource, InjectRepository } from '@nestjs/typeorm';
-import { DataSource, type EntityManager, In, Repository } from 'typeorm';
+import { DataSource, In, Repository } from 'typeorm';
 import { AccountEntity } from './account.entity';
+import { AccountsRepository, type ListedAuditEntry } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../platform/database/audit';
 import { UserError } from '../platform/errors/user-error';
-
-/** An administrative change as `audit list` shows it. */
-export interface ListedAuditEntry {
-  readonly at: Date;
-  readonly command: string;
-  readonly account: string | null;
-  readonly keyId: string | null;
-  readonly details: string;
-  readonly osUser: string;
-}
-
-const LIST_AUDIT =
-  'SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM audit_entries ORDER BY id';
 
 @Injectable()
 export class AccountsService {
   constructor(
     @InjectDataSource() private readonly source: DataSource,
     @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,
+    private readonly repository: AccountsRepository,
   ) {}
 
   /** Lists all accounts by name. */
@@ -39,7 +28,7 @@ export class AccountsService {
 
   /** Lists all administrative changes, the oldest first. */
   listAudit(): Promise<ListedAuditEntry[]> {
-    return this.source.query(LIST_AUDIT);
+    return this.repository.listAudit();
   }
 
   /** Returns the names of accounts by id. */
@@ -53,21 +42,9 @@ export class AccountsService {
    *
    * @throws UserError if the name is not a short text
    */
-  async findOrCreate(
-    name: string,
-    choice: PlanChoice = FREE,
-    manager: EntityManager = this.accounts.manager,
-  ): Promise<AccountEntity> {
+  async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
-    const account = { name, ...choice };
-    await manager.createQueryBuilder().insert().into(AccountEntity).values(account).orIgnore().execute();
-    return manager.findOneByOrFail(AccountEntity, { name });
-  }
-
-  /** Locks the table until the transaction ends. @returns true if no account exists */
-  async lockIfEmpty(manager: EntityManager): Promise<boolean> {
-    await manager.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
-    return !(await manager.exists(AccountEntity));
+    return await this.repository.findOrCreate(name, choice, this.accounts.manager);
   }
 
   /**

@@ -5,10 +5,9 @@ import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { AccountEntity } from './account.entity';
-import { AccountsService } from './accounts.service';
 import type { ApiKeyEntity } from './api-key.entity';
-import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
-import type { Plan, PlanChoice } from './plans';
+import { AccountsRepository, type ListedKey } from './accounts.repository';
+import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { recordAudit } from '../platform/database/audit';
 import { UserError } from '../platform/errors/user-error';
@@ -45,8 +44,7 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 export class ApiKeysService {
   constructor(
     @InjectDataSource() private readonly source: DataSource,
-    private readonly accounts: AccountsService,
-    private readonly keys: ApiKeysRepository,
+    private readonly keys: AccountsRepository,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -63,7 +61,7 @@ export class ApiKeysService {
   /** Creates a key if no account exists, else returns undefined. Of concurrent instances, only one creates a key. */
   createFirst(request: KeyRequest): Promise<IssuedKey | undefined> {
     return this.source.transaction(async (manager) => {
-      const isFirst = await this.accounts.lockIfEmpty(manager);
+      const isFirst = await this.keys.lockIfEmpty(manager);
       return isFirst ? this.createIn(manager, request) : undefined;
     });
   }
@@ -110,16 +108,24 @@ export class ApiKeysService {
     work: (manager: EntityManager) => Promise<void>,
   ): Promise<void> {
     return this.source.transaction(async (manager) => {
-      const account = isKeyId(keyId) ? await this.keys.accountOf(keyId, manager) : undefined;
-      if (account === undefined) throw unknownKey(keyId);
+      const { account } = await this.lock(keyId, manager);
       await work(manager);
-      await recordAudit(manager, { command, account, keyId, details });
+      await recordAudit(manager, { command, account: account.name, keyId, details });
     });
   }
 
-  private async rotateIn(manager: EntityManager, id: string, graceMs: number): Promise<RotatedKey> {
+  private async lock(
+    id: string,
+    manager: EntityManager,
+  ): Promise<{ key: ApiKeyEntity; account: AccountEntity }> {
     const key = isKeyId(id) ? await this.keys.lock(id, manager) : null;
-    if (!key) throw unknownKey(id);
+    if (!key) throw new UserError(`There is no key with the id ${id}.`);
+    const account = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
+    return { key, account };
+  }
+
+  private async rotateIn(manager: EntityManager, id: string, graceMs: number): Promise<RotatedKey> {
+    const { key, account } = await this.lock(id, manager);
     // Read after the lock, because waiting for it can take time.
     const now = this.clock.now();
     requireUsable(key, now);
@@ -128,7 +134,7 @@ export class ApiKeysService {
     const secret = createSecret(prefix);
     const end = new Date(now + graceMs);
     await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
-    const { name, plan } = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
+    const { name, plan } = account;
     const details = `older secrets until ${end.toISOString()}`;
     await recordAudit(manager, { command: 'keys rotate', account: name, keyId: key.id, details });
     const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
@@ -136,7 +142,7 @@ export class ApiKeysService {
   }
 
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {
-    const account = await this.accounts.findOrCreate(request.account, request.choice, manager);
+    const account = await this.keys.findOrCreate(request.account, request.choice ?? FREE, manager);
     requireSamePlan(account, request.choice);
     const prefix = prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
@@ -158,10 +164,6 @@ export class ApiKeysService {
 /** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
 export function isKeyId(text: string): boolean {
   return UUID.test(text);
-}
-
-function unknownKey(id: string): UserError {
-  return new UserError(`There is no key with the id ${id}.`);
 }
 
 function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {

@@ -1,6 +1,6 @@
 export { AccountsModule } from './accounts.module';
 export { AccountsService } from './accounts.service';
-export type { ListedKey } from './api-keys.repository';
+export type { ListedKey } from './accounts.repository';
 export {
   ApiKeysService,
   isKeyId,

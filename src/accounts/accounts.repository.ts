@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
+import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
 import { RotatedSecretEntity } from './rotated-secret.entity';
+import type { PlanChoice } from './plans';
 import type { StoredSecret } from './secret';
 
 /** A key as `keys list` shows it, without its secret. */
@@ -21,6 +23,16 @@ export interface ListedKey {
   readonly bannedUntil: Date | null;
   /** Rounded down to the minute. */
   readonly lastUsedAt: Date | null;
+}
+
+/** An administrative change as `audit list` shows it. */
+export interface ListedAuditEntry {
+  readonly at: Date;
+  readonly command: string;
+  readonly account: string | null;
+  readonly keyId: string | null;
+  readonly details: string;
+  readonly osUser: string;
 }
 
 export type NewKey = Pick<
@@ -47,14 +59,34 @@ const LIFT_BAN: Statement = {
   text: 'UPDATE api_keys SET unbanned_at = greatest($2::timestamptz, banned_at) WHERE id = $1',
 };
 
-const ACCOUNT_OF: Statement = {
-  name: 'api_keys_account_of',
-  text: 'SELECT a.name FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1',
+const LIST_AUDIT: Statement = {
+  name: 'audit_entries_list',
+  text: `
+    SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM audit_entries ORDER BY id`,
 };
 
+/** The accounts, their keys and the audit in the database. */
 @Injectable()
-export class ApiKeysRepository {
+export class AccountsRepository {
   constructor(private readonly sql: Sql) {}
+
+  /** Locks the table until the transaction ends. @returns true if no account exists */
+  async lockIfEmpty(manager: EntityManager): Promise<boolean> {
+    await manager.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
+    return !(await manager.exists(AccountEntity));
+  }
+
+  /** Finds the account or creates it with the given plan. Concurrent calls are safe. */
+  async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager): Promise<AccountEntity> {
+    const account = { name, ...choice };
+    await manager.createQueryBuilder().insert().into(AccountEntity).values(account).orIgnore().execute();
+    return manager.findOneByOrFail(AccountEntity, { name });
+  }
+
+  /** Lists all administrative changes, the oldest first. */
+  listAudit(): Promise<ListedAuditEntry[]> {
+    return this.sql.rows<ListedAuditEntry>(LIST_AUDIT, []);
+  }
 
   /** @returns the id that the database assigned */
   async insert(key: NewKey, manager: EntityManager): Promise<string> {
@@ -107,11 +139,5 @@ export class ApiKeysRepository {
     );
     await manager.insert(RotatedSecretEntity, { secretHash, keyId: id, validUntil: graceEndsAt });
     await manager.update(ApiKeyEntity, { id }, { ...secret });
-  }
-
-  /** @returns the name of the account of a key; undefined if the key does not exist */
-  async accountOf(id: string, manager: EntityManager): Promise<string | undefined> {
-    const [found] = await this.sql.rows<{ name: string }>(ACCOUNT_OF, [id], manager);
-    return found?.name;
   }
 }
