@@ -17,10 +17,10 @@ const shared = {
   transformIgnorePatterns: [],
 };
 
-// `quick` leaves these out: programs and servers of their own, outages, agents, traces, and files that take 2 s or more,
+// `quick` leaves these out: programs and servers of their own, outages, agents, and files that take 2 s or more,
 // except one for each module.
 const SLOW = [
-  '/test/(browser|cli|embedded|failure|logging|mcp|metrics|process|tracing)/',
+  '/test/(browser|cli|embedded|failure|logging|mcp|metrics|process)/',
   '/test/auth/rotate-key[.]',
   '/test/database/(backup|copy|migrations|restore|sessions)[.]',
   '/test/edge/(greedy-clients|limits|protocol-errors|raw|request-log)[.]',

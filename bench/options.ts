@@ -3,8 +3,7 @@ import { type LoadName, loads } from './loads';
 import { SERVER_NAMES } from './servers';
 
 const LOAD_NAMES = Object.keys(loads) as LoadName[];
-const RARE_SERVERS = new Set<string>(['bare', 'previous', 'traced']);
-const USUAL_SERVERS = SERVER_NAMES.filter((name) => !RARE_SERVERS.has(name));
+const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous' && name !== 'bare');
 const PART_NAMES = ['depth', 'memory'] as const;
 
 export const USAGE = `npm run bench [-- options]           the service against three baselines
@@ -13,8 +12,7 @@ npm run bench -- growth [options]    how it grows
   --rounds 7  --seconds 2  --connections 32  --pets 1000000
   --only ${LOAD_NAMES.join(',')}
   --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous;
-                     bare: plain Fastify with the bytes of the hot page, for --only hot;
-                     traced: the service with an SDK for traces
+                     bare: plain Fastify with the bytes of the hot page, for --only hot
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
   growth: --parts ${PART_NAMES.join(',')}  --requests 2000000 of the memory measurement
 `;

@@ -23,11 +23,6 @@ export const SERVERS = {
   bare: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'bare.ts')], list: handwrittenList },
   /** An earlier build of the service in `dist-previous`, to measure the effect of a change. */
   previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
-  /** The service with an SDK, to measure the cost of traces. */
-  traced: {
-    args: [...TYPESCRIPT, '-r', join(__dirname, 'tracing.ts'), join(ROOT, 'dist', 'main.js')],
-    list: serviceList,
-  },
 } as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
 
 export type ServerName = keyof typeof SERVERS;

@@ -1,31 +1,74 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, In, Repository } from 'typeorm';
+import { type EntityManager, IsNull, MoreThan } from 'typeorm';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
 import { AccountEntity } from './account.entity';
+import { ApiKeyEntity } from './api-key.entity';
+import { RotatedSecretEntity } from './rotated-secret.entity';
 import type { PlanChoice } from './plans';
+import type { StoredSecret } from './secret';
 
+/** A key as `keys list` shows it, without its secret. */
+export interface ListedKey {
+  readonly id: string;
+  readonly account: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly lastFour: string;
+  readonly scopes: readonly string[];
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** Null if the key is not banned now. */
+  readonly bannedUntil: Date | null;
+  /** Rounded down to the minute. */
+  readonly lastUsedAt: Date | null;
+}
+
+/** An administrative change as `audit list` shows it. */
+export interface ListedAuditEntry {
+  readonly at: Date;
+  readonly command: string;
+  readonly account: string | null;
+  readonly keyId: string | null;
+  readonly details: string;
+  readonly osUser: string;
+}
+
+export type NewKey = Pick<
+  ApiKeyEntity,
+  'accountId' | 'secretHash' | 'prefix' | 'lastFour' | 'label' | 'scopes' | 'expiresAt'
+>;
+
+const LIST: Statement = {
+  name: 'api_keys_list',
+  text: `
+    SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
+           k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+           CASE WHEN k.banned_until > $2 AND k.banned_at > coalesce(k.unbanned_at, '-infinity')
+             THEN k.banned_until END AS "bannedUntil",
+           k.last_used_at AS "lastUsedAt"
+    FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    WHERE $1::text IS NULL OR a.name = $1
+    ORDER BY k.created_at, k.id`,
+};
+
+/** The time is never before the ban: another instance set it, and its clock may be ahead. */
+const LIFT_BAN: Statement = {
+  name: 'api_keys_lift_ban',
+  text: 'UPDATE api_keys SET unbanned_at = greatest($2::timestamptz, banned_at) WHERE id = $1',
+};
+
+const LIST_AUDIT: Statement = {
+  name: 'audit_entries_list',
+  text: `
+    SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM audit_entries ORDER BY id`,
+};
+
+/** The accounts, their keys and the audit in the database. */
 @Injectable()
 export class AccountsRepository {
-  constructor(@InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>) {}
-
-  /** Lists all accounts by name. */
-  list(): Promise<AccountEntity[]> {
-    return this.accounts.find({ order: { name: 'ASC' } });
-  }
-
-  find(name: string): Promise<AccountEntity | null> {
-    return this.accounts.findOneBy({ name });
-  }
-
-  findAll(ids: readonly bigint[]): Promise<AccountEntity[]> {
-    return ids.length === 0 ? Promise.resolve([]) : this.accounts.findBy({ id: In(ids) });
-  }
-
-  /** @returns false if no account has this name */
-  async setPlan(name: string, choice: PlanChoice, manager: EntityManager): Promise<boolean> {
-    const { affected } = await manager.update(AccountEntity, { name }, choice);
-    return affected === 1;
-  }
+  constructor(private readonly sql: Sql) {}
 
   /** Locks the table until the transaction ends. @returns true if no account exists */
   async lockIfEmpty(manager: EntityManager): Promise<boolean> {
@@ -35,13 +78,66 @@ export class AccountsRepository {
 
   /** Finds the account or creates it with the given plan. Concurrent calls are safe. */
   async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager): Promise<AccountEntity> {
-    await manager
-      .createQueryBuilder()
-      .insert()
-      .into(AccountEntity)
-      .values({ name, ...choice })
-      .orIgnore()
-      .execute();
+    const account = { name, ...choice };
+    await manager.createQueryBuilder().insert().into(AccountEntity).values(account).orIgnore().execute();
     return manager.findOneByOrFail(AccountEntity, { name });
+  }
+
+  /** Lists all administrative changes, the oldest first. */
+  listAudit(): Promise<ListedAuditEntry[]> {
+    return this.sql.rows<ListedAuditEntry>(LIST_AUDIT, []);
+  }
+
+  /** @returns the id that the database assigned */
+  async insert(key: NewKey, manager: EntityManager): Promise<string> {
+    const { identifiers } = await manager.insert(ApiKeyEntity, { ...key });
+    return String(identifiers[0]?.['id']);
+  }
+
+  /** Lists the keys of one account, or of all accounts, in the order of their creation. */
+  list(accountName: string | undefined, now: Date): Promise<ListedKey[]> {
+    return this.sql.rows<ListedKey>(LIST, [accountName ?? null, now]);
+  }
+
+  /** Revokes a key. A key that is already revoked keeps its first time. */
+  async revoke(id: string, at: Date, manager: EntityManager): Promise<void> {
+    await manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
+  }
+
+  async setScopes(id: string, scopes: readonly string[], manager: EntityManager): Promise<void> {
+    await manager.update(ApiKeyEntity, { id }, { scopes: [...scopes] });
+  }
+
+  async liftBan(id: string, at: Date, manager: EntityManager): Promise<void> {
+    await this.sql.rows(LIFT_BAN, [id, at], manager);
+  }
+
+  /**
+   * Reads a key and locks its row, so that it cannot be rotated or revoked before the transaction ends. The second of
+   * two concurrent rotations therefore finds, and replaces, the secret that the first one created.
+   */
+  lock(id: string, manager: EntityManager): Promise<ApiKeyEntity | null> {
+    return manager.findOne(ApiKeyEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  /** Replaces the secret of a key that the transaction has locked, and keeps the old one as a rotated secret. */
+  async replaceSecret(
+    id: string,
+    secret: StoredSecret,
+    graceEndsAt: Date,
+    manager: EntityManager,
+  ): Promise<void> {
+    const { secretHash } = await manager.findOneOrFail(ApiKeyEntity, {
+      select: { secretHash: true },
+      where: { id },
+    });
+    // Older secrets keep the end of their grace period, unless the new grace period ends earlier.
+    await manager.update(
+      RotatedSecretEntity,
+      { keyId: id, validUntil: MoreThan(graceEndsAt) },
+      { validUntil: graceEndsAt },
+    );
+    await manager.insert(RotatedSecretEntity, { secretHash, keyId: id, validUntil: graceEndsAt });
+    await manager.update(ApiKeyEntity, { id }, { ...secret });
   }
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
-import type { AccountEntity } from './account.entity';
-import { AccountsRepository } from './accounts.repository';
+import { InjectDataSource, InjectRepository } from '@nestjs/typeorm';
+import { DataSource, In, Repository } from 'typeorm';
+import { AccountEntity } from './account.entity';
+import { AccountsRepository, type ListedAuditEntry } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../platform/database/audit';
@@ -12,22 +12,28 @@ import { UserError } from '../platform/errors/user-error';
 export class AccountsService {
   constructor(
     @InjectDataSource() private readonly source: DataSource,
-    private readonly accounts: AccountsRepository,
+    @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,
+    private readonly repository: AccountsRepository,
   ) {}
 
   /** Lists all accounts by name. */
   list(): Promise<AccountEntity[]> {
-    return this.accounts.list();
+    return this.accounts.find({ order: { name: 'ASC' } });
   }
 
   /** @returns null if no account has this name */
   find(name: string): Promise<AccountEntity | null> {
-    return this.accounts.find(name);
+    return this.accounts.findOneBy({ name });
+  }
+
+  /** Lists all administrative changes, the oldest first. */
+  listAudit(): Promise<ListedAuditEntry[]> {
+    return this.repository.listAudit();
   }
 
   /** Returns the names of accounts by id. */
   async namesOf(ids: readonly bigint[]): Promise<ReadonlyMap<bigint, string>> {
-    const found = await this.accounts.findAll([...new Set(ids)]);
+    const found = ids.length === 0 ? [] : await this.accounts.findBy({ id: In([...new Set(ids)]) });
     return new Map(found.map(({ id, name }) => [id, name]));
   }
 
@@ -38,7 +44,7 @@ export class AccountsService {
    */
   async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
-    return await this.source.transaction((manager) => this.accounts.findOrCreate(name, choice, manager));
+    return await this.repository.findOrCreate(name, choice, this.accounts.manager);
   }
 
   /**
@@ -49,8 +55,8 @@ export class AccountsService {
    */
   async setPlan(name: string, choice: PlanChoice): Promise<void> {
     await this.source.transaction(async (manager) => {
-      const isKnown = await this.accounts.setPlan(name, choice, manager);
-      if (!isKnown) throw new UserError(`There is no account named ${name}.`);
+      const { affected } = await manager.update(AccountEntity, { name }, choice);
+      if (affected !== 1) throw new UserError(`There is no account named ${name}.`);
       const { perMinute, perDay } = limitsOf(choice);
       const details = `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
       await recordAudit(manager, { command: 'accounts set-plan', account: name, details });

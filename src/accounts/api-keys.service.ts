@@ -4,10 +4,9 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
-import type { AccountEntity } from './account.entity';
-import { AccountsRepository } from './accounts.repository';
-import { ApiKeysRepository, type ListedKey } from './api-keys.repository';
-import { isKeyId, unknownKey } from './key-id';
+import { AccountEntity } from './account.entity';
+import type { ApiKeyEntity } from './api-key.entity';
+import { AccountsRepository, type ListedKey } from './accounts.repository';
 import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { recordAudit } from '../platform/database/audit';
@@ -33,12 +32,19 @@ export interface IssuedKey {
   readonly expiresAt: Date | null;
 }
 
+/** A key with its new secret, which is not stored and cannot be read again. */
+export interface RotatedKey extends IssuedKey {
+  /** From this time only the new secret is valid. */
+  readonly graceEndsAt: Date;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
 @Injectable()
 export class ApiKeysService {
   constructor(
     @InjectDataSource() private readonly source: DataSource,
-    private readonly accounts: AccountsRepository,
-    private readonly keys: ApiKeysRepository,
+    private readonly keys: AccountsRepository,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -55,7 +61,7 @@ export class ApiKeysService {
   /** Creates a key if no account exists, else returns undefined. Of concurrent instances, only one creates a key. */
   createFirst(request: KeyRequest): Promise<IssuedKey | undefined> {
     return this.source.transaction(async (manager) => {
-      const isFirst = await this.accounts.lockIfEmpty(manager);
+      const isFirst = await this.keys.lockIfEmpty(manager);
       return isFirst ? this.createIn(manager, request) : undefined;
     });
   }
@@ -80,6 +86,16 @@ export class ApiKeysService {
     return this.change('keys unban', id, '', (manager) => this.keys.liftBan(id, this.now(), manager));
   }
 
+  /**
+   * Gives a key a new secret. Each older secret expires at the end of this grace period, at the end of its own, or
+   * with the key, whichever is first. Id, account, scopes, expiry and bans do not change.
+   *
+   * @throws UserError if the key does not exist, is revoked or has expired
+   */
+  rotate(id: string, graceMs: number): Promise<RotatedKey> {
+    return this.source.transaction((manager) => this.rotateIn(manager, id, graceMs));
+  }
+
   private now(): Date {
     return new Date(this.clock.now());
   }
@@ -92,15 +108,41 @@ export class ApiKeysService {
     work: (manager: EntityManager) => Promise<void>,
   ): Promise<void> {
     return this.source.transaction(async (manager) => {
-      const account = isKeyId(keyId) ? await this.keys.accountOf(keyId, manager) : undefined;
-      if (account === undefined) throw unknownKey(keyId);
+      const { account } = await this.lock(keyId, manager);
       await work(manager);
-      await recordAudit(manager, { command, account, keyId, details });
+      await recordAudit(manager, { command, account: account.name, keyId, details });
     });
   }
 
+  private async lock(
+    id: string,
+    manager: EntityManager,
+  ): Promise<{ key: ApiKeyEntity; account: AccountEntity }> {
+    const key = isKeyId(id) ? await this.keys.lock(id, manager) : null;
+    if (!key) throw new UserError(`There is no key with the id ${id}.`);
+    const account = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
+    return { key, account };
+  }
+
+  private async rotateIn(manager: EntityManager, id: string, graceMs: number): Promise<RotatedKey> {
+    const { key, account } = await this.lock(id, manager);
+    // Read after the lock, because waiting for it can take time.
+    const now = this.clock.now();
+    requireUsable(key, now);
+    const { prefix, scopes, expiresAt } = key;
+    // The prefix stays the key's own: this command may run with another DEPLOYMENT.
+    const secret = createSecret(prefix);
+    const end = new Date(now + graceMs);
+    await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
+    const { name, plan } = account;
+    const details = `older secrets until ${end.toISOString()}`;
+    await recordAudit(manager, { command: 'keys rotate', account: name, keyId: key.id, details });
+    const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
+    return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt };
+  }
+
   private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {
-    const account = await this.accounts.findOrCreate(request.account, request.choice ?? FREE, manager);
+    const account = await this.keys.findOrCreate(request.account, request.choice ?? FREE, manager);
     requireSamePlan(account, request.choice);
     const prefix = prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
@@ -116,6 +158,18 @@ export class ApiKeysService {
     const details = `plan ${account.plan}, scopes ${request.scopes.join(', ')}`;
     await recordAudit(manager, { command: 'keys create', account: account.name, keyId: id, details });
     return { id, key: secret, account: account.name, plan: account.plan, scopes: request.scopes, expiresAt };
+  }
+}
+
+/** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
+export function isKeyId(text: string): boolean {
+  return UUID.test(text);
+}
+
+function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {
+  if (revokedAt) throw new UserError(`The key ${id} was revoked: create a new key instead.`);
+  if (expiresAt && expiresAt.getTime() <= now) {
+    throw new UserError(`The key ${id} has expired: create a new key instead.`);
   }
 }
 

@@ -1,11 +1,13 @@
 export { AccountsModule } from './accounts.module';
 export { AccountsService } from './accounts.service';
-export type { ListedKey } from './api-keys.repository';
-export { ApiKeysService, type IssuedKey, type KeyRequest } from './api-keys.service';
-export { AuditRepository } from './audit.repository';
-export { isKeyId } from './key-id';
-export { KeyRotationService, type RotatedKey } from './key-rotation.service';
+export type { ListedKey } from './accounts.repository';
+export {
+  ApiKeysService,
+  isKeyId,
+  type IssuedKey,
+  type KeyRequest,
+  type RotatedKey,
+} from './api-keys.service';
 export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
-export { planTable } from './plan-table';
-export { isPlan, limitsOf, PLANS, type Limits, type Plan, type PlanChoice } from './plans';
-export { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';
+export { isPlan, limitsOf, PLANS, planTable, type Limits, type Plan, type PlanChoice } from './plans';
+export { secretHasher } from './secret';

@@ -24,15 +24,21 @@ export function createSecret(prefix: KeyPrefix): string {
   return `${prefix}${random}${checksum(random)}`;
 }
 
-/** True if prefix, alphabet, length and checksum are those of a secret of this deployment. */
-export function isWellFormed(secret: string, prefix: KeyPrefix): boolean {
-  if (!secret.startsWith(prefix)) return false;
-  const body = secret.slice(prefix.length);
-  return BODY.test(body) && body.slice(RANDOM_LENGTH) === checksum(body.slice(0, RANDOM_LENGTH));
+/** Returns a function that hashes a secret of this deployment; undefined if its prefix, length or checksum is wrong. */
+export function secretHasher(deployment: Config['deployment']): (secret: string) => string | undefined {
+  const prefix = prefixOf(deployment);
+  return (secret) => {
+    const body = secret.slice(prefix.length);
+    const isWellFormed =
+      secret.startsWith(prefix) &&
+      BODY.test(body) &&
+      body.slice(RANDOM_LENGTH) === checksum(body.slice(0, RANDOM_LENGTH));
+    return isWellFormed ? hashOf(secret) : undefined;
+  };
 }
 
 /** Returns the SHA-256 of a secret as lower-case hex. Random secrets of 178 bits need no salt and no stretching. */
-export function hashOf(secret: string): string {
+function hashOf(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 

@@ -1,26 +1,17 @@
 import type { ApiError } from '../platform/errors/api-error';
 import { BEARER_CHALLENGE, invalidToken, platformErrors } from '../platform/errors/platform.errors';
 
-export function missingApiKey(): ApiError {
-  return platformErrors.missing_api_key();
-}
-
-export function invalidApiKey(): ApiError {
-  return platformErrors.invalid_api_key();
-}
-
-export function expiredApiKey(): ApiError {
-  return platformErrors.expired_api_key();
-}
-
-export function revokedApiKey(): ApiError {
-  return platformErrors.revoked_api_key();
-}
+export const {
+  missing_api_key: missingApiKey,
+  invalid_api_key: invalidApiKey,
+  expired_api_key: expiredApiKey,
+  revoked_api_key: revokedApiKey,
+} = platformErrors;
 
 /** For a secret that a rotation has replaced, after its grace period. */
 export function rotatedOutApiKey(): ApiError {
   const message = 'The API key was replaced by a rotation and its grace period has ended.';
-  return platformErrors.revoked_api_key({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
+  return revokedApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
 }
 
 /** @param scopes the key needs one of them */

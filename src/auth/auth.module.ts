@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
-import { Authenticator, CheckedAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
+import { Authenticator, ChallengingAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
 import { BearerGuard } from './bearer.guard';
 import { KeyAuthenticator } from './key-authenticator';
-import { KeyCache } from './key-cache';
 import { KnownKeysRepository } from './known-keys.repository';
 import { LastUsed } from './last-used';
 import { ScopeGuard } from './scope.guard';
@@ -10,13 +9,13 @@ import { ScopeGuard } from './scope.guard';
 @Module({
   providers: [
     KnownKeysRepository,
-    KeyCache,
     LastUsed,
     KeyAuthenticator,
     {
       provide: Authenticator,
       inject: [KeyAuthenticator, { token: OWN_AUTHENTICATOR, optional: true }],
-      useFactory: (keys: Authenticator, own?: Authenticator) => (own ? new CheckedAuthenticator(own) : keys),
+      useFactory: (keys: Authenticator, own?: Authenticator) =>
+        own ? new ChallengingAuthenticator(own) : keys,
     },
     BearerGuard,
     ScopeGuard,

@@ -1,41 +1,65 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { ApiError } from '../platform/errors/api-error';
+import { Batches } from '../platform/database/batches';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey, rotatedOutApiKey } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
-import { KeyCache } from './key-cache';
-import type { KeyLookup } from './key-lookups';
+import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
 import { LastUsed } from './last-used';
-import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from '../accounts';
+import { secretHasher } from '../accounts';
 
 const AUTHORIZATION = /^authorization$/i;
 /** The scheme and the token. */
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
+/** Bounds the memory of the caches. A full cache evicts the least recently used secret. */
+const MAX_KNOWN = 100_000;
+const MAX_UNKNOWN = 10_000;
+
+/**
+ * A revocation, rotation or change of plan must apply within 5 s. The age counts from the start of the query, so 1 s
+ * is left for the query itself.
+ */
+const MAX_AGE_MS = 4_000;
+
+/** Longest wait of a lookup for its query. */
+const MAX_WAIT_MS = 5_000;
+
+/** The result of a lookup. `key` is undefined if the secret belongs to no key. */
+interface KeyLookup {
+  readonly key: KnownKey | undefined;
+  /** Clock time, in milliseconds, at which the query started. */
+  readonly askedAt: number;
+}
+
 /** Finds the principal of a request by an API key in its `Authorization` header. */
 @Injectable()
 export class KeyAuthenticator extends Authenticator {
-  private readonly prefix: KeyPrefix;
+  private readonly hashOf: (secret: string) => string | undefined;
+  private readonly cache: KeyCache;
 
   constructor(
-    private readonly cache: KeyCache,
+    keys: KnownKeysRepository,
     private readonly clock: Clock,
     private readonly lastUsed: LastUsed,
     @Inject(CONFIG) { deployment }: Config,
   ) {
     super();
-    this.prefix = prefixOf(deployment);
+    this.hashOf = secretHasher(deployment);
+    this.cache = new KeyCache(keys, clock);
   }
 
   /** The result is synchronous if the key is cached or is malformed. */
   override identify(request: FastifyRequest): Identity | Promise<Identity> {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
-    if (!isWellFormed(secret, this.prefix)) return { rejection: invalidApiKey() };
-    const lookup = this.cache.lookup(hashOf(secret));
+    const hash = this.hashOf(secret);
+    if (hash === undefined) return { rejection: invalidApiKey() };
+    const lookup = this.cache.lookup(hash);
     return lookup instanceof Promise ? lookup.then((found) => this.judge(found)) : this.judge(lookup);
   }
 
@@ -63,4 +87,64 @@ export function bearerToken(request: FastifyRequest): string | { readonly reject
   if (names.length > 1) return { rejection: invalidApiKey() };
   const match = BEARER.exec(request.headers.authorization ?? '');
   return match ? (match[1] ?? '') : { rejection: missingApiKey() };
+}
+
+/**
+ * Caches keys by the hash of their secret, so that a recently used key costs no query. Concurrent requests with one key
+ * share a query, and concurrent lookups share a statement.
+ *
+ * Secrets of real keys have a cache and lookups of their own: made-up keys can neither evict nor delay them.
+ */
+export class KeyCache {
+  private readonly known: LRUCache<string, KeyLookup>;
+  /** Secrets that are new or belong to no key. */
+  private readonly unknown: LRUCache<string, KeyLookup>;
+
+  constructor(
+    keys: KnownKeysRepository,
+    private readonly clock: Clock,
+  ) {
+    const refreshes = this.batches(2, (hashes) => keys.refresh(hashes));
+    this.known = new LRUCache<string, KeyLookup>({
+      max: MAX_KNOWN,
+      fetchMethod: (hash) => refreshes.add(hash),
+      // A failed refresh keeps the entry: it is still the secret of a key. `lookup` checks its age before use.
+      noDeleteOnFetchRejection: true,
+    });
+    // A flood of made-up keys holds one connection of the pool.
+    const lookups = this.batches(1, (hashes) => keys.find(hashes));
+    this.unknown = new LRUCache<string, KeyLookup>({
+      max: MAX_UNKNOWN,
+      fetchMethod: async (hash) => {
+        const found = await lookups.add(hash);
+        if (found.key) this.known.set(hash, found);
+        return found;
+      },
+    });
+  }
+
+  /** @param hash SHA-256 of the secret as hex */
+  lookup(hash: string): KeyLookup | Promise<KeyLookup | undefined> {
+    const known = this.known.get(hash);
+    const found = known ?? this.unknown.get(hash);
+    // The age is negative after the clock was set back. Such an entry counts as expired.
+    const ageMs = found ? this.clock.now() - found.askedAt : Number.NaN;
+    if (found && ageMs >= 0 && ageMs <= MAX_AGE_MS) return found;
+    // Joins a query that is already running; its `askedAt` is the time at which that query started.
+    return (known ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
+  }
+
+  private batches(
+    maxRunning: number,
+    find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, KnownKey>>,
+  ) {
+    return new Batches<string, KeyLookup>(
+      async (hashes) => {
+        const askedAt = this.clock.now();
+        const keys = await find(hashes);
+        return hashes.map((hash) => ({ key: keys.get(hash), askedAt }));
+      },
+      { maxRunning, maxWaitMs: MAX_WAIT_MS },
+    );
+  }
 }

@@ -25,9 +25,8 @@ interface Row extends PlanChoice, Omit<KnownKey, 'principal'> {
   readonly unbannedAt: Date | null;
 }
 
-const BY_SECRETS: Statement = {
+const FIND: Statement = {
   name: 'api_keys_by_secrets',
-  isPipelined: true,
   text: `
     SELECT encode(s.secret_hash, 'hex') AS hash, k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
@@ -40,6 +39,9 @@ const BY_SECRETS: Statement = {
       SELECT secret_hash, key_id, valid_until FROM rotated_secrets WHERE secret_hash = ANY ($1::bytea[])
     ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id`,
 };
+
+/** Shares connections with other reads. A flood of made-up keys must not delay those, so `FIND` uses the pool. */
+const REFRESH: Statement = { ...FIND, name: 'api_keys_refresh', isPipelined: true };
 
 const RECORD_USE: Statement = {
   name: 'api_keys_record_use',
@@ -57,9 +59,14 @@ export class KnownKeysRepository {
    * @param hashes SHA-256 of each secret as hex
    * @returns the keys by the hash of their secret; a secret of no key is missing
    */
-  async findBySecretHashes(hashes: readonly string[]): Promise<Map<string, KnownKey>> {
-    const rows = await this.sql.rows<Row>(BY_SECRETS, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
+  async find(hashes: readonly string[], statement = FIND): Promise<ReadonlyMap<string, KnownKey>> {
+    const rows = await this.sql.rows<Row>(statement, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
     return new Map(rows.map((row) => [row.hash, { ...row, principal: principalOf(row) }]));
+  }
+
+  /** Reads keys again whose secrets are known. */
+  refresh(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
+    return this.find(hashes, REFRESH);
   }
 
   /** @param times key id → time of the last use, in milliseconds */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AccountsService, AuditRepository, limitsOf } from '../accounts';
+import { AccountsService, limitsOf } from '../accounts';
 import { plan, planChoice, type PlanOptions, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
 import { JSON_OPTION, printLine, printList } from './output';
@@ -42,7 +42,7 @@ export function addAuditCommands(audit: Command, context: CommandContext): void 
     .description('list all administrative changes: time, command, account, key, and the user of the system')
     .option(...JSON_OPTION)
     .action(async ({ json }) => {
-      const entries = await context.withService(AuditRepository, (repository) => repository.list());
+      const entries = await context.withService(AccountsService, (accounts) => accounts.listAudit());
       const headings = ['AT', 'USER', 'COMMAND', 'ACCOUNT', 'KEY', 'DETAILS'];
       const cellsOf = (entry: (typeof entries)[number]) =>
         (['at', 'osUser', 'command', 'account', 'keyId', 'details'] as const).map((name) => entry[name]);

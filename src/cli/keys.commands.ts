@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, type IssuedKey, KeyRotationService, type RotatedKey } from '../accounts';
+import { ApiKeysService, type IssuedKey, type RotatedKey } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
 import {
   accountName,
@@ -92,7 +92,7 @@ function addChangeCommands(keys: Command, context: CommandContext): void {
     )
     .option(...JSON_OPTION)
     .action(async (id, { grace: graceMs, json }) => {
-      const rotated = await context.withService(KeyRotationService, (service) => service.rotate(id, graceMs));
+      const rotated = await context.withService(ApiKeysService, (service) => service.rotate(id, graceMs));
       if (json) printJson(rotated);
       else printRotated(rotated);
     });

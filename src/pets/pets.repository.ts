@@ -1,26 +1,62 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
-import { JoinedInserts } from '../platform/database/joined-inserts';
+import { Batches } from '../platform/database/batches';
+import {
+  type ListedTable,
+  type PageStatements,
+  pageStatements,
+  pageStatementsOfIds,
+} from '../platform/database/page-statements';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import type { PageRequest } from '../platform/paging/page';
-import { PET_COLUMNS, type PetFilter, petPages, readPet as read } from './pet-pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
 import type { NewPet, Pet } from './pets.dto';
+
+const COLUMNS = 'id, name, category_id, status';
+
+const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus]): Pet => ({
+  id,
+  name,
+  categoryId,
+  status,
+});
+
+const PETS: ListedTable = { table: 'pets', columns: COLUMNS, read };
+
+const ALL = pageStatements(PETS, []);
+const BY_STATUS = pageStatements(PETS, ['status']);
+const BY_CATEGORY = pageStatements(PETS, ['category_id']);
+const BY_CATEGORY_AND_STATUS = pageStatements(PETS, ['category_id', 'status']);
+const OF_IDS = pageStatementsOfIds(PETS, { category_id: 'bigint', status: 'text' });
+
+/** The animals of a list. A filter that is undefined admits all. */
+export interface PetFilter {
+  readonly id?: readonly bigint[];
+  readonly categoryId?: bigint;
+  readonly status?: PetStatus;
+}
+
+/** Returns the statements for the pages of a list, and the parameters after the first id and the number of rows. */
+export function petPages({ id, categoryId, status }: PetFilter): [PageStatements, unknown[]] {
+  if (id) return [OF_IDS, [id, categoryId ?? null, status ?? null]];
+  if (categoryId === undefined) return status === undefined ? [ALL, []] : [BY_STATUS, [status]];
+  return status === undefined ? [BY_CATEGORY, [categoryId]] : [BY_CATEGORY_AND_STATUS, [categoryId, status]];
+}
 
 const FIND: Statement = {
   name: 'pets_find',
   read,
   isPipelined: true,
-  text: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
+  text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
 };
 
 const INSERT: Statement = {
   name: 'pets_insert',
   read,
-  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${PET_COLUMNS}`,
+  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
 };
 
 /** The ids ascend in the order of the arrays. */
@@ -32,26 +68,26 @@ const INSERT_ALL: Statement = {
     SELECT name, category_id, status
     FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS added (name, category_id, status, position)
     ORDER BY position
-    RETURNING ${PET_COLUMNS}`,
+    RETURNING ${COLUMNS}`,
 };
 
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
 const CHANGE_STATUS: Statement = {
   name: 'pets_change_status',
   read,
-  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${PET_COLUMNS}`,
+  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${COLUMNS}`,
 };
 
 /** The animals in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
 @Injectable()
 export class PetsRepository {
-  private readonly joined: JoinedInserts<NewPet, Pet>;
+  private readonly inserts: Batches<NewPet, Pet>;
 
   constructor(
     private readonly sql: Sql,
     @InjectRepository(PetEntity) private readonly entities: Repository<PetEntity>,
   ) {
-    this.joined = new JoinedInserts((pets) => this.insertAll(pets), sql.maxWaitMs);
+    this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 2, maxWaitMs: sql.maxWaitMs });
   }
 
   /** Lists the animals of a page. The cost does not grow with the depth. */
@@ -71,7 +107,7 @@ export class PetsRepository {
   }
 
   insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
-    return transaction || !this.sql.isPipelining ? this.insertOne(pet, transaction) : this.joined.add(pet);
+    return transaction || !this.sql.isPipelining ? this.insertOne(pet, transaction) : this.inserts.add(pet);
   }
 
   /** Replaces an animal that the transaction has locked. */

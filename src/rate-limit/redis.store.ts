@@ -14,7 +14,6 @@ import {
 } from './rate-limit.store';
 import type { RedisLink } from './redis.link';
 import type { ScriptResult, ScriptCharge } from './redis.script';
-import { runScript } from './redis.span';
 
 const INSTANCE_ID_BYTES = 6;
 
@@ -89,7 +88,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private async run(charge: Charge, isReading: boolean): Promise<ScriptResult | undefined> {
     const sent = this.scriptCharge(charge, isReading);
     try {
-      const result = await runScript(this.link, charge, sent);
+      const result = await this.link.run(charge.owner, charge.key?.id, sent);
       this.learn(charge, result, sent);
       return result;
     } catch {

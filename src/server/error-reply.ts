@@ -15,7 +15,6 @@ declare module 'fastify' {
 interface Rejected {
   readonly accept: string | undefined;
   readonly requestId: string;
-  readonly traceId?: string | undefined;
   /** The address of the pages about the codes. */
   readonly pages: string;
 }
@@ -28,7 +27,6 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   const { type, body } = contentOf(error, {
     accept: request.headers.accept,
     requestId: request.id,
-    traceId: request.traceId,
     pages: server.problemPages,
   });
   return reply.code(error.status).headers(error.headers).type(type).send(body);
@@ -55,11 +53,8 @@ export function errorResponse(
   return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`;
 }
 
-function contentOf(
-  error: ApiError,
-  { accept, pages, requestId, traceId }: Rejected,
-): { type: string; body: string } {
+function contentOf(error: ApiError, { accept, pages, requestId }: Rejected): { type: string; body: string } {
   if (!prefersProblem(accept)) return { type: JSON_TYPE, body: error.body };
-  const problem = problemDetails(error, pages, requestId, traceId);
+  const problem = problemDetails(error, pages, requestId);
   return { type: PROBLEM_TYPE, body: JSON.stringify(problem) };
 }

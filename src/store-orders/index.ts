@@ -6,5 +6,4 @@ export { storeOrdersExtension } from './store-orders.extension';
 export { StoreOrdersModule } from './store-orders.module';
 export { orderScopes } from './store-orders.scopes';
 export { StoreOrdersService } from './store-orders.service';
-export type { StoredOrder } from './order-pages';
-export type { OrderKey } from './store-orders.repository';
+export type { OrderKey, StoredOrder } from './store-orders.repository';

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { AccountsService } from '../accounts';
 import { insufficientScope, type Principal } from '../auth';
-import type { StoredOrder } from './order-pages';
+import type { StoredOrder } from './store-orders.repository';
 import type { OrderStatus } from './order-status';
 import type { Order } from './store-orders.dto';
 import { orderScopes } from './store-orders.scopes';

@@ -8,11 +8,10 @@ import { Links } from '../platform/paging/page';
 import { preconditionOf } from '../platform/entity-tags/entity-tag';
 import { petErrors } from '../pets';
 import { IdempotentWork } from '../platform/idempotency';
-import type { StoredOrder } from './order-pages';
 import { AccountParameterGuard, isStaff, OrderAccounts, requireMaySet } from './order-staff';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import type { OrderKey } from './store-orders.repository';
+import type { OrderKey, StoredOrder } from './store-orders.repository';
 import { orderScopes } from './store-orders.scopes';
 import { STORE_ORDERS_PATH, StoreOrdersService } from './store-orders.service';
 

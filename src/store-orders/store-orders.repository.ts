@@ -1,28 +1,63 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
+import { type ListedTable, type PageStatements, pageStatements } from '../platform/database/page-statements';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import type { PageRequest } from '../platform/paging/page';
-import {
-  ORDER_COLUMNS,
-  type OrderFilter,
-  orderPages,
-  readOrder,
-  type StoredOrder,
-  storedOrderOf,
-} from './order-pages';
-import { OPEN_STATUSES } from './order-status';
+import { OPEN_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
+import type { Order } from './store-orders.dto';
+
+/** An order with the account that placed it. */
+export interface StoredOrder extends Order {
+  readonly accountId: bigint;
+}
+
+const COLUMNS = 'id, account_id, pet_id, status, placed_at, updated_at';
+
+const read = ([id, accountId, petId, status, placedAt, updatedAt]: [
+  bigint,
+  bigint,
+  bigint,
+  OrderStatus,
+  Date,
+  Date,
+]): StoredOrder => storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt });
+
+function storedOrderOf({ placedAt, updatedAt, ...order }: StoreOrderEntity): StoredOrder {
+  return { ...order, placedAt: placedAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+const ORDERS: ListedTable = { table: 'store_orders', columns: COLUMNS, read };
+
+const ALL = pageStatements(ORDERS, []);
+const BY_STATUS = pageStatements(ORDERS, ['status']);
+const BY_ACCOUNT = pageStatements(ORDERS, ['account_id']);
+const BY_ACCOUNT_AND_STATUS = pageStatements(ORDERS, ['account_id', 'status']);
+
+/** The orders of a list. */
+export interface OrderFilter {
+  /** Undefined: of all accounts. */
+  readonly accountId: bigint | undefined;
+  /** Undefined: all statuses. */
+  readonly status: OrderStatus | undefined;
+}
+
+/** Returns the statements for the pages of a list, and the parameters after the first id and the number of rows. */
+export function orderPages({ accountId, status }: OrderFilter): [PageStatements, unknown[]] {
+  if (accountId === undefined) return status === undefined ? [ALL, []] : [BY_STATUS, [status]];
+  return status === undefined ? [BY_ACCOUNT, [accountId]] : [BY_ACCOUNT_AND_STATUS, [accountId, status]];
+}
 
 /** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
 const INSERT: Statement = {
   name: 'store_orders_insert',
-  read: readOrder,
+  read,
   text: `
     INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at) VALUES ($1, $2, 'placed', $3, $3)
     ON CONFLICT (pet_id) WHERE status IN ('placed', 'approved') DO NOTHING
-    RETURNING ${ORDER_COLUMNS}`,
+    RETURNING ${COLUMNS}`,
 };
 
 /** An order id and the account that may access it. */

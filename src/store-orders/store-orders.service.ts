@@ -6,11 +6,10 @@ import { cutPage, type Page, pageRequestOf } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
-import type { StoredOrder } from './order-pages';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import { type OrderKey, StoreOrdersRepository } from './store-orders.repository';
+import { type OrderKey, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
 
 /** Path of the list of orders, relative to the base URL. */
 export const STORE_ORDERS_PATH = '/store/orders';

@@ -1,4 +1,4 @@
-import { ApiKeysService, KeyRotationService } from '../../src/accounts';
+import { ApiKeysService } from '../../src/accounts';
 import { createDemoKey } from '../../src/app/banner';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
@@ -18,7 +18,7 @@ describe('changes of keys', () => {
   afterAll(() => app.close());
 
   const rotate = (id: string, graceMs: number) =>
-    app.nest.get(KeyRotationService, { strict: false }).rotate(id, graceMs);
+    app.nest.get(ApiKeysService, { strict: false }).rotate(id, graceMs);
 
   describe('rotating a key', () => {
     const statusOf = async (key: string) => (await app.get('/v1/pets', { key })).status;

@@ -1,6 +1,6 @@
-import { type PetFilter, petPages } from '../../src/pets/pet-pages';
+import { type PetFilter, petPages } from '../../src/pets/pets.repository';
 import { DIRECTIONS } from '../../src/platform/paging/page';
-import { type OrderFilter, orderPages } from '../../src/store-orders/order-pages';
+import { type OrderFilter, orderPages } from '../../src/store-orders/store-orders.repository';
 import { createDatabase, type TestDatabase } from '../support/database';
 
 type Pages = ReturnType<typeof petPages>;

@@ -94,7 +94,7 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
       ['getPet', 'pets_find', getPet],
       ['listOrders', 'store_orders_list', () => send('GET', '/v1/store/orders')],
       ['getOrder', 'FROM "store_orders"', getOrder],
-      ['getKey', 'api_keys_by_secrets', getKey],
+      ['getKey', 'api_keys_refresh', getKey],
     ])(
       '%s is 503 without effect if the response to %s is lost; no work is done',
       async (_operation, statement, ask) => {

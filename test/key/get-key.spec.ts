@@ -1,4 +1,4 @@
-import { AccountsService, ApiKeysService, KeyRotationService } from '../../src/accounts';
+import { AccountsService, ApiKeysService } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse, RequestOptions } from '../support/http';
@@ -98,7 +98,7 @@ describe('GET /v1/key', () => {
   it('shows when the sent secret stops working, after a rotation', async () => {
     const expiresAt = at(DAY_SECONDS);
     const { id, key } = await app.createKey({ expiresAt: new Date(expiresAt) });
-    const rotation = app.nest.get(KeyRotationService, { strict: false });
+    const rotation = app.nest.get(ApiKeysService, { strict: false });
     const { key: newer } = await rotation.rotate(id, 3_600_000);
     app.clock.advance({ seconds: 5 });
     expect((await getKey(key)).json).toMatchObject({ id, expiresAt: at(3_595) });

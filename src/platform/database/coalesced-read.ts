@@ -1,6 +1,3 @@
-import { noteWaiting, runShared } from '../tracing/shared-work';
-import { tracer } from '../tracing/tracer';
-
 /** A running query, and the next one that later requests wait for. */
 interface Reading<T> {
   readonly result: Promise<T>;
@@ -35,7 +32,6 @@ export class CoalescedRead<T> {
     const running = this.readings[name];
     if (!running) return this.begin(name, query);
     running.next ??= this.follow(running, name, query);
-    if (tracer) noteWaiting(running);
     return running.next;
   }
 
@@ -57,7 +53,7 @@ export class CoalescedRead<T> {
         clearTimeout(timer);
         if (hasBegun) return;
         hasBegun = true;
-        resolve(tracer ? runShared([running], () => this.begin(name, query)) : this.begin(name, query));
+        resolve(this.begin(name, query));
       };
       const timer = setTimeout(begin, MAX_WAIT_MS);
       running.result.then(begin, begin);

@@ -1,119 +1,119 @@
-import type { ClientConfig, QueryConfig } from 'pg';
-import { MAX_AGE_MS, PipelinedConnection, type Read } from './pipelined-connection';
+import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
+import { isQueryTimeout } from './bounded-client';
+import { failureOf, isConnectionLost, isStatementLost } from './database-errors';
 
+/** Most reads on one connection at a time. */
+const MAX_IN_FLIGHT = 32;
+/** No read is sent behind one that was sent this long ago. */
+const MAX_AGE_MS = 20;
 const REOPEN_INTERVAL_MS = 1_000;
 
-/** Runs a query on the pool. */
-type RunOnPool = (query: QueryConfig, parameters: unknown[]) => Promise<unknown[]>;
+interface Connection {
+  readonly client: Client;
+  /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
+  readonly sent: number[];
+  isCorked: boolean;
+}
 
 /**
- * Sends reads over a few connections without waiting for the results of earlier ones (docs/decisions/0020). The pool
- * runs a read if no connection accepts it, and repeats a read whose connection is lost or stuck.
+ * Sends single SELECTs over a few connections without waiting for the results of earlier ones (docs/decisions/0020). The
+ * pool runs a read if no connection accepts it, and repeats a read whose connection is lost.
  */
 export class PipelinedReads {
-  private readonly connections: (PipelinedConnection | undefined)[];
-  /** Also those that have been replaced, until they end: their reads must not hang. */
-  private readonly checked = new Set<PipelinedConnection>();
-  /** The places in `connections` for which one is being opened. */
-  private readonly opening = new Set<number>();
-  private timer: NodeJS.Timeout | undefined;
-  private openedAt = 0;
+  private readonly open = new Set<Connection>();
+  private opening = 0;
+  private openedAt = -Infinity;
   private isClosed = false;
-  /** The number of renewals. A connection that one overtakes is not used. */
-  private generation = 0;
 
   constructor(
     private readonly config: ClientConfig,
-    count: number,
-    private readonly runOnPool: RunOnPool,
-  ) {
-    this.connections = Array.from({ length: count });
-  }
+    private readonly count: number,
+    private readonly runOnPool: (query: QueryConfig, parameters: unknown[]) => Promise<unknown[]>,
+  ) {}
 
   rows(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
-    const sentAt = performance.now();
-    const connection = this.leastLoaded(sentAt);
+    const now = performance.now();
+    if (this.open.size < this.count) this.openMissing(now);
+    const connection = this.leastLoaded(now);
     if (!connection) return this.runOnPool(query, parameters);
-    this.timer ??= this.startTimer();
-    return new Promise((resolve, reject) => connection.send({ query, parameters, sentAt, resolve, reject }));
+    cork(connection);
+    connection.sent.push(now);
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | undefined, result: QueryResult): void => {
+        connection.sent.shift();
+        if (!error) resolve(result.rows);
+        else if (this.isRepeatable(connection, error)) resolve(this.runOnPool(query, parameters));
+        else reject(failureOf(query, parameters, error));
+      };
+      // With a callback node-postgres makes no promises of its own. It takes a config, too, but its type is missing.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      connection.client.query(query as unknown as string, parameters, settle);
+    });
   }
 
   /** Replaces the connections: after a failover they may lead to a server that is a standby now. */
   renew(): void {
-    this.generation += 1;
-    for (const [at, connection] of this.connections.entries()) {
-      void connection?.close();
-      this.connections[at] = undefined;
-    }
+    for (const connection of this.open) this.close(connection);
   }
 
-  /** Resolves when the reads under way have ended, or have been given up. */
-  async close(): Promise<void> {
+  /** Opens no further connection. Those that are open end after their last read. */
+  end(): void {
     this.isClosed = true;
-    await Promise.all([...this.checked].map((connection) => connection.close()));
-    clearTimeout(this.timer);
+    this.renew();
   }
 
-  private leastLoaded(now: number): PipelinedConnection | undefined {
-    let best: PipelinedConnection | undefined;
-    let least = Infinity;
-    let isMissing = false;
-    for (const connection of this.connections) {
-      if (!connection?.isOpen) isMissing = true;
-      else {
-        const load = connection.loadAt(now);
-        if (load < least) best = connection;
-        least = Math.min(least, load);
-      }
+  private leastLoaded(now: number): Connection | undefined {
+    let best: Connection | undefined;
+    for (const each of this.open) {
+      const { sent } = each;
+      if (sent.length < (best?.sent.length ?? MAX_IN_FLIGHT) && now - (sent[0] ?? now) <= MAX_AGE_MS)
+        best = each;
     }
-    if (isMissing) this.openMissing(now);
     return best;
   }
 
   private openMissing(now: number): void {
-    if (this.isClosed || (this.openedAt > 0 && now - this.openedAt < REOPEN_INTERVAL_MS)) return;
+    if (this.isClosed || now - this.openedAt < REOPEN_INTERVAL_MS) return;
     this.openedAt = now;
-    for (const [at, connection] of this.connections.entries()) {
-      if (!connection?.isOpen && !this.opening.has(at)) void this.open(at);
-    }
+    while (this.open.size + this.opening < this.count) void this.openOne();
   }
 
-  private async open(at: number): Promise<void> {
-    const connection = new PipelinedConnection(this.config, (read) => this.repeat(read));
-    const { generation } = this;
-    this.opening.add(at);
+  private async openOne(): Promise<void> {
+    const client = new Client({ ...this.config, pipeline: true });
+    const connection = { client, sent: [], isCorked: false };
+    client.on('error', () => undefined).once('end', () => this.open.delete(connection));
+    this.opening += 1;
     try {
-      await connection.open();
+      await client.connect();
+      this.open.add(connection);
+      if (this.isClosed) this.close(connection);
     } catch {
       // The pool reports a database that is unavailable.
-      return;
     } finally {
-      this.opening.delete(at);
+      this.opening -= 1;
     }
-    if (this.isClosed || generation !== this.generation) {
-      await connection.close();
-      return;
-    }
-    this.connections[at] = connection;
-    this.checked.add(connection);
   }
 
-  private repeat({ query, parameters, resolve, reject }: Read): void {
-    this.runOnPool(query, parameters).then(resolve, reject);
+  private isRepeatable(connection: Connection, error: Error): boolean {
+    const isLost = isStatementLost(error);
+    if (isLost) this.close(connection);
+    return isLost || (isConnectionLost(error) && !isQueryTimeout(error));
   }
 
-  private startTimer(): NodeJS.Timeout {
-    // After the timer has fired, results that have arrived are read first: the process itself may have been busy.
-    return setTimeout(() => setImmediate(() => this.check()), MAX_AGE_MS).unref();
+  private close(connection: Connection): void {
+    this.open.delete(connection);
+    void connection.client.end();
   }
+}
 
-  private check(): void {
-    const now = performance.now();
-    let isBusy = false;
-    for (const connection of this.checked) {
-      if (connection.check(now)) isBusy = true;
-      else if (!connection.isOpen) this.checked.delete(connection);
-    }
-    this.timer = isBusy ? this.startTimer() : undefined;
-  }
+/** Sends all reads of one turn of the event loop with one system call. */
+function cork(connection: Connection): void {
+  if (connection.isCorked) return;
+  connection.isCorked = true;
+  const { stream } = connection.client.connection;
+  stream.cork();
+  setImmediate(() => {
+    connection.isCorked = false;
+    stream.uncork();
+  });
 }

@@ -9,9 +9,7 @@ import { COMMIT, isReadOnly } from './bounded-client';
 import { connectionsOf } from './data-source';
 import { failureOf, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
-import { tracer } from '../tracing/tracer';
 import type { Statement } from './statement';
-import { traceStatement } from './statement-spans';
 
 /** TypeORM's result of UPDATE and DELETE: the rows of RETURNING, and the number of changed rows. */
 type Changed = [rows: unknown[], count: number];
@@ -58,8 +56,8 @@ export class Sql implements OnApplicationShutdown {
   }
 
   /** Runs after the last response. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.reads?.close();
+  onApplicationShutdown(): void {
+    this.reads?.end();
   }
 
   /**
@@ -73,9 +71,7 @@ export class Sql implements OnApplicationShutdown {
     parameters: readonly unknown[],
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    const found = tracer
-      ? this.runTraced(statement, [...parameters], transaction)
-      : this.run(statement, [...parameters], transaction);
+    const found = this.run(statement, [...parameters], transaction);
     const { read } = statement;
     // The caller names the type of the statement's rows.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -96,11 +92,6 @@ export class Sql implements OnApplicationShutdown {
       // If the connection is lost before the commit is sent, the server rolls back.
       throw isResultLost(error) && error.query === COMMIT ? new OutcomeUnknownError(error) : error;
     }
-  }
-
-  /** Kept apart from `rows`, which without traces allocates nothing for this closure. */
-  private runTraced(...input: Parameters<Sql['run']>): Promise<unknown[]> {
-    return traceStatement(input[0].name, () => this.run(...input));
   }
 
   private run(

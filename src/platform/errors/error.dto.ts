@@ -121,15 +121,6 @@ export class ProblemDto {
   readonly code!: string;
 
   @ApiPropertyOptional({
-    type: 'string',
-    minLength: 32,
-    maxLength: 32,
-    pattern: '^[0-9a-f]{32}$',
-    description: 'The trace of the request (W3C Trace Context), if the deployment collects traces.',
-  })
-  readonly trace_id?: string;
-
-  @ApiPropertyOptional({
     type: () => [ProblemItemDto],
     minItems: 1,
     maxItems: MAX_PROBLEMS,

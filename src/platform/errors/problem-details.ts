@@ -52,13 +52,11 @@ export function problemPages(publicBaseUrl: string): string {
  * Returns the members of problem details (RFC 9457, section 3.1).
  *
  * @param pages the address from `problemPages`
- * @param traceId the trace of the request, if it has one
  */
 export function problemDetails(
   { code, status, message, problems }: ErrorFacts,
   pages: string,
   requestId: string,
-  traceId?: string,
 ): Readonly<Record<string, unknown>> {
   const errors = problems
     .slice(0, MAX_PROBLEMS)
@@ -70,7 +68,6 @@ export function problemDetails(
     detail: message,
     instance: `urn:request:${requestId}`,
     code,
-    ...(traceId !== undefined && { trace_id: traceId }),
     ...(errors.length > 0 && { errors }),
   };
 }

@@ -87,8 +87,5 @@ declare module 'fastify' {
 
     /** The code of the Error body, if the response has one. */
     errorCode?: string;
-
-    /** The trace of the request: 32 hexadecimal digits, or undefined without an SDK for traces. */
-    traceId?: string;
   }
 }
