@@ -125,8 +125,8 @@ describe('the architecture', () => {
       return importing.every((file) => ['app', 'main', 'server'].includes(folderOf(file.path)));
     });
     expect(ofServer.map(({ path }) => path)).toEqual([
-      'platform/database/core-migrations.ts',
       'platform/validation/validation.pipe.ts',
+      'platform/database/migrations/platform.migrations.ts',
     ]);
   });
 
