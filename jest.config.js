@@ -22,7 +22,7 @@ const shared = {
 const SLOW = [
   '/test/(browser|cli|embedded|failure|logging|mcp|metrics|process)/',
   '/test/auth/rotate-key[.]',
-  '/test/database/(backup|copy|migrations|restore|sessions)[.]',
+  '/test/database/(backup|migrations|restore|sessions)[.]',
   '/test/edge/(greedy-clients|limits|protocol-errors|raw|request-log)[.]',
   '/test/modules/(authenticators|start-checks)[.]',
   '/test/openapi/document[.]',

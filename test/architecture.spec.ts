@@ -117,7 +117,7 @@ describe('the architecture', () => {
       );
       return importing.every((file) => ['app', 'main', 'server'].includes(folderOf(file.path)));
     });
-    expect(ofServer.map(({ path }) => path)).toEqual(['platform/database/core-migrations.ts']);
+    expect(ofServer.map(({ path }) => path)).toEqual(['platform/database/migrations/platform.migrations.ts']);
   });
 
   it('has no circle between folders', () => {

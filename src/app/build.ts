@@ -57,7 +57,8 @@ export async function buildService(
     const logger = createLogger(config, output);
     const { removed } = await migrate({ ...serviceConfig, migrations: store.migrations });
     const left = removed.map(
-      (name) => `The tables of the removed extension ${name} stay: "db forget ${name}" deletes them.`,
+      (name) =>
+        `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
     );
     for (const notice of left) logger.info(notice);
     const app = await createApp(serviceConfig, logger, store);

@@ -4,7 +4,7 @@ import type { DynamicModule, Type } from '@nestjs/common';
 import { satisfies, validRange } from 'semver';
 import { settings as ownSettings } from '../platform/config/settings';
 import type { Config, Settings } from '../platform/config/config';
-import { coreMigrations } from '../platform/database/core-migrations';
+import { coreMigrations } from '../platform/database/migrations/platform.migrations';
 import type { SchemaMigration } from '../platform/database/migration-transaction';
 import type { DefinedError } from '../platform/errors/define-errors';
 import { UserError } from '../platform/errors/user-error';

@@ -8,7 +8,6 @@ import {
   type PlanChoice,
   SHORT_TEXT_RULE,
 } from '../accounts';
-import { urlOf } from '../platform/config/parsers';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
@@ -93,15 +92,6 @@ export const BASE_URL_OPTION = new Option(
       return `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
     }, 'an http or https URL, such as https://api.example.com/v1'),
   );
-
-/** Parses the URL of a PostgreSQL database. Not an option parser, because Commander prints a rejected value. */
-export function databaseUrl(text: string, command: Command): string {
-  try {
-    return urlOf('postgres', 'postgresql')(text);
-  } catch {
-    return command.error('error: --to takes a URL such as postgresql://user:password@host:5432/database.');
-  }
-}
 
 export interface PlanOptions {
   readonly plan?: Plan;

@@ -4,10 +4,9 @@ import { AccountsModule } from '../accounts';
 import { SystemClock } from '../platform/runtime/clock';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
-import { migrate } from '../platform/database/migrate';
+import { migrate, migrationStates } from '../platform/database/migrate';
 import type { SchemaConfig } from '../platform/database/migration-transaction';
 import { joinDatabase } from '../platform/database/open-database';
-import { migrationStates } from '../platform/database/schema-state';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
@@ -24,15 +23,11 @@ type Work<T> = (config: Config & SchemaConfig) => Promise<T>;
 export class CommandContext {
   constructor(readonly store: Store) {}
 
-  /**
-   * Runs `work` on the configured database.
-   *
-   * @param open by default joins the embedded server of a running service, or starts one
-   */
-  async withDatabase<T>(work: Work<T>, open = joinDatabase): Promise<T> {
+  /** Runs `work` on the configured database: joins the embedded server of a running service, or starts one. */
+  async withDatabase<T>(work: Work<T>): Promise<T> {
     const { migrations, settings } = this.store;
     const config = readConfig(undefined, settings);
-    const database = await open(config);
+    const database = await joinDatabase(config);
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });

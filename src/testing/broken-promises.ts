@@ -1,4 +1,8 @@
 import { DataSource } from 'typeorm';
+import { createStore } from '../app/store';
+import { userMessage } from '../app/user-message';
+import { readConfig } from '../platform/config/config';
+import { migrate, revert } from '../platform/database/migrate';
 import { Api } from './api';
 import { ApiDocument } from './api-document';
 import { HttpClient } from './http-client';
@@ -8,7 +12,8 @@ import { Resources } from './resources';
 import type { TestStore } from './test-store';
 
 /**
- * Holds every operation of a store's OpenAPI document against the promises of the store. It creates resources from the
+ * Holds every operation of a store's OpenAPI document against the promises of the store, and runs the migrations of its
+ * extensions in both directions. It creates resources from the
  * documented examples and breaks commits on purpose, so give each test a new store.
  *
  * @param options.paths only the operations below these paths, such as `/kennels`; default: all, those of the store included
@@ -45,8 +50,27 @@ export async function brokenPromises(
         'was not checked, because it never succeeds. Give examples that a new store accepts',
       );
     }
-    return [...api.faults];
+    return [...api.faults, ...(await brokenMigrations(store))];
   } finally {
     client.close();
+  }
+}
+
+/** Applies, reverts and applies again the migrations of the extensions, in a database of their own. */
+async function brokenMigrations(store: TestStore): Promise<string[]> {
+  const { migrations, settings } = createStore(store.extensions);
+  const names = new Set(migrations.flatMap(({ extension }) => extension ?? []));
+  if (names.size === 0) return [];
+  const database = await store.createDatabase();
+  const config = { ...readConfig({}, settings), databaseUrl: database.url, migrations };
+  try {
+    await migrate(config);
+    for (const name of [...names].toReversed()) await revert(config, name);
+    await migrate(config);
+    return [];
+  } catch (error) {
+    return [`The migrations cannot be applied, reverted and applied again. ${userMessage(error)}`];
+  } finally {
+    await database.drop();
   }
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { joinEmbedded } from '../../src/embedded-postgres';
 import { backupFolder } from '../database/support/backups';
 import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
@@ -8,10 +7,7 @@ import { send } from '../support/http';
 import { migrations } from '../support/schema-config';
 import { dataFolder } from '../support/service';
 import { startHere } from '../support/start';
-import { until } from '../support/until';
 
-/** The lock of migrations; a copy waits for it while another process migrates the target. */
-const MIGRATION_LOCK = 7_263_504_918;
 const KENNELS = 'Kennels1795300000000';
 
 describe('db migrate, db status and db revert', () => {
@@ -23,7 +19,6 @@ describe('db migrate, db status and db revert', () => {
     const names = migrations.map(({ name }) => name);
     const last = names.at(-1);
     expect((await cli('db', 'revert')).out).toBe('There is no migration to revert.\n');
-    expect((await cli('db', 'forget', 'kennels')).status).toBe(1);
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
     expect((await cli('db', 'migrate')).out).toBe('The schema is up to date.\n');
     expect(readFileSync('docs/cli.md', 'utf8')).toContain((await cli('db', 'status')).out);
@@ -33,58 +28,32 @@ describe('db migrate, db status and db revert', () => {
     expect((await withKennels('db', 'migrate')).out).toBe(`Applied ${last}, ${KENNELS}.\n`);
     expect((await withKennels('db', 'revert')).out).toBe(`Reverted ${KENNELS}.\n`);
     const entries = (await cli('audit', 'list', '--json')).json() as { command: string }[];
-    expect(entries.map(({ command }) => command)).toEqual(['migrate', 'db revert']);
+    expect(entries.map(({ command }) => command)).toEqual(['migrate', 'db revert', 'migrate', 'db revert']);
     await database.drop();
   });
 });
 
-describe('db forget', () => {
-  let database: TestDatabase;
-  beforeEach(async () => {
-    database = await createDatabase();
+describe('db revert --extension', () => {
+  it('takes the tables of an extension away; db status lists those of a removed one', async () => {
+    const database = await createDatabase();
+    const cli = (...args: string[]) => runCli(args, { DATABASE_URL: database.directUrl });
+    const withKennels = (...args: string[]) =>
+      runCli(args, { DATABASE_URL: database.directUrl }, { extensions: [kennels] });
     expect((await withKennels('db', 'migrate')).out).toBe(`Applied ${KENNELS}.\n`);
-  });
-  afterEach(() => database.drop());
-
-  const cli = (...args: string[]) => runCli(args, { DATABASE_URL: database.directUrl });
-  const withKennels = (...args: string[]) =>
-    runCli(args, { DATABASE_URL: database.directUrl }, { extensions: [kennels] });
-
-  it('deletes the tables of a removed extension while a service runs; db status lists them until then', async () => {
     expect((await withKennels('db', 'status')).out).toMatch(`applied  ${KENNELS} (kennels)\n`);
     expect((await cli('db', 'status')).out).toMatch(`removed  ${KENNELS} (kennels)\n`);
-    const service = await startHere({ DATABASE_URL: database.directUrl });
-    const revert = await cli('db', 'revert');
-    expect([revert.status, revert.all]).toEqual([1, expect.stringContaining('Run "db forget kennels"')]);
-    for (const name of ['kennel', 'pets']) {
-      expect(await cli('db', 'forget', name)).toMatchObject({
-        status: 1,
-        all: `The database has no migrations of an extension ${name}. "db status" shows the name of each extension.\n`,
-      });
-    }
-    expect(await cli('db', 'forget', 'kennels')).toMatchObject({
-      status: 0,
-      out: `Reverted ${KENNELS}.\n`,
+    const revert = ['db', 'revert', '--extension', 'kennels'];
+    expect(await cli(...revert)).toMatchObject({
+      status: 1,
+      all: expect.stringContaining('which this program does not have'),
     });
-    await service.stop();
+    expect(await withKennels(...revert)).toMatchObject({ status: 0, out: `Reverted ${KENNELS}.\n` });
+    expect((await withKennels(...revert)).out).toBe('There is no migration to revert.\n');
     expect((await cli('db', 'status')).out).not.toContain(KENNELS);
     expect(await database.query(`SELECT to_regclass('kennels') AS found`)).toEqual([{ found: null }]);
-  });
-
-  it('deletes those of an extension of this program, too, and says that a start creates them again', async () => {
-    const { out } = await withKennels('db', 'forget', 'kennels');
-    expect(out).toBe(
-      `Reverted ${KENNELS}.\nThis program has the extension kennels: its next start applies the migrations again.\n`,
-    );
-    expect((await withKennels('db', 'status')).out).toMatch(`pending  ${KENNELS} (kennels)\n`);
-  });
-
-  it('is rejected in a database of a newer version of the store', async () => {
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later')`);
     expect((await cli('db', 'status')).out).toMatch(/^newer {4}Later$/m);
-    expect((await cli('db', 'forget', 'kennels')).all).toMatch(
-      /^The database was migrated by a newer version/,
-    );
+    await database.drop();
   });
 });
 
@@ -124,7 +93,7 @@ describe('commands on a data folder', () => {
     });
     const onItself = await runCli(['db', 'restore', file], used);
     expect(onItself).toMatchObject({ status: 1, out: '' });
-    expect(onItself.all).toMatch(/^The database is not empty .*\n$/);
+    expect(onItself.all).toMatch(/^The database is not empty: .*\n$/);
     await service.stop();
 
     const existing = await runCli(['db', 'backup', file], used);
@@ -137,41 +106,17 @@ describe('commands on a data folder', () => {
     const restored = await runCli(['db', 'restore', file], environment);
     expect(restored.status).toBe(0);
     expect(restored.out).toMatch(/^pets: 1$/m);
+    const tablesIn = (text: string) => text.match(/^ *\w+(?=: \d+$)/gm)?.map((name) => name.trim());
+    const documented = readFileSync('docs/operations.md', 'utf8');
+    expect(tablesIn(documented)).toEqual(tablesIn(restored.out));
+    expect(documented).toContain(` migrations: ${migrations.length}\n`);
     expect(restored.out).toMatch(/^Restored \d+ tables with \d+ rows of 2\S+Z\.$/m);
     const moved = await startHere(environment);
     expect(moved.key).toBeUndefined();
     expect((await send(moved.url, 'GET', '/v1/pets', { key })).json).toEqual([created.json]);
     const next = await send(moved.url, 'POST', '/v1/pets', { key, body: rex });
     expect([created.json.id, next.json.id]).toEqual([1, 2]);
-    const copy = await runCli(['db', 'copy', '--to', source.url], environment);
-    expect(copy).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/^The service is running/) });
     await moved.stop();
-  });
-
-  it('db copy is rejected with DATABASE_URL; it copies all data, with exclusive use of the folder', async () => {
-    const target = await createDatabase('template0');
-    const copy = (url: string, more = {}) => runCli(['db', 'copy', '--to', url], { ...environment, ...more });
-    const elsewhere = await copy(target.url, { DATABASE_URL: target.url });
-    expect(elsewhere).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/pg_dump/) });
-    const unreachable = await copy('postgresql://someone:secret@127.0.0.1:9/shop');
-    expect(unreachable).toMatchObject({ status: 1, out: '', all: expect.stringMatching(/reached .*--to/) });
-    expect(elsewhere.all + unreachable.all).not.toMatch(/secret|\n.*\n.*\n/);
-
-    await target.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const copying = copy(target.url);
-    const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-    await until(async () => (await target.query(waiting)).length > 0);
-    expect(await joinEmbedded({ dataDir: folder.path })).toBeUndefined();
-    await target.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-    const { status, out } = await copying;
-    expect([status, out]).toEqual([0, expect.stringMatching(/^pets: 2\n(.*\n)*Copied \d+ tables/m)]);
-    const tablesIn = (text: string) => text.match(/^ *\w+(?=: \d+$)/gm)?.map((name) => name.trim());
-    const documented = readFileSync('docs/operations.md', 'utf8');
-    expect(tablesIn(documented)).toEqual(tablesIn(out));
-    expect(documented).toContain(` migrations: ${migrations.length}\n`);
-    expect(await target.query('SELECT name FROM pets')).toEqual([{ name: 'Rex' }, { name: 'Rex' }]);
-    await target.drop();
   });
 
   it('keys create without a running service makes a key that a later start accepts: in production a live one', async () => {

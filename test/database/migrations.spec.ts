@@ -1,17 +1,14 @@
 import { Client } from 'pg';
-import { Table } from 'typeorm';
-import { migrate } from '../../src/platform/database/migrate';
-import { forgetExtension, revertLast } from '../../src/platform/database/revert';
-import { migrationStates } from '../../src/platform/database/schema-state';
+import { migrate, migrationStates, revert } from '../../src/platform/database/migrate';
 import { UserError } from '../../src/platform/errors/user-error';
-import type { Extension, MigrationClass } from '../../src/platform/extension/extension';
+import type { Extension } from '../../src/platform/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { lockWaits } from '../support/lock-waits';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
-import { messageOf } from './support/copying';
+import { messageOf } from './support/backups';
 
 /** The lock that every migration and reversion takes. */
 const MIGRATION_LOCK = 7_263_504_918;
@@ -55,12 +52,16 @@ describe('migrations', () => {
     );
     expect(rows).toEqual([{ statement: '5s', lock: '2s', idle: '10s' }]);
     await session.end();
-    expect(await revertLast(config)).toBe(applied.at(-1));
+    expect(await revert(config)).toEqual(applied.slice(-1));
     expect(await migrationStates(config)).toEqual(
-      applied.map((name, at) => ({ name, state: at < applied.length - 1 ? 'applied' : 'pending' })),
+      applied.map((name, at) => ({
+        name,
+        extension: null,
+        state: at < applied.length - 1 ? 'applied' : 'pending',
+      })),
     );
-    for (const name of applied.slice(0, -1).toReversed()) expect(await revertLast(config)).toBe(name);
-    expect(await revertLast(config)).toBeUndefined();
+    for (const name of applied.slice(0, -1).toReversed()) expect(await revert(config)).toEqual([name]);
+    expect(await revert(config)).toEqual([]);
     expect(await tables(empty)).toEqual(['migrations']);
     await empty.drop();
   });
@@ -85,8 +86,26 @@ describe('migrations', () => {
     await database.query(
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
     );
-    await expect(revertLast(config)).rejects.toThrow(UserError);
+    await expect(revert(config)).rejects.toThrow(UserError);
     expect(await database.query('SELECT FROM migrations')).toHaveLength(migrations.length + 1);
+  });
+
+  it('continue in a database of version 1.1.0, which has the statements of each migration of an extension', async () => {
+    const config = configWith(database.url, kennels);
+    expect(await revert(config)).toEqual(['ExtensionOwners1795219200013']);
+    await database.query(`
+      CREATE TABLE kennels (name text NOT NULL);
+      INSERT INTO kennels VALUES ('North');
+      INSERT INTO migrations (timestamp, name) VALUES (1795300000000, '${KENNELS}');
+      INSERT INTO extension_migrations VALUES ('${KENNELS}', 'kennels', '[{"text": "CREATE …"}]', '[{"text": "DROP …"}]')`);
+    const applied = ['ExtensionOwners1795219200013'];
+    expect(await migrate(schemaConfig(database.url))).toEqual({ applied, removed: ['kennels'] });
+    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
+    expect(await database.query('SELECT name FROM kennels')).toEqual([{ name: 'North' }]);
+    expect(await revert(config, 'kennels')).toEqual([KENNELS]);
+    const names = migrations.map(({ name }) => name);
+    for (const name of names.toReversed()) expect(await revert(config)).toEqual([name]);
+    expect(await tables()).toEqual(['migrations']);
   });
 });
 
@@ -133,135 +152,83 @@ describe('the migrations of an extension', () => {
   });
 });
 
-describe('a removed extension', () => {
-  it('is reverted without its code, the last migration first', async () => {
+describe('the reversion of an extension', () => {
+  const both = { ...kennels, migrations: [Kennels1795300000000, Shelters] };
+  const revertKennels = (config = configWith(database.url, both)) => messageOf(revert(config, 'kennels'));
+
+  it('takes all its migrations back, the last one first, and no others', async () => {
     const before = await tables();
-    await apply({ ...kennels, migrations: [Kennels1795300000000, Shelters] });
-    const config = schemaConfig(database.url);
-    expect(await messageOf(revertLast(config))).toBe(
-      `The last migration, ${Shelters.name}, belongs to the removed extension kennels. Run "db forget kennels" to revert all its migrations.`,
-    );
-    expect(await forgetExtension(config, 'kennels')).toEqual([Shelters.name, KENNELS]);
-    expect(await tables()).toEqual(before);
-    expect(await apply()).toEqual({ applied: [], removed: [] });
+    const Later = migrationOf('Later1795300000002', 'CREATE TABLE later ()', 'DROP TABLE later');
+    const config = configWith(database.url, both, extensionOf('later', Later));
+    await migrate(config);
+    expect(await revert(config, 'kennels')).toEqual([Shelters.name, KENNELS]);
+    expect(await revert(config, 'kennels')).toEqual([]);
+    expect(await tables()).toEqual([...before, 'later'].toSorted());
+    expect(await apply(extensionOf('later', Later))).toEqual({ applied: [], removed: [] });
   });
 
-  it('is reverted once by concurrent commands', async () => {
-    await apply(kennels);
-    const forget = () => messageOf(forgetExtension(schemaConfig(database.url), 'kennels'));
+  it('needs a program that has it; so does that of its migration as the last one', async () => {
+    await apply(both);
+    const config = schemaConfig(database.url);
+    for (const message of [revertKennels(config), messageOf(revert(config))]) {
+      expect(await message).toBe(
+        `The migration ${Shelters.name} belongs to the extension kennels, which this program does not have. Run "db revert --extension kennels" with a program that has it.`,
+      );
+    }
+    expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
+  });
+
+  it('runs once if commands are concurrent', async () => {
+    await apply(both);
     await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const commands = [forget(), forget()];
+    const commands = [1, 2].map(() => revert(configWith(database.url, both), 'kennels'));
     await until(async () => (await lockWaits(database)).length === 2);
     await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-    const messages = await Promise.all(commands);
-    expect(messages.filter((message) => message.includes('has no migrations of'))).toHaveLength(1);
-    expect(await states()).not.toContainEqual(expect.objectContaining({ extension: 'kennels' }));
+    expect((await Promise.all(commands)).flat()).toEqual([Shelters.name, KENNELS]);
   });
 
-  it('is reverted as a whole or not at all', async () => {
-    await apply({ ...kennels, migrations: [Kennels1795300000000, Shelters] });
+  it('is complete or has no effect', async () => {
+    await apply(both);
     await database.query('CREATE VIEW names AS SELECT name FROM shelters');
-    expect(await messageOf(forgetExtension(schemaConfig(database.url), 'kennels'))).toMatch(
-      new RegExp(`^The recorded "down" of the migration ${KENNELS} of the extension kennels fails \\(.*`),
+    expect(await revertKennels()).toMatch(
+      new RegExp(`^The "down" of the migration ${KENNELS} of the extension kennels fails \\(.*`),
     );
     expect(await database.query('SELECT name, places FROM shelters')).toEqual([]);
     expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
   });
 
-  it('of a newer version that is still part of the program is not treated as removed', async () => {
-    await apply({ ...kennels, migrations: [Kennels1795300000000, Shelters] });
+  it('is rejected for a newer version of it', async () => {
+    await apply(both);
     expect(await messageOf(apply(kennels))).toBe(
       `The database was migrated by a newer version of the extension kennels (${Shelters.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+    );
+    expect(await revertKennels(configWith(database.url, kennels))).toMatch(
+      /^The database was migrated by a newer/,
     );
     expect(await states(kennels)).toEqual([{ name: Shelters.name, extension: 'kennels', state: 'newer' }]);
   });
 
-  it('is reverted with the statements of code and query builders, and with parameters of any type', async () => {
-    await database.query('CREATE TABLE remains (bytes bytea, time timestamptz, number bigint, texts text[])');
-    const values = [Buffer.from([0, 92, 255]), new Date(1), 2n ** 60n, ['a', 'b']];
-    const Coded = migrationOf(
-      'Coded1795300000002',
-      (runner) => runner.createTable(new Table({ name: 'coded', columns: [{ name: 'id', type: 'int' }] })),
-      async (runner) => {
-        await runner.manager.createQueryBuilder().delete().from('coded').execute();
-        await runner.dropTable('coded');
-        await runner.manager.query('INSERT INTO remains VALUES ($1, $2, $3, $4)', values);
-      },
-    );
-    await apply(extensionOf('coded', Coded));
-    expect(await database.query('SELECT FROM remains')).toEqual([]);
-    await forgetExtension(schemaConfig(database.url), 'coded');
-    expect(await database.query('SELECT bytes, time, number, texts FROM remains')).toEqual([
-      { bytes: values[0], time: values[1], number: String(values[2]), texts: values[3] },
-    ]);
-    expect(await tables()).not.toContain('coded');
-  });
-});
-
-describe('the records of migrations', () => {
-  it('are added at the next start to migrations that have none; the data stays', async () => {
-    const config = configWith(database.url, { ...kennels, migrations: [Kennels1795300000000, Shelters] });
-    await migrate(config);
-    await database.query(`INSERT INTO shelters VALUES ('North')`);
-    const records = 'SELECT * FROM extension_migrations ORDER BY name';
-    const expected = await database.query(records);
-    await database.query('DELETE FROM extension_migrations');
-    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
-    expect(await database.query(records)).toEqual(expected);
-    expect(await database.query('SELECT name FROM shelters')).toEqual([{ name: 'North' }]);
-  });
-
-  it('belong to the extension that has the migrations now', async () => {
+  it('takes the name that the extension has now', async () => {
     await apply(kennels);
     await apply({ ...kennels, name: 'shelters', scopes: [] });
-    await expect(forgetExtension(schemaConfig(database.url), 'kennels')).rejects.toThrow(
-      'The database has no migrations of an extension kennels.',
-    );
-    expect(await forgetExtension(schemaConfig(database.url), 'shelters')).toEqual([KENNELS]);
+    const config = configWith(database.url, { ...kennels, name: 'shelters', scopes: [] });
+    expect(await revert(config, 'kennels')).toEqual([]);
+    expect(await revert(config, 'shelters')).toEqual([KENNELS]);
   });
 });
 
 describe('a mistake in a migration of an extension', () => {
   const NAME = 'Wrong1795300000009';
-  const UP = 'CREATE TABLE wrong (id int)';
   const DOWN = 'DROP TABLE wrong';
 
-  it.each<[string, MigrationClass, string]>([
-    [
-      'an "up" that fails',
-      migrationOf(NAME, 'CREATE TABLE pets ()', DOWN),
-      `The migration ${NAME} of the extension wrong fails (relation "pets" already exists). Fix it and start again.`,
-    ],
-    [
-      'a "down" that fails',
-      migrationOf(NAME, UP, 'DROP TABLE wrnog'),
-      `The "down" of the migration ${NAME} of the extension wrong fails (table "wrnog" does not exist). Fix it and start again.`,
-    ],
-    [
-      'an empty "down"',
-      migrationOf(NAME, UP, () => Promise.resolve()),
-      `The "down" of the migration ${NAME} of the extension wrong is empty. Write one that reverts its "up", and start again.`,
-    ],
-    [
-      'a "down" that leaves something',
-      migrationOf(NAME, `CREATE TYPE size AS ENUM ('s'); ${UP}`, DOWN),
-      `The "down" of the migration ${NAME} of the extension wrong is not complete: after it, "up" fails (type "size" already exists). Fix it and start again.`,
-    ],
-    [
-      'a migration without a transaction',
-      class Wrong1795300000009 extends Kennels1795300000000 {
-        readonly transaction = false;
-      },
-      `The migration ${NAME} of the extension wrong sets transaction to false, and all migrations run in one transaction. Remove that line and start again.`,
-    ],
-  ])(
-    'ends the start with one sentence, and nothing is applied: %s',
-    async (_mistake, migration, sentence) => {
-      const before = await tables();
-      expect(await messageOf(apply(kennels, extensionOf('wrong', migration)))).toBe(sentence);
-      expect(await tables()).toEqual(before);
-    },
-  );
+  it('ends the start with one sentence, and nothing is applied', async () => {
+    const before = await tables();
+    const Wrong = migrationOf(NAME, 'CREATE TABLE pets ()', DOWN);
+    expect(await messageOf(apply(kennels, extensionOf('wrong', Wrong)))).toBe(
+      `The "up" of the migration ${NAME} of the extension wrong fails (relation "pets" already exists). Nothing was changed. Fix it and repeat.`,
+    );
+    expect(await tables()).toEqual(before);
+  });
 
   it('is not reported if the database was unavailable', async () => {
     const Ended = migrationOf(NAME, 'SELECT pg_terminate_backend(pg_backend_pid())', DOWN);

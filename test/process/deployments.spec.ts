@@ -10,7 +10,8 @@ import { send } from '../support/http';
 import { rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
 
-const NOTICE = 'The tables of the removed extension kennels stay: "db forget kennels" deletes them.';
+const NOTICE =
+  'The tables of the removed extension kennels stay. "db revert --extension kennels" of a program that has it deletes them.';
 
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;

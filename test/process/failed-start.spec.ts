@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseError } from 'pg';
 import { userMessage } from '../../src/app/user-message';
-import { TargetError } from '../../src/platform/database/copy/copy-database';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -124,19 +123,19 @@ describe('a start that cannot succeed explains in one sentence', () => {
 
 describe('an error of PostgreSQL is explained by its code', () => {
   it.each([
-    ['28P01', /^The database rejected the password: correct it in --to\.$/],
-    ['28000', /^The database rejected the user: correct it in --to\.$/],
-    ['3D000', /^The database named in --to does not exist/],
-    ['25006', /^The database in --to is read-only/],
+    ['28P01', /^The database rejected the password: correct it in DATABASE_URL\.$/],
+    ['28000', /^The database rejected the user: correct it in DATABASE_URL\.$/],
+    ['3D000', /^The database named in DATABASE_URL does not exist/],
+    ['25006', /^The database in DATABASE_URL is read-only/],
     ['53100', /^The disk of the database is full/],
     ['26000', /has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false\.$/],
     ['42P05', /has no prepared statements/],
-    ['3F000', /^The user in --to has no schema to create tables in/],
-    ['42501', /^The user in --to may not create tables/],
-    ['53300', /^The database cannot be reached \(rejected\): check --to/],
+    ['3F000', /^The user in DATABASE_URL has no schema to create tables in/],
+    ['42501', /^The user in DATABASE_URL may not create tables/],
+    ['53300', /^The database cannot be reached \(rejected\): check DATABASE_URL/],
   ])('%s', (code, sentence) => {
     const error = Object.assign(new DatabaseError('rejected', 0, 'error'), { code });
-    expect(userMessage(new TargetError(error))).toMatch(sentence);
+    expect(userMessage(error)).toMatch(sentence);
   });
 });
 

@@ -1,6 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { ANY_KEY, Decimal, Flag, Int64, Int64List, ListOf, Nested, OneOf, PageQuery, Text } from '../../src';
 import { brokenPromises, startTestStore } from '../../src/testing';
+import { extensionOf, migrationOf } from '../database/support/extensions';
 import { itemsExtension } from './support/items.extension';
 import { NOTE, PLACES } from './support/items.parts';
 import { ACCESS_MISTAKES } from './support/access-mistakes';
@@ -63,6 +64,25 @@ describe('brokenPromises', () => {
     } finally {
       await store.close();
     }
+  });
+
+  it.each([
+    ['that fails', 'DROP TABLE wrnog', /^.* again\. The "down" of the .* \(table "wrnog" does not exist\)/],
+    [
+      'that leaves something',
+      'DROP TABLE wrong',
+      /again\. The "up" of the .* \(type "size" already exists\)/,
+    ],
+  ])('names a "down" %s', async (_what, down, sentence) => {
+    const Wrong = migrationOf(
+      'Wrong1795300000009',
+      `CREATE TYPE size AS ENUM ('s'); CREATE TABLE wrong (id int)`,
+      down,
+    );
+    const extensions = [extensionOf('wrong', Wrong)];
+    const store = await startTestStore({ extensions, server: sharedServer });
+    expect(await brokenPromises(store, { paths: ['/wrong'] })).toEqual([expect.stringMatching(sentence)]);
+    await store.close();
   });
 
   it.each(Object.entries(UNDECORATED_MISTAKES))(

@@ -27,12 +27,6 @@ export async function recordAudit(
   );
 }
 
-/** Records a change of the schema, unless the table of the entries is not part of the schema. */
-export async function recordSchemaAudit(transaction: Transaction, entry: AuditEntry): Promise<void> {
-  const rows = await transaction.query(`SELECT to_regclass('audit_entries') IS NOT NULL AS "hasTable"`);
-  if (Array.isArray(rows) && rows[0]?.hasTable === true) await recordAudit(transaction, entry);
-}
-
 /** Returns the name of the user, or its number: a container may run as a user without a name. */
 function systemUser(): string {
   try {

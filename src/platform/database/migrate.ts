@@ -1,96 +1,175 @@
-import { Migration, type MigrationExecutor, type QueryRunner } from 'typeorm';
-import { recordSchemaAudit } from './audit';
+import { Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { recordAudit } from './audit';
 import { STATEMENT_TIMEOUT_MS } from './data-source';
-import { explainFailure, readApplied } from './extension-migrations';
+import { isDatabaseUnavailable } from './database-errors';
 import { inMigrationTransaction, type SchemaConfig, type SchemaMigration } from './migration-transaction';
-import { recordExtensionMigrations } from './rehearse';
-import { compareSchema, rejectNewerSchema, removedExtensions } from './schema-state';
+import { Audit1795219200012 } from './migrations/accounts.migrations';
 import { UserError } from '../errors/user-error';
 
-/** Bounds of every request's waits in the server. Settings of the role, because poolers reject them at connection. */
-const ROLE_SETTINGS: Readonly<Record<string, string>> = {
-  statement_timeout: `${STATEMENT_TIMEOUT_MS}ms`,
-  lock_timeout: '2000ms',
-  idle_in_transaction_session_timeout: '10000ms',
-};
+/**
+ * Bounds every request's waits in the server. The settings belong to the role, because poolers reject them at
+ * connection. A role without the privilege has only the timeouts of the client.
+ */
+const SET_TIMEOUTS = `
+  DO $$ DECLARE timeout text; BEGIN
+    FOREACH timeout IN ARRAY
+      ARRAY['statement_timeout = ${STATEMENT_TIMEOUT_MS}', 'lock_timeout = 2000', 'idle_in_transaction_session_timeout = 10000']
+    LOOP
+      EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s', current_database(), timeout);
+    END LOOP;
+  EXCEPTION WHEN insufficient_privilege THEN NULL;
+  END $$`;
 
-/** The result of `migrate`. */
-export interface MigrationResult {
-  /** The names of the migrations that it applied. */
-  readonly applied: readonly string[];
-  /** The extensions with tables in the database that this program does not have. */
-  readonly removed: readonly string[];
+/** A migration of the database; `extension` is null for one of the store. */
+export interface AppliedMigration {
+  readonly name: string;
+  readonly extension: string | null;
+}
+
+/** A connection of TypeORM, or of a backup. */
+interface Queryable {
+  query<Row extends object>(text: string): Promise<Row[]>;
+}
+
+/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
+export interface MigrationState extends AppliedMigration {
+  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
 }
 
 /**
  * Applies all pending migrations in one transaction; concurrent instances wait for it. Uses a connection of its own:
  * those of the service must be opened after it has set the timeouts of the role.
  *
- * @throws UserError if a newer version has migrated the database, or an extension's migration fails; OldServerError
+ * @returns the names of the migrations, and the extensions with tables that this program does not have
+ * @throws UserError if a newer version has migrated the database, or an extension's migration fails
  */
-export function migrate(config: SchemaConfig): Promise<MigrationResult> {
-  return inMigrationTransaction(config, (executor, runner) => bringUpToDate(config, executor, runner));
+export function migrate(config: SchemaConfig) {
+  return inMigrationTransaction(config, (runner) => bringUpToDate(config, runner));
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */
-export async function bringUpToDate(
-  { migrations }: Pick<SchemaConfig, 'migrations'>,
-  executor: MigrationExecutor,
-  runner: QueryRunner,
-): Promise<MigrationResult> {
+export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
   rejectNewerSchema(states);
-  const applied = states.flatMap(({ name, state }) => (state === 'pending' ? [name] : []));
-  await applyMigrations(migrations, applied, executor);
-  await recordExtensionMigrations(runner, migrations);
-  await setRoleSettings(runner);
-  if (applied.length > 0) {
-    await recordSchemaAudit(runner, { command: 'migrate', details: applied.join(', ') });
-  }
-  return { applied, removed: removedExtensions(states) };
+  // The program's own migrations are the first states, in the same order.
+  const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
+  await applyMigrations(pending, runner);
+  const owned = migrations.filter(({ extension }) => extension !== undefined);
+  await runner.query(
+    `INSERT INTO extension_migrations (name, extension) SELECT * FROM unnest($1::text[], $2::text[])
+     ON CONFLICT (name) DO UPDATE SET extension = EXCLUDED.extension`,
+    [owned.map(({ name }) => name), owned.map(({ extension }) => extension)],
+  );
+  await runner.query(SET_TIMEOUTS);
+  const applied = pending.map(({ name }) => name);
+  if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
+  const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
+  return { applied, removed: [...new Set(removed)] };
 }
 
-/** Applies the migrations with these names, in the order of the program. */
+/** TypeORM would run all of them by time; those of the store must run before those of extensions. */
 export async function applyMigrations(
-  migrations: SchemaConfig['migrations'],
-  names: readonly string[],
-  executor: MigrationExecutor,
+  migrations: readonly SchemaMigration[],
+  runner: QueryRunner,
 ): Promise<void> {
+  const executor = new MigrationExecutor(runner.dataSource, runner);
   for (const migration of migrations) {
-    if (names.includes(migration.name)) await apply(migration, executor);
-  }
-}
-
-/** TypeORM runs pending migrations by their timestamps. Those of the store must run before those of an extension. */
-async function apply(
-  { name, timestamp, extension, create }: SchemaMigration,
-  executor: MigrationExecutor,
-): Promise<void> {
-  const instance = new create();
-  const run = () => executor.executeMigration(new Migration(undefined, timestamp, name, instance));
-  if (extension === undefined) {
-    await run();
-    return;
-  }
-  if (instance.transaction === false) {
-    throw new UserError(
-      `The migration ${name} of the extension ${extension} sets transaction to false, and all migrations run in one transaction. Remove that line and start again.`,
+    const { timestamp, name, create } = migration;
+    await explainFailure(migration, 'up', () =>
+      executor.executeMigration(new Migration(undefined, timestamp, name, new create())),
     );
   }
-  await explainFailure(
-    (reason) =>
-      `The migration ${name} of the extension ${extension} fails (${reason}). Fix it and start again.`,
-    run,
+}
+
+/** Reverts the last migration, or all those of an extension, the last one first. @returns their names */
+export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
+  return inMigrationTransaction(config, async (runner) => {
+    const applied = await readApplied(runner);
+    rejectNewerSchema(compareSchema(applied, config.migrations));
+    const ofExtension = applied.filter((each) => each.extension === extension);
+    const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
+    // Before its migration, and after "down" of it, there is no table of the entries.
+    const isAudited = applied.some(({ name }) => name === Audit1795219200012.name);
+    for (const { name, extension: owner } of reverted) {
+      const migration = config.migrations.find((each) => each.name === name);
+      if (!migration) {
+        throw new UserError(
+          `The migration ${name} belongs to the extension ${owner}, which this program does not have. Run "db revert --extension ${owner}" with a program that has it.`,
+        );
+      }
+      if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
+      if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
+      await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
+      await explainFailure(migration, 'down', () => new migration.create().down(runner));
+    }
+    return reverted.map(({ name }) => name);
+  });
+}
+
+/** Lists the migrations of this program, then those that only the database has, each in order. */
+export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
+  return inMigrationTransaction(config, async (runner) =>
+    compareSchema(await readApplied(runner), config.migrations),
   );
 }
 
-/** Sets the timeouts of the role. A role without the privilege has only the timeouts of the client. */
-async function setRoleSettings(runner: QueryRunner): Promise<void> {
-  for (const [name, value] of Object.entries(ROLE_SETTINGS)) {
-    await runner.query(`
-      DO $$ BEGIN
-        EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET ${name} = %L', current_database(), '${value}');
-      EXCEPTION WHEN insufficient_privilege THEN NULL;
-      END $$`);
+/** Returns the migrations of the database, in the order in which they were applied. */
+export async function readApplied(database: Queryable): Promise<AppliedMigration[]> {
+  const [exists] = await database.query<{ migrations: boolean; owners: boolean }>(`
+    SELECT to_regclass('migrations') IS NOT NULL AS migrations,
+           to_regclass('extension_migrations') IS NOT NULL AS owners`);
+  if (!exists?.migrations) return [];
+  // Version 1.0.0 has no extensions.
+  if (!exists.owners) return database.query('SELECT name, NULL AS extension FROM migrations ORDER BY id');
+  return database.query(`
+    SELECT name, extension FROM migrations LEFT JOIN extension_migrations USING (name) ORDER BY migrations.id`);
+}
+
+function compareSchema(
+  applied: readonly AppliedMigration[],
+  migrations: SchemaConfig['migrations'],
+): MigrationState[] {
+  const own = migrations.map(({ name, extension = null }) => ({ name, extension }));
+  const isIn = (list: readonly AppliedMigration[], name: string) => list.some((each) => each.name === name);
+  const isKnown = ({ extension }: AppliedMigration) => own.some((each) => each.extension === extension);
+  return [
+    ...own.map((each) => ({ ...each, state: isIn(applied, each.name) ? 'applied' : 'pending' }) as const),
+    ...applied
+      .filter(({ name }) => !isIn(own, name))
+      .map((each) => ({ ...each, state: isKnown(each) ? 'newer' : 'removed' }) as const),
+  ];
+}
+
+/** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
+function rejectNewerSchema(states: readonly MigrationState[]): void {
+  const newer = states.find(({ state }) => state === 'newer');
+  if (!newer) return;
+  const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
+  throw new UserError(
+    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+  );
+}
+
+/** @throws UserError if the step of an extension's migration fails, unless the database was unavailable */
+async function explainFailure(
+  { name, extension }: SchemaMigration,
+  step: 'up' | 'down',
+  run: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (extension === undefined || isDatabaseUnavailable(error)) throw error;
+    throw new UserError(
+      `The "${step}" of the migration ${name} of the extension ${extension} fails (${firstLine(error)}). Nothing was changed. Fix it and repeat.`,
+      { cause: error },
+    );
   }
+}
+
+/** Returns the message of an error for a sentence. */
+export function firstLine(error: unknown): string {
+  return String(error instanceof Error ? error.message : error)
+    .split('\n', 1)
+    .join();
 }

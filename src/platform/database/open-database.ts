@@ -42,23 +42,6 @@ export async function joinDatabase(config: DatabaseSettings): Promise<OpenDataba
   }
 }
 
-/**
- * Opens the embedded server exclusively for a command: no service can start on it until it is closed.
- *
- * @throws UserError if a service runs on it, or DATABASE_URL is set
- */
-export async function openEmbeddedExclusively(config: DatabaseSettings): Promise<OpenDatabase> {
-  if (config.databaseUrl !== undefined) {
-    throw new UserError(
-      'DATABASE_URL is set, and only the embedded database can be copied: unset it, or copy that server with pg_dump and pg_restore.',
-    );
-  }
-  if (await join(config)) {
-    throw new UserError('The service is running on the embedded database: stop it, then copy.');
-  }
-  return open(config, 'command');
-}
-
 async function open(
   config: DatabaseSettings,
   purpose: NonNullable<EmbeddedOptions['purpose']>,

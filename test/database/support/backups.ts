@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { backupDatabase, type WrittenBackup } from '../../../src/platform/database/backup/backup-database';
-import { restoreDatabase, type RestoredBackup } from '../../../src/platform/database/backup/restore-database';
+import { userMessage } from '../../../src/app/user-message';
+import { backupDatabase, type CopiedTable } from '../../../src/platform/database/backup/backup-database';
+import { restoreDatabase } from '../../../src/platform/database/backup/restore-database';
 import { schemaConfig } from '../../support/schema-config';
 import type { TestDatabase } from '../../support/database';
 
@@ -18,18 +19,41 @@ export function backupFolder(): { file: (name: string) => string; path: string; 
   };
 }
 
-export function backup(
-  { url }: { readonly url: string },
-  path: string,
-  { isReplacing = false, config = schemaConfig(url) } = {},
-): Promise<WrittenBackup> {
-  return backupDatabase(config, { path, isReplacing, program: '1.0.0' }, ignore);
+export function backup({ url }: { readonly url: string }, path: string, { isReplacing = false } = {}) {
+  return backupDatabase(url, { path, isReplacing, program: '1.0.0' }, ignore);
 }
 
 export function restore(
   { url }: Pick<TestDatabase, 'url'>,
   path: string,
   config = schemaConfig(url),
-): Promise<RestoredBackup> {
-  return restoreDatabase(config, path, ignore);
+  onTable: (copied: CopiedTable) => void = ignore,
+) {
+  return restoreDatabase(config, path, onTable);
+}
+
+/** The sentence that the operator reads if the work fails; else "done". */
+export function messageOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: unknown) => userMessage(error),
+  );
+}
+
+export function relationsOf(database: TestDatabase): Promise<unknown[]> {
+  return database.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`);
+}
+
+/** Reads every row of every table, and every sequence, as text. */
+export async function contentOf(database: TestDatabase): Promise<Record<string, unknown>> {
+  const relations = await database.query<{ name: string; kind: string }>(
+    `SELECT relname AS name, relkind AS kind FROM pg_class
+     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') ORDER BY 1`,
+  );
+  const content: Record<string, unknown> = {};
+  for (const { name, kind } of relations) {
+    const what = kind === 'S' ? '(last_value, is_called)' : 't';
+    content[name] = await database.query(`SELECT ${what}::text AS row FROM "${name}" t ORDER BY 1`);
+  }
+  return content;
 }

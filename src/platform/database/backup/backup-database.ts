@@ -1,93 +1,198 @@
-import { lstatSync } from 'node:fs';
-import { FORMAT, FORMAT_VERSION, type BackupHeader } from './backup-format';
-import { backupText } from './backup-text';
-import { writeWholeFile } from './whole-file';
-import { CopySource } from '../copy/copy-source';
-import type { CopiedTable } from '../copy/fill-database';
-import type { SchemaConfig } from '../migration-transaction';
-import { compareSchema, rejectNewerSchema } from '../schema-state';
+import { randomUUID } from 'node:crypto';
+import { createWriteStream, lstatSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { isDatabaseUnavailable } from '../database-errors';
+import { type AppliedMigration, readApplied } from '../migrate';
+import { WITHOUT_TIMEOUTS } from '../migration-transaction';
 import { codeOf, UserError } from '../../errors/user-error';
 
-/** The file that a backup writes. */
-export interface BackupTarget {
-  readonly path: string;
-  /** True if it may replace an existing file. */
-  readonly isReplacing: boolean;
-  /** The version of this program. */
+/**
+ * A backup is text, compressed by gzip, whose checksum shows damage: JSON lines, and between them the rows of each
+ * table in COPY's text format.
+ *
+ *     {"format":"animal-store-backup","version":2,…}   BackupHeader
+ *     {"table":"accounts"}                             for each table of the header, in its order
+ *     1\tacme\t…                                       its rows, one on each line
+ *     \.                                               the end of its rows
+ *     {"rows":{"accounts":1,…},"sequences":[…]}        BackupTotals
+ *
+ * Version 1 has one more line, and in `migrations` a record with the extension.
+ */
+export const FORMAT = 'animal-store-backup';
+export const FORMAT_VERSION = 2;
+
+/** COPY escapes every backslash in a value, so no row is equal to this line. */
+export const END_OF_ROWS = '\\.\n';
+
+export interface BackupHeader {
+  readonly format: string;
+  readonly version: number;
+  /** The version of the program that wrote the backup. */
   readonly program: string;
+  /** The time of the snapshot: RFC 3339, UTC. */
+  readonly createdAt: string;
+  readonly migrations: readonly (AppliedMigration & { readonly record?: AppliedMigration | null })[];
+  /** The tables and their columns as written in SQL; referenced tables first. */
+  readonly tables: readonly { readonly table: string; readonly columns: string }[];
 }
 
-export interface WrittenBackup {
-  readonly createdAt: string;
-  readonly bytes: number;
-  readonly tables: readonly CopiedTable[];
+export interface BackupTotals {
+  /** The number of rows of each table. */
+  readonly rows: Readonly<Record<string, number>>;
+  /** `isCalled` is false until the sequence has returned `lastValue`. */
+  readonly sequences: readonly {
+    readonly sequence: string;
+    readonly lastValue: string;
+    readonly isCalled: boolean;
+  }[];
 }
+
+export interface CopiedTable {
+  readonly table: string;
+  readonly rows: number;
+}
+
+/**
+ * Lists every table of the schema, referenced tables first. It reads the catalog, so a new migration needs no change
+ * here. Tables with circular references have no order and cannot be restored.
+ */
+const TABLES = `
+  WITH RECURSIVE
+  tables AS (
+    SELECT oid, relname FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+  ),
+  levels AS (
+    SELECT oid, 0 AS level FROM tables
+    UNION
+    SELECT reference.conrelid, level + 1
+    FROM levels JOIN pg_constraint reference ON reference.confrelid = levels.oid
+    WHERE reference.contype = 'f' AND reference.conrelid <> reference.confrelid
+      AND level < (SELECT count(*) FROM tables)
+  )
+  SELECT quote_ident(relname) AS table,
+         (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+          WHERE attrelid = tables.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns
+  FROM tables JOIN levels USING (oid)
+  GROUP BY tables.oid, relname ORDER BY max(level), relname`;
+
+/** Makes the query for the positions of all sequences. In pg_sequences last_value is null until the first use. */
+const SEQUENCES = `
+  SELECT string_agg(
+    format('SELECT %L AS sequence, last_value::text AS "lastValue", is_called AS "isCalled" FROM %1$s', oid::regclass),
+    ' UNION ALL ') AS text
+  FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S'`;
+
+/** The text of every value must not depend on the settings of the role and the database. */
+const BEGIN = `
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL DateStyle = ISO; SET LOCAL IntervalStyle = postgres; SET LOCAL bytea_output = hex;
+  SET LOCAL extra_float_digits = 3;
+  ${WITHOUT_TIMEOUTS}`;
 
 /**
  * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
  *
+ * @param target.program the version of this program
  * @param onTable is called when all rows of a table are read
  * @throws UserError
  */
 export async function backupDatabase(
-  config: SchemaConfig,
-  { path, isReplacing, program }: BackupTarget,
+  databaseUrl: string,
+  { path, isReplacing, program }: { path: string; isReplacing: boolean; program: string },
   onTable: (copied: CopiedTable) => void,
-): Promise<WrittenBackup> {
-  const source = await CopySource.open(config.databaseUrl);
+) {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found && !found.isFile()) throw new UserError(`${path} is not a regular file: give another name.`);
+  if (found && !isReplacing) {
+    throw new UserError(`The file ${path} exists: give another name, or replace it with --force.`);
+  }
+  const client = new Client({ connectionString: databaseUrl });
+  // The running query fails, too. An event without a listener would end the process.
+  client.on('error', () => undefined);
+  await client.connect();
   try {
-    rejectUnfitPath(path, isReplacing);
-    const header = await headerOf(source, config, program);
+    const header = await beginSnapshot(client, program);
     const tables: CopiedTable[] = [];
-    const text = backupText(source, header, (copied) => {
-      tables.push(copied);
-      onTable(copied);
-    });
-    const bytes = await writeWholeFile(path, text);
+    const bytes = await writeWholeFile(path, backupText(client, header, tables, onTable));
     return { createdAt: header.createdAt, bytes, tables };
-  } catch (error) {
-    throw explain(error, source, path);
   } finally {
-    await source.close();
+    await client.end();
   }
 }
 
-/** @throws UserError if the backup would replace a link or a device, or a file without `isReplacing` */
-function rejectUnfitPath(path: string, isReplacing: boolean): void {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found) return;
-  if (!found.isFile()) throw new UserError(`${path} is not a regular file: give another name.`);
-  if (isReplacing) return;
-  throw new UserError(`The file ${path} exists: give another name, or replace it with --force.`);
-}
-
-/** @throws UserError if the database is empty, or a newer version has migrated it */
-async function headerOf(
-  source: CopySource,
-  { migrations: known }: SchemaConfig,
-  program: string,
-): Promise<BackupHeader> {
-  const migrations = await source.migrations();
+/** @throws UserError if the database is empty */
+async function beginSnapshot(client: Client, program: string): Promise<BackupHeader> {
+  await client.query(BEGIN);
+  const migrations = await readApplied({ query: async (text) => (await client.query(text)).rows });
   if (migrations.length === 0) {
     throw new UserError('There is nothing to back up: the database is empty (is DATA_DIR right?).');
   }
-  rejectNewerSchema(compareSchema(migrations, known));
-  const tables = await source.lockTables();
-  const createdAt = await source.snapshotTime();
+  const { rows: tables } = await client.query<BackupHeader['tables'][number]>(TABLES);
+  // A migration that changes one of them waits until the end of the transaction.
+  await client.query(`LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`);
+  const { rows } = await client.query<{ at: Date }>('SELECT now() AS at');
+  const createdAt = rows[0]?.at.toISOString() ?? '';
   return { format: FORMAT, version: FORMAT_VERSION, program, createdAt, migrations, tables };
 }
 
-function explain(error: unknown, { hasFailed }: CopySource, path: string): unknown {
-  if (error instanceof UserError) return error;
-  const reason = error instanceof Error ? error.message : String(error);
-  if (hasFailed) {
-    return new UserError(
-      `The database failed during the backup (${reason}): no file was written. Repeat it.`,
+/** @param copied receives each table */
+async function* backupText(
+  client: Client,
+  header: BackupHeader,
+  copied: CopiedTable[],
+  onTable: (copied: CopiedTable) => void,
+): AsyncGenerator<Buffer | string> {
+  yield jsonLine(header);
+  for (const { table, columns } of header.tables) {
+    yield jsonLine({ table });
+    const rows = client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
+    yield* rows;
+    yield END_OF_ROWS;
+    // The number of rows arrives after the last row, and before the response to the next query.
+    await client.query('');
+    copied.push({ table, rows: rows.rowCount });
+    onTable({ table, rows: rows.rowCount });
+  }
+  // Sequences are not part of a snapshot. Read last, they are never behind the rows.
+  const [sequences] = (await client.query<{ text: string }>(SEQUENCES)).rows;
+  const totals: BackupTotals = {
+    rows: Object.fromEntries(copied.map(({ table, rows }) => [table, rows])),
+    sequences: (await client.query(sequences?.text ?? '')).rows,
+  };
+  yield jsonLine(totals);
+}
+
+function jsonLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
+}
+
+/**
+ * Compresses text into a file that appears when it is complete and on the disk. Until then it has another name next
+ * to it. Only its owner may read it: it holds the hashes of keys.
+ *
+ * @returns the number of bytes
+ */
+async function writeWholeFile(path: string, text: AsyncIterable<Buffer | string>): Promise<number> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
+  try {
+    await pipeline(text, createGzip(), file);
+    await rename(partial, path);
+    const folder = await open(dirname(path));
+    await folder.sync();
+    await folder.close();
+    return file.bytesWritten;
+  } catch (error) {
+    await rm(partial, { force: true });
+    if (!(error instanceof Error && 'syscall' in error) || isDatabaseUnavailable(error)) throw error;
+    throw new UserError(
+      `The file ${path} cannot be written (${codeOf(error)}): give a file in an existing folder that this user may write, with enough space.`,
     );
   }
-  const isOfFile = error instanceof Error && 'syscall' in error;
-  if (!isOfFile) return error;
-  return new UserError(
-    `The file ${path} cannot be written (${codeOf(error)}): give a file in an existing folder that this user may write, with enough space.`,
-  );
 }

@@ -1,0 +1,99 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import {
+  AccountsAndApiKeys1795219200000,
+  Audit1795219200012,
+  RotatedSecrets1795219200005,
+} from './accounts.migrations';
+
+export class RateLimit1795219200002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE rate_limit_counters (
+        -- Such as account:7 or ip:192.0.2.1.
+        owner text PRIMARY KEY,
+        minute_used integer NOT NULL CHECK (minute_used >= 0),
+        minute_ends_at timestamptz NOT NULL CHECK (isfinite(minute_ends_at)),
+        day_used integer NOT NULL CHECK (day_used >= 0),
+        day_ends_at timestamptz NOT NULL CHECK (isfinite(day_ends_at))
+      )`);
+    await runner.query(`
+      CREATE TABLE rate_limit_instances (
+        id uuid PRIMARY KEY,
+        seen_at timestamptz NOT NULL
+      )`);
+    await runner.query(`
+      ALTER TABLE api_keys
+        ADD COLUMN banned_at timestamptz,
+        ADD COLUMN banned_until timestamptz,
+        -- Bans that began up to this time were lifted by hand.
+        ADD COLUMN unbanned_at timestamptz,
+        ADD COLUMN last_used_at timestamptz`);
+    await runner.query('CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE api_keys
+        DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at, DROP COLUMN last_used_at`);
+    await runner.query('DROP TABLE rate_limit_instances');
+    await runner.query('DROP TABLE rate_limit_counters');
+  }
+}
+
+export class ExtensionMigrations1795219200006 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE extension_migrations (
+        -- As in the table of migrations.
+        name text PRIMARY KEY,
+        extension text NOT NULL,
+        -- The statements that apply and revert it, if the code of the extension is removed.
+        up jsonb NOT NULL,
+        down jsonb NOT NULL
+      )`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE extension_migrations');
+  }
+}
+
+export class ExternalKeyBans1795219200007 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      -- Bans of keys that are not in api_keys, because the authenticator of a team names them.
+      CREATE TABLE external_key_bans (
+        key_id text PRIMARY KEY,
+        banned_at timestamptz NOT NULL,
+        banned_until timestamptz NOT NULL
+      )`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE external_key_bans');
+  }
+}
+
+/** Earlier versions recorded the statements of each migration. */
+export class ExtensionOwners1795219200013 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE extension_migrations DROP COLUMN up, DROP COLUMN down');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE extension_migrations
+        ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`);
+  }
+}
+
+/** The migrations that belong to no extension. */
+export const coreMigrations = [
+  AccountsAndApiKeys1795219200000,
+  RateLimit1795219200002,
+  RotatedSecrets1795219200005,
+  ExtensionMigrations1795219200006,
+  ExternalKeyBans1795219200007,
+  Audit1795219200012,
+  ExtensionOwners1795219200013,
+] as const;
