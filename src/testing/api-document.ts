@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationObject as AnyOperation, ParameterObject, SchemaObject } from '@nestjs/swagger';
+import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
 import { parseExactly, type Place, textOf, valueAt } from './json';
@@ -25,6 +26,7 @@ type PlainKeywords =
   ('format' | 'nullable' | 'description') | ('minimum' | 'maximum' | 'minLength' | 'maxLength' | 'maxItems');
 
 export interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {
+  /** Of an operation: that of the schema, too. */
   readonly example?: unknown;
   readonly schema: Schema;
 }
@@ -98,7 +100,8 @@ export class ApiDocument {
   readonly object: DocumentObject;
   readonly operations: readonly Operation[];
   private readonly checker: SchemaChecker;
-  private readonly patterns: readonly { readonly path: string; readonly pattern: RegExp }[];
+  /** Knows each path under GET, as the router of the service does. */
+  private readonly router = createRouter({ maxParamLength: Infinity });
 
   /** @param text of the document */
   constructor(text: string) {
@@ -110,12 +113,9 @@ export class ApiDocument {
     this.operations = METHODS.flatMap((method) =>
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
-    this.patterns = paths
-      .map(([path]) => {
-        const literal = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
-        return { path, pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+')}$`) };
-      })
-      .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
+    for (const [path] of paths) {
+      this.router.on('GET', `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, () => undefined, path);
+    }
   }
 
   /** Follows a reference within the document. */
@@ -168,19 +168,15 @@ export class ApiDocument {
     return operation && isList(operation) ? operation : undefined;
   }
 
-  /** Returns the path of the document that a request's path has, with its parameters in braces. */
-  patternOf(path: string): string | undefined {
-    const [asWritten = ''] = path.split(/[?#]/, 1);
-    return this.patterns.find(({ pattern }) => pattern.test(normalized(asWritten)))?.path;
+  /** Returns the path in the document of a request's target, such as `/v1/pets/7?x=1`: `/pets/{petId}`. */
+  patternOf(target: string): string | undefined {
+    const found = this.router.find('GET', target);
+    return Object.values(found?.params ?? {}).includes('') ? undefined : found?.store;
   }
 
-  /**
-   * Returns the responses of an operation by status; undefined if the document has no such operation.
-   *
-   * @param path below the base URL, with or without a query; HEAD has the responses of GET
-   */
-  responsesOf(method: string, path: string): OperationObject['responses'] | undefined {
-    const item = this.object.paths[this.patternOf(path) ?? ''];
+  /** Returns the responses of an operation by status; undefined if the document has no such operation. */
+  responsesOf(method: string, target: string): OperationObject['responses'] | undefined {
+    const item = this.object.paths[this.patternOf(target) ?? ''];
     return item?.[method === 'HEAD' ? 'get' : method.toLowerCase()]?.responses;
   }
 
@@ -192,7 +188,10 @@ export class ApiDocument {
       method,
       path,
       object,
-      parameters: object.parameters ?? [],
+      parameters: (object.parameters ?? []).map((each) => ({
+        ...each,
+        example: each.example ?? this.exampleOf(each.schema),
+      })),
       body: object.requestBody?.content?.['application/json']?.schema,
       success: success && this.follow(success).content?.['application/json']?.schema,
       scopes: object[REQUIRED_SCOPES] ?? [],
@@ -222,9 +221,4 @@ export function withQuery(path: string, name: string, value: unknown): string {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const text = values.map((each) => `${name}=${encoded(each)}`).join('&');
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
-}
-
-/** Spells a path in one way, because the router decodes `%70ets`. */
-function normalized(path: string): string {
-  return path.replaceAll(/%[2-7][0-9a-f]/gi, (code) => encodeURIComponent(decodeURIComponent(code)));
 }

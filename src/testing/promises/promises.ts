@@ -1,6 +1,6 @@
 import type { Api } from '../api';
 import { Resources } from '../resources';
-import { accessPromises, limitPromise } from './access.promises';
+import { accessPromises } from './access.promises';
 import { documentPromise } from './document.promises';
 import { entityTagPromises } from './entity-tag.promises';
 import { exactPromises } from './exact-value.promises';
@@ -18,7 +18,6 @@ const PROMISES: readonly ApiPromise[] = [
   ...entityTagPromises,
   ...exactPromises,
   ...valuePromises,
-  limitPromise,
 ];
 
 /** Checks every promise that the target allows. @param report receives each with the sentences that broke it */
@@ -37,7 +36,6 @@ export async function checkPromises(
   take('each operation that creates accepts its documented example');
   for (const promise of PROMISES) {
     if (promise.needs !== undefined && !api.isThorough) continue;
-    await promise.checkStore?.(api);
     for (const each of operations) if (promise.appliesTo?.(each) ?? true) await promise.check(each);
     take(promise.title);
   }

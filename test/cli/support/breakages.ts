@@ -48,7 +48,7 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       header(at('DELETE', PET), 'x-content-type-options'),
     ],
     'a page that must not be stored': [
-      /GET \/v1\/pets\/\{petId\} responds 200.*cache-control must be private, no-cache/,
+      /GET \/v1\/pets\/\{petId\} responds 200.*cache-control must be .*\(private, no-cache\)/,
       header(status(at('GET', PET), 200), 'cache-control', 'no-store'),
     ],
     'another media type': [
@@ -194,7 +194,7 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       rewrite(at('GET', /key/), (text) => text.replace('urn:request:', 'urn:request:0')),
     ],
     'problem details that name no field': [
-      /POST \/v1\/pets has problem details of validation_failed with errors/,
+      /POST \/v1\/pets responds 400 .*body \/errors must NOT have fewer than 1 items/,
       rewrite(ADD_PET, (text) => text.replace(/"errors":\[.*\]/, '"errors":[]')),
     ],
     'a limit that is ignored': [
