@@ -72,11 +72,12 @@ function isNearInt64(value: number): boolean {
 
 /** Prints schemas. Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
 function textForAjv(schemas: object): string {
-  const replaced = (_key: string, value: unknown): unknown => {
-    // A member may have this name.
-    if (!isMembers(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
-    const { nullable, ...schema } = value;
-    return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
-  };
-  return stringify(schemas, replaced) ?? '';
+  return stringify(schemas, withNull) ?? '';
+}
+
+function withNull(_key: string, value: unknown): unknown {
+  // A member may have this name.
+  if (!isMembers(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
+  const { nullable, ...schema } = value;
+  return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
 }
