@@ -69,15 +69,8 @@ export const randomSeed = parserOf(
   'a text without control characters, such as 42',
 );
 
-// With a leading dash the text is the next option, and the value is missing.
-export const label = parserOf(
-  (text) => (isShortText(text) && !text.startsWith('-') ? text : undefined),
-  `${SHORT_TEXT_RULE} and without a leading dash`,
-);
-export const accountName = parserOf(
-  (text) => (isAccountName(text) && !text.startsWith('-') ? text : undefined),
-  `${ACCOUNT_NAME_RULE} and without a leading dash`,
-);
+export const label = parserOf((text) => (isShortText(text) ? text : undefined), SHORT_TEXT_RULE);
+export const accountName = parserOf((text) => (isAccountName(text) ? text : undefined), ACCOUNT_NAME_RULE);
 
 /** The base URL without a slash at its end. An address without a path means its `/v1`. */
 export const BASE_URL_OPTION = new Option(
@@ -87,10 +80,10 @@ export const BASE_URL_OPTION = new Option(
   .makeOptionMandatory()
   .argParser(
     parserOf((text) => {
-      const url = URL.canParse(text) ? new URL(text) : undefined;
-      if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
-        return undefined;
-      return `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
+      const isPlain = URL.canParse(text) && /^https?:[^?#@]+$/i.test(text);
+      return isPlain
+        ? `${new URL(text).origin}${new URL(text).pathname.replace(/\/+$/, '') || '/v1'}`
+        : undefined;
     }, 'an http or https URL, such as https://api.example.com/v1'),
   );
 
