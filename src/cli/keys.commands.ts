@@ -70,10 +70,10 @@ function addCreateAndListCommands(keys: Command, context: CommandContext): void 
     .option(...JSON_OPTION)
     .action(async ({ account, json }) => {
       const listed = await context.withService(ApiKeysService, (service) => service.list(account));
-      printList(listed, json, HEADINGS, ({ prefix, lastFour, scopes: own, ...key }) => [
-        ...[key.id, key.account, key.label, `${prefix}…${lastFour}`, own.join(','), key.createdAt],
-        ...[key.expiresAt, key.revokedAt, key.bannedUntil, key.lastUsedAt],
-      ]);
+      printList(listed, json, HEADINGS, ({ id, label: purpose, prefix, lastFour, ...key }) => {
+        const times = [key.createdAt, key.expiresAt, key.revokedAt, key.bannedUntil, key.lastUsedAt];
+        return [id, key.account, purpose, `${prefix}…${lastFour}`, key.scopes.join(','), ...times];
+      });
     });
 }
 

@@ -4,7 +4,6 @@ import type { ApiDocument, Operation } from './api-document';
 import { Conformance } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, textOf, valueAt } from './json';
-import type { Mismatch } from './schema-checker';
 import type { TestStore } from './test-store';
 
 /** A running store under check. */
@@ -12,8 +11,6 @@ export interface Target {
   /** @param path below the base URL, such as `/pets` */
   send(path: string, request?: TestRequest): Promise<TestResponse>;
   wait(seconds: number): Promise<void>;
-  /** The time of the store in Unix seconds. */
-  now(response: TestResponse): number;
   /** Left out for a deployment, of which only HTTP and one key are known. */
   readonly store?: TestStore;
 }
@@ -34,9 +31,6 @@ const TOO_MANY_REQUESTS = 429;
 const MIN_SERVER_ERROR = 500;
 const MAX_ATTEMPTS = 4;
 const MAX_WAIT_SECONDS = 120;
-const DAY_SECONDS = 86_400;
-/** Allowed difference between two clocks, transfer time included. */
-const MAX_SKEW_SECONDS = 5;
 const SLOW_MS = 1_000;
 /** A busy machine can delay one response, and hardly three of one operation. */
 const SLOW_RESPONSES = 3;
@@ -107,39 +101,20 @@ export class Api {
     const response = await this.sendOnce(operation, request);
     const code = codeOf(response);
     const rejection = `${operation.title} ${code}`;
-    if (code !== undefined && response.status < MIN_SERVER_ERROR && !this.comparedForms.has(rejection)) {
-      this.comparedForms.add(rejection);
-      await this.compareForms(operation, request, response);
+    if (code === undefined || response.status >= MIN_SERVER_ERROR || this.comparedForms.has(rejection)) {
+      return response;
     }
+    this.comparedForms.add(rejection);
+    // A rejected request had no effect, so it has the same response again.
+    const headers = { ...request.headers, accept: PROBLEM };
+    const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
+    const other = codeOf(await this.sendOnce(operation, { ...request, headers, what }));
+    if (other !== code) this.note(operation.title, `responds ${other} to ${what}, and ${code} without it`);
     return response;
   }
 
-  /** Sends a rejected request again, preferring problem details. It had no effect, so it has the same response. */
-  private async compareForms(operation: Operation, request: ApiRequest, plain: TestResponse): Promise<void> {
-    const headers = { ...request.headers, accept: PROBLEM };
-    const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
-    const response = await this.sendOnce(operation, { ...request, headers, what });
-    const [code, other] = [codeOf(plain), codeOf(response)];
-    if (response.status !== plain.status || other !== code) {
-      const difference = `${response.status} ${other} to ${what}, and ${plain.status} ${code} without it`;
-      this.note(operation.title, `responds ${difference}`);
-      return;
-    }
-    const problem = jsonIn(response.text);
-    const requestId = String(response.headers['x-request-id']);
-    for (const [name, end] of [
-      ['type', `/problems/${code}`],
-      ['instance', `urn:request:${requestId}`],
-    ] as const) {
-      const got = String(valueAt(problem, name));
-      if (!got.endsWith(end)) {
-        this.note(operation.title, `has problem details of ${code} with ${name} ${shown(got)}`);
-      }
-    }
-  }
-
   private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
-    const { title, object } = operation;
+    const { title } = operation;
     const { path, what = '', method = operation.method, ...rest } = request;
     const cause = what === '' ? '' : ` to ${what}`;
     const startedAt = performance.now();
@@ -159,40 +134,17 @@ export class Api {
     if (isSuccess(response) && headers.etag !== undefined && headers.etag !== entityTagOf(text)) {
       this.note(title, 'has an ETag that is not the hash of its body. The store sets the ETag');
     }
-    const mismatches = this.conformance.compare(
-      object.responses,
-      method,
-      response,
-      rest.headers?.['accept']?.toString(),
-    );
+    const accept = rest.headers?.['accept']?.toString();
+    const mismatches = this.conformance.compare(operation.responses, method, response, accept);
     // The schema of a response that the document does not have is unknown.
     const other = mismatches.find(({ where }) => where === 'status');
-    for (const mismatch of other ? [other] : [...mismatches, ...this.commonMismatches(operation, response)]) {
-      const { where, rule, got } = mismatch;
+    for (const { where, rule, got } of other ? [other] : mismatches) {
       const problem = `responds ${status}${cause}, which its document does not have`;
       // Items differ in their index, and have the same mistake.
       const kind = `${status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
       this.note(title, `${problem}: ${where} ${rule}, got ${shown(got)}`, kind);
     }
     return response;
-  }
-
-  /** Compares what a schema cannot express. */
-  private commonMismatches({ object }: Operation, response: TestResponse): Mismatch[] {
-    const { headers } = response;
-    const hasTooMany = Number(headers['x-ratelimit-remaining']) > Number(headers['x-ratelimit-limit']);
-    const ahead = Number(headers['x-ratelimit-reset']) - this.target.now(response);
-    const isFar = ahead < -MAX_SKEW_SECONDS || ahead > DAY_SECONDS + MAX_SKEW_SECONDS;
-    const sunset = object['x-sunset'] ?? '';
-    const isOther = Date.parse(String(headers['sunset'])) !== Date.parse(sunset);
-    const rules: [isBroken: boolean, name: string, rule: string][] = [
-      [hasTooMany, 'x-ratelimit-remaining', 'must be at most the limit'],
-      [isFar, 'x-ratelimit-reset', 'must be a Unix time within a day'],
-      [sunset !== '' && isOther && isSuccess(response), 'sunset', `must be ${sunset}`],
-    ];
-    return rules
-      .filter(([isBroken]) => isBroken)
-      .map(([, name, rule]) => ({ where: `header ${name}`, rule, got: headers[name] }));
   }
 
   /** Sends a request, and waits when a limit rejects it. Other keys have limits to check. */

@@ -20,7 +20,6 @@ export async function brokenPromises(
   const target = {
     send: (path: string, request?: TestRequest) => sendRequest(store.url, `/v1${path}`, request),
     wait: async (seconds: number) => store.clock.advance({ seconds }),
-    now: () => store.clock.now() / 1_000,
     store,
   };
   const api = new Api(document, target, await store.key(), store.scopes, paths);

@@ -1,5 +1,5 @@
 import { prefersProblem } from '../platform/errors/media-types';
-import type { ApiDocument, Content, DocumentedHeader, OperationObject } from './api-document';
+import type { ApiDocument, Content, Operation } from './api-document';
 import type { TestResponse } from './http-client';
 import { jsonOf, parseExactly, valueAt } from './json';
 import { type Mismatch, SchemaChecker } from './schema-checker';
@@ -56,7 +56,7 @@ export class Conformance {
    * @param accept the header of the request
    */
   compare(
-    responses: OperationObject['responses'],
+    responses: Operation['responses'],
     method: string,
     received: Received,
     accept?: string,
@@ -82,7 +82,7 @@ export class Conformance {
   }
 
   private headerMismatches(response: Content, { headers }: Received): Mismatch[] {
-    const documented = Object.entries<DocumentedHeader>(response.headers ?? {});
+    const documented = Object.entries(response.headers ?? {});
     const known = new Set([...HEADERS_OF_HTTP, ...documented.map(([name]) => name.toLowerCase())]);
     const unknown = Object.entries(headers).filter(([name]) => this.options.isStrict && !known.has(name));
     return [

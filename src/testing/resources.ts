@@ -6,8 +6,6 @@ import { changedAt, jsonIn, jsonOf, type Place, valueAt } from './json';
 
 /** The resources of each kind that exist before other promises are checked; a page of two then has a next one. */
 const COUNT = 3;
-/** Some resources need others, which a later operation creates. */
-const ROUNDS = 2;
 /** Their texts and times are in another order than their ids. */
 const SHUFFLED = [2, 0, 1];
 
@@ -38,13 +36,10 @@ export class Resources {
     return isCreation(operation) && this.api.may(operation);
   }
 
-  /** Creates resources by each POST. Some operations need those of another. */
+  /** Creates resources by each POST. */
   async createAll(): Promise<void> {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const operation of this.api.operations.filter((each) => this.creates(each))) {
-        const known = this.created.filter((each) => each.operation === operation).length;
-        for (let at = known; at < COUNT; at += 1) await this.create(operation);
-      }
+    for (const operation of this.api.operations.filter((each) => this.creates(each))) {
+      for (let at = 0; at < COUNT; at += 1) await this.create(operation);
     }
   }
 
@@ -208,8 +203,8 @@ function parameterOf(place: Place): string {
   return `{${isItem ? name.replace(/s$/, '') : name}}`;
 }
 
-function isCreation({ method, object }: Operation): boolean {
-  return method === 'POST' && object.responses['201'] !== undefined;
+function isCreation({ method, responses }: Operation): boolean {
+  return method === 'POST' && responses['201'] !== undefined;
 }
 
 export function idOf({ path }: Resource): string {

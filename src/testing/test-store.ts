@@ -7,11 +7,24 @@ import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
 import { createLogger } from '../platform/logging/logger';
+import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
-import { TestClock } from './test-clock';
 import { startTestServer, type TestDatabase, type TestServer } from './test-server';
+
+/** A clock that only a test advances. Like the system's clock it has whole milliseconds. */
+export class TestClock extends Clock {
+  private time = Date.parse('2026-11-21T12:00:00Z');
+
+  now(): number {
+    return this.time;
+  }
+
+  advance({ seconds }: { readonly seconds: number }): void {
+    this.time += Math.round(seconds * 1_000);
+  }
+}
 
 /** A key to create. */
 export interface TestKeyOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../platform/errors/user-error';
-import { Api, codeOf, shortened, shown } from './api';
+import { Api, codeOf, shortened } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
@@ -117,11 +117,6 @@ class Deployment {
     const { signal } = this.interruption;
     await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
   }
-
-  /** `Date`, or our own time if the deployment sends none. */
-  now({ headers }: TestResponse): number {
-    return Math.floor((Date.parse(headers.date ?? '') || Date.now()) / 1_000);
-  }
 }
 
 /** @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key */
@@ -169,11 +164,6 @@ async function useUpLimit(api: Api, resources: Resources): Promise<void> {
     last = responses.find(({ status }) => status === 429) ?? last;
   }
   new OperationUnderTest(api, resources, list).requires(last, 'over the limit', '429');
-  const { 'retry-after': after, 'x-ratelimit-reset': reset } = last.headers;
-  const ahead = Number(reset) - api.target.now(last);
-  // `Date` is rounded down to the second.
-  const isLater = Number(after) >= 1 && Number(after) + 1 >= ahead;
-  if (!isLater) api.note(list.title, `has Retry-After ${shown(after)}, and the window ends in ${ahead} s`);
   const { status } = await api.target.send('/key', { key: api.key });
   if (status !== 200) api.note('GET /v1/key', `responds ${status} over the limit, and must respond 200`);
 }

@@ -57,7 +57,7 @@ async function checkMethods({ api, operation, path }: OperationUnderTest): Promi
 
 async function checkScope(tested: OperationUnderTest): Promise<void> {
   const { api, isAllowed, operation } = tested;
-  const { object, scopes: listed } = operation;
+  const { description, scopes: listed } = operation;
   const all = api.target.store?.scopes;
   const sendAs = async (scope: string) => tested.sendHarmless({ key: await api.keyWith([scope]) });
   // A deployment has no key of other scopes: only a scope that the key itself lacks is checked.
@@ -71,7 +71,7 @@ async function checkScope(tested: OperationUnderTest): Promise<void> {
   if (listed.length > 0) {
     const names = scopes.join(' or ');
     const isRight = {
-      description: object.description?.includes(scopeSentence(scopes)) !== false,
+      description: description?.includes(scopeSentence(scopes)) !== false,
       [REQUIRED_SCOPES]: listed.join(' or ') === names,
     };
     for (const [place] of Object.entries(isRight).filter(([, isKept]) => !isKept)) {
@@ -107,7 +107,7 @@ async function checkOtherAccounts(tested: OperationUnderTest): Promise<void> {
 
 async function checkLimit(tested: OperationUnderTest): Promise<void> {
   const { api, operation } = tested;
-  const isUncounted = operation.object[UNCOUNTED] === true;
+  const isUncounted = operation[UNCOUNTED] === true;
   const key = await api.target.store?.key({ perMinute: 1 });
   await tested.sendHarmless({ key });
   if (isUncounted) await api.request(NO_PATH, { key });

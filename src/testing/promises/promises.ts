@@ -1,7 +1,6 @@
 import type { Api } from '../api';
 import { Resources } from '../resources';
 import { accessPromises } from './access.promises';
-import { documentPromise } from './document.promises';
 import { entityTagPromises } from './entity-tag.promises';
 import { exactPromises } from './exact-value.promises';
 import { idempotencyPromises } from './idempotency.promises';
@@ -11,7 +10,11 @@ import { valuePromises } from './value.promises';
 
 /** All promises in their order: later ones send more requests, and change or remove more. */
 const PROMISES: readonly ApiPromise[] = [
-  documentPromise,
+  {
+    title: 'the document describes each operation',
+    needs: 'test store',
+    check: checkDocument,
+  },
   ...accessPromises,
   ...pagePromises,
   ...idempotencyPromises,
@@ -38,5 +41,25 @@ export async function checkPromises(
     if (promise.needs !== undefined && !api.isThorough) continue;
     for (const each of operations) if (promise.appliesTo?.(each) ?? true) await promise.check(each);
     take(promise.title);
+  }
+}
+
+/** Tags, ids, descriptions, responses and examples, without a request. */
+function checkDocument(tested: OperationUnderTest): void {
+  const { document, operation } = tested;
+  const { body, responses, operationId, summary, description, tags = [] } = operation;
+  const declared = new Set(document.object.tags.map(({ name }) => name));
+  for (const tag of tags.filter((each) => !declared.has(each))) {
+    tested.note(`has the tag ${tag}, which no extension declares. Add it to tags of the extension`);
+  }
+  for (const [name, text] of Object.entries({ operationId, summary, description })) {
+    if (!text?.trim()) tested.note(`has no ${name}. Declare it with @Operation`);
+  }
+  // Responses without a body (RFC 9110, 15.3).
+  const withBody = ['204', '205'].find((status) => responses[status]?.content !== undefined);
+  if (withBody !== undefined) tested.note(`documents a body of ${withBody}, which has none`);
+  // A client copies the example of a body.
+  for (const { where, rule } of body ? document.errors(body, document.exampleOf(body)) : []) {
+    tested.note(`has an example of its body that differs from its schema: body ${where} ${rule}`);
   }
 }

@@ -51,7 +51,7 @@ async function checkPath(tested: OperationUnderTest): Promise<void> {
   const { isThorough, operation, resources } = tested;
   const last = parametersIn(operation, 'path').at(-1);
   if (!last || !operation.path.endsWith('}')) return;
-  const isDocumented = operation.object.responses['404'] !== undefined;
+  const isDocumented = operation.responses['404'] !== undefined;
   for (const id of [...UNKNOWN_IDS, ...(isThorough ? PARAMETERS : [])]) {
     const what = `${last.name} = ${shown(id)}`;
     const { status } = await tested.sendExample({ path: resources.pathOf(operation, id), what });
