@@ -36,10 +36,8 @@ export function addVerifyCommand(program: Command): void {
 async function run(options: VerifyOptions, command: Command): Promise<void> {
   const { baseUrl, exhaust = false, json } = options;
   const key = await readKey(options.key, command);
-  const verification = await verifyDeployment(
-    { baseUrl, key, exhaust },
-    json ? () => undefined : printVerdict,
-  );
+  const report = json ? () => undefined : printVerdict;
+  const verification = await verifyDeployment(baseUrl, key, exhaust, report);
   const { verdicts, stopped } = verification;
   const broken = verdicts.filter(({ faults }) => faults.length > 0).length;
   if (json) printLine(stringify(verification) ?? '');

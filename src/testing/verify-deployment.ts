@@ -11,14 +11,6 @@ import { Resources } from './resources';
 const MAX_LIMIT = 10_000;
 const BATCH_SIZE = 10;
 
-export interface VerifyRequest {
-  /** Including `/v1`. */
-  readonly baseUrl: string;
-  readonly key: string;
-  /** True: also use up the rate limit of the key. */
-  readonly exhaust: boolean;
-}
-
 export interface Verdict {
   readonly promise: string;
   readonly faults: readonly string[];
@@ -40,11 +32,15 @@ export interface Verification {
 /**
  * Checks every promise against a deployment, only over HTTP, and removes what it creates. Waits when a limit is used up.
  *
+ * @param baseUrl including `/v1`
+ * @param isExhausting true: also uses up the rate limit of the key
  * @param report receives each verdict immediately
  * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key
  */
 export async function verifyDeployment(
-  { baseUrl, key, exhaust }: VerifyRequest,
+  baseUrl: string,
+  key: string,
+  isExhausting: boolean,
   report: (verdict: Verdict) => void,
 ): Promise<Verification> {
   const deployment = new Deployment(baseUrl);
@@ -69,7 +65,7 @@ export async function verifyDeployment(
   deployment.interruption = new AbortController();
   const created = resources.created.map(({ path }) => path);
   await resources.removeAll().catch(fail);
-  if (exhaust && stopped === undefined) {
+  if (isExhausting && stopped === undefined) {
     const known = api.faults.length;
     await useUpLimit(api, resources).catch(fail);
     take('a request over the limit gets 429, not before Retry-After', api.faults.slice(known));
@@ -104,18 +100,15 @@ class Deployment {
     try {
       return await sendRequest(this.url, `${base}${path}`, request);
     } catch (error) {
-      const reason = shortened(error instanceof Error ? error.message || String(error) : String(error));
-      const what = `${request.method ?? 'GET'} ${base}${path}`;
-      throw new UserError(
-        `${this.url} gives no complete response to ${what} (${reason}): check --base-url, and that the deployment runs.`,
-      );
+      const what = `${request.method ?? 'GET'} ${base}${path} (${shortened(String(error))})`;
+      const advice = 'check --base-url, and that the deployment runs';
+      throw new UserError(`${this.url} gives no complete response to ${what}: ${advice}.`);
     }
   }
 
   async wait(seconds: number): Promise<void> {
     process.stderr.write(`The limit of the key is used up. Continuing in ${seconds} s.\n`);
-    const { signal } = this.interruption;
-    await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
+    await sleep(seconds * 1_000, undefined, this.interruption).catch(() => undefined);
   }
 }
 
@@ -156,8 +149,7 @@ async function useUpLimit(api: Api, resources: Resources): Promise<void> {
   let last = await send();
   const limit = Number(last.headers['x-ratelimit-limit']);
   if (limit > MAX_LIMIT) {
-    const problem = `The limit of ${limit} requests is too large for --exhaust`;
-    throw new UserError(`${problem}. Use a key of a smaller plan.`);
+    throw new UserError(`The limit of ${limit} requests is too large for --exhaust. Use a smaller plan.`);
   }
   for (let sent = 1; sent <= 2 * limit + BATCH_SIZE && last.status !== 429; sent += BATCH_SIZE) {
     const responses = await Promise.all(Array.from({ length: BATCH_SIZE }, send));
