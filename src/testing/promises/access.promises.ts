@@ -2,7 +2,7 @@ import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required
 import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
 import { codeOf, isSuccess } from '../api';
 import { idOf as lastSegment, parentOf } from '../resources';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
+import type { OperationUnderTest, Promises } from './operation-under-test';
 import { idOf, newestAt } from './page.promises';
 
 /** No operation has this method. */
@@ -11,23 +11,18 @@ const NO_PATH = '/nothing-here';
 /** No operation requires this scope. */
 const NO_SCOPE = 'nothing:read';
 
-/** Keys, scopes, methods, addresses and the limit of each operation. */
-export const accessPromises: readonly ApiPromise[] = [
-  { title: 'a request without a valid key gets 401, also with a body that is not JSON', check: checkKeys },
-  { title: 'a key without the scope of an operation gets 403', check: checkScope },
-  { title: 'an unknown address gets 404, an unknown method 405 with Allow', check: checkMethods },
-  {
-    title: "a resource of an account's own list is unknown to other accounts",
-    needs: 'test store',
-    appliesTo: ({ operation }) => operation.path.endsWith('}'),
-    check: checkOtherAccounts,
-  },
-  {
-    title: 'an operation is limited by the plan unless its document says otherwise',
-    needs: 'test store',
-    check: checkLimit,
-  },
-];
+/** Keys, scopes, methods and addresses of each operation. */
+export const accessPromises: Promises = {
+  'a request without a valid key gets 401, also with a body that is not JSON': checkKeys,
+  'a key without the scope of an operation gets 403': checkScope,
+  'an unknown address gets 404, an unknown method 405 with Allow': checkMethods,
+};
+
+/** Promises that need keys of other accounts. */
+export const accountPromises: Promises = {
+  "a resource of an account's own list is unknown to other accounts": checkOtherAccounts,
+  'an operation is limited by the plan unless its document says otherwise': checkLimit,
+};
 
 async function checkKeys(tested: OperationUnderTest): Promise<void> {
   for (const [key, what, code] of [
@@ -88,6 +83,7 @@ async function checkScope(tested: OperationUnderTest): Promise<void> {
 /** A list decides what belongs to an account: what another account's list lacks, it may neither read nor change. */
 async function checkOtherAccounts(tested: OperationUnderTest): Promise<void> {
   const { api, document, operation, resources } = tested;
+  if (!operation.path.endsWith('}')) return;
   const list = document.listOf(parentOf(operation.path));
   const existing = resources.created.find(({ pattern }) => pattern === operation.path);
   const resource = (await resources.createAt(operation.path)) ?? existing;

@@ -2,28 +2,22 @@ import { IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/api-docs/r
 import { entityTagOf } from '../../platform/entity-tags/representation';
 import { isSuccess } from '../api';
 import { takesHeader } from '../api-document';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
+import type { OperationUnderTest, Promises } from './operation-under-test';
 
 /** A tag of this form that no resource has. */
 const OTHER_TAG = entityTagOf('another state');
 
 /** `If-None-Match` and `If-Match` of each operation that has them in its document. */
-export const entityTagPromises: readonly ApiPromise[] = [
-  {
-    title: 'the ETag of a response gets 304 while nothing changes',
-    appliesTo: ({ isAllowed, operation }) => isAllowed && operation.method === 'GET',
-    check: checkRead,
-  },
-  {
-    title: 'a change with the ETag of another state in If-Match gets 412 and changes nothing',
-    appliesTo: ({ isAllowed, operation }) => isAllowed && /^(PUT|PATCH|DELETE)$/.test(operation.method),
-    check: checkChange,
-  },
-];
+export const entityTagPromises: Promises = {
+  'the ETag of a response gets 304 while nothing changes': checkRead,
+  'a change with the ETag of another state in If-Match gets 412 and changes nothing': checkChange,
+};
 
 async function checkRead(tested: OperationUnderTest): Promise<void> {
+  const { isAllowed, operation } = tested;
+  if (!isAllowed || operation.method !== 'GET') return;
   const { etag } = (await tested.send()).headers;
-  if (etag === undefined || !takesHeader(tested.operation, IF_NONE_MATCH_HEADER.name)) return;
+  if (etag === undefined || !takesHeader(operation, IF_NONE_MATCH_HEADER.name)) return;
   const what = 'the ETag of its last response';
   const again = await tested.send({ headers: { [IF_NONE_MATCH_HEADER.name]: etag }, what });
   tested.requires(again, `to ${what}`, '304. Return the same body while nothing changes');
@@ -31,7 +25,8 @@ async function checkRead(tested: OperationUnderTest): Promise<void> {
 
 /** The change is tried with a tag of another state, then with the current one. */
 async function checkChange(tested: OperationUnderTest): Promise<void> {
-  const { api, isThorough, operation, resources } = tested;
+  const { api, isAllowed, isThorough, operation, resources } = tested;
+  if (!isAllowed || !/^(PUT|PATCH|DELETE)$/.test(operation.method)) return;
   const isConditional = takesHeader(operation, IF_MATCH_HEADER.name);
   if (!isConditional && !isThorough) return;
   const resource = await resources.createAt(operation.path);

@@ -2,27 +2,19 @@ import { isSuccess, pathOfLink, shown } from '../api';
 import type { Schema } from '../api-document';
 import { changedAt, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
 import type { Resource } from '../resources';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
+import type { OperationUnderTest, Promises } from './operation-under-test';
 
 const MAX_LENGTH = 10_000;
 
 /** Exact values, defaults and members that a change does not name. */
-export const exactPromises: readonly ApiPromise[] = [
-  {
-    title: 'a creation keeps each value exactly, has its defaults, and its Location leads to it',
-    appliesTo: ({ isCreating }) => isCreating,
-    check: checkCreation,
-  },
-  {
-    title: 'a change keeps what it does not name, and takes each value of an enumeration',
-    appliesTo: ({ operation, isAllowed }) => operation.method === 'PATCH' && isAllowed,
-    check: checkChange,
-  },
-];
+export const exactPromises: Promises = {
+  'a creation keeps each value exactly, has its defaults, and its Location leads to it': checkCreation,
+  'a change keeps what it does not name, and takes each value of an enumeration': checkChange,
+};
 
 async function checkCreation(tested: OperationUnderTest): Promise<void> {
-  const { operation, resources } = tested;
-  const first = await resources.create(operation);
+  const { isCreating, operation, resources } = tested;
+  const first = isCreating && (await resources.create(operation));
   if (!first) return;
   await checkLocation(tested, first);
   for (const [place, member] of tested.members) {
@@ -95,6 +87,7 @@ async function checkLocation({ api }: OperationUnderTest, { operation, response 
 async function checkChange(tested: OperationUnderTest): Promise<void> {
   const { api, document, members, operation, resources } = tested;
   const read = tested.readAt(operation.path);
+  if (operation.method !== 'PATCH' || !tested.isAllowed || !read) return;
   const example = document.exampleOf(operation.body ?? {});
   const changes = members
     .filter(([{ length }]) => length === 1)
@@ -102,7 +95,7 @@ async function checkChange(tested: OperationUnderTest): Promise<void> {
       (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
     );
   for (const [place, value] of changes) {
-    const resource = read && (await resources.createAt(operation.path));
+    const resource = await resources.createAt(operation.path);
     if (!resource) return;
     const { path } = resource;
     const before = jsonIn((await api.send(read, { path })).text);

@@ -4,15 +4,8 @@ import type { TestResponse } from '../http-client';
 import type { Place } from '../json';
 import { type Resources, UNKNOWN_IDS } from '../resources';
 
-/** A promise, and how to check it. The checks note each way in which the API breaks it. */
-export interface ApiPromise {
-  readonly title: string;
-  /** Only a test store makes keys; only its document is the subject of a check. */
-  readonly needs?: 'test store';
-  /** Default: the promise is one of every operation. */
-  appliesTo?(tested: OperationUnderTest): boolean;
-  check(tested: OperationUnderTest): Promise<void> | void;
-}
+/** Checks of each operation, by the promise. They note each way in which the API breaks it. */
+export type Promises = Readonly<Record<string, (tested: OperationUnderTest) => Promise<void> | void>>;
 
 /** An operation under check: sends requests to it, and notes how it breaks a promise. */
 export class OperationUnderTest {

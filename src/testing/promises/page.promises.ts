@@ -3,7 +3,7 @@ import { isList, type Parameter, parametersIn, type Schema, withQuery } from '..
 import type { TestResponse } from '../http-client';
 import { jsonIn, jsonOf, valueAt } from '../json';
 import { idOf as lastSegment } from '../resources';
-import { type ApiPromise, OperationUnderTest } from './operation-under-test';
+import { OperationUnderTest, type Promises } from './operation-under-test';
 
 const PAGE_SIZE = 2;
 const LARGEST_PAGE = 100;
@@ -14,21 +14,11 @@ const DESCENDING = '-id';
 /** The parameters of every list. */
 export const PAGING = new Set(['limit', 'cursor', 'sort']);
 
-const appliesTo = ({ operation, isAllowed }: OperationUnderTest) => isAllowed && isList(operation);
-
 /** Lists: `limit`, `cursor`, the order, filters, and `Link`. */
-export const pagePromises: readonly ApiPromise[] = [
-  {
-    title: 'lists have the order of their ids, on one page and over pages by Link',
-    appliesTo,
-    check: checkPages,
-  },
-  {
-    title: 'a query parameter with the name of a member filters by it, also on later pages',
-    appliesTo,
-    check: checkFilters,
-  },
-];
+export const pagePromises: Promises = {
+  'lists have the order of their ids, on one page and over pages by Link': checkPages,
+  'a query parameter with the name of a member filters by it, also on later pages': checkFilters,
+};
 
 /** Returns the members of an item of a list. */
 function membersOf({ document, operation }: OperationUnderTest): Readonly<Record<string, Schema>> {
@@ -36,9 +26,9 @@ function membersOf({ document, operation }: OperationUnderTest): Readonly<Record
 }
 
 async function checkPages(tested: OperationUnderTest): Promise<void> {
-  const { isThorough, path } = tested;
+  const { isAllowed, isThorough, path } = tested;
   // A short, fixed list has no pages.
-  if (membersOf(tested)['id'] === undefined) return;
+  if (!isAllowed || membersOf(tested)['id'] === undefined) return;
   if (!queryOf(tested, 'cursor')) {
     tested.note('is a list without the parameter cursor. Its query must extend PageQuery');
     return;
@@ -63,49 +53,35 @@ function isSortable(tested: OperationUnderTest): boolean {
   return queryOf(tested, 'sort')?.enum?.includes(DESCENDING) === true;
 }
 
-/** @returns the number of items on the largest page; undefined if it is broken */
-async function checkList(
-  tested: OperationUnderTest,
-  path: string,
-  order: 'ascending' | 'descending',
-): Promise<number | undefined> {
+/** @returns the number of items on the largest page */
+async function checkList(tested: OperationUnderTest, path: string, order: string): Promise<number> {
   const { isThorough } = tested;
-  const ids = itemsOf(await tested.send({ path: withQuery(path, 'limit', LARGEST_PAGE) }))?.map(idOf);
-  if (ids === undefined) return undefined;
+  const ids = itemsOf(await tested.send({ path: withQuery(path, 'limit', LARGEST_PAGE) })).map(idOf);
   const ascending = order === 'ascending' ? ids : ids.toReversed();
   if (!ascending.every((id, at) => at === 0 || (ascending[at - 1] ?? id) < id)) {
     tested.note(`is not in ${order} order of id`);
   }
-  const maxPages = isThorough ? ids.length : MAX_PAGES;
-  const followed = await follow(tested, path, maxPages);
+  const wanted = ids.slice(0, isThorough ? undefined : MAX_PAGES * PAGE_SIZE);
+  const followed = await follow(tested, path, wanted.length);
   // Others may add items to a deployment meanwhile.
   const newest = ascending.at(-1) ?? 0;
-  const seen = followed?.map(idOf).filter((id) => isThorough || id <= newest);
-  const count = Math.min(ids.length, maxPages * PAGE_SIZE);
-  const isShort = (followed?.length ?? count) < count;
-  if (isShort || seen?.slice(0, count).some((id, at) => id !== ids[at])) {
+  const known = followed.filter((id) => isThorough || id <= newest);
+  if (followed.length < wanted.length || known.some((id, at) => id !== (wanted[at] ?? id))) {
     tested.note('has other items on its pages, followed by Link, than on one large page');
   }
   return ids.length;
 }
 
-/** @returns the items of the pages, in their order; undefined if a page is broken */
-async function follow(
-  tested: OperationUnderTest,
-  list: string,
-  maxPages: number,
-): Promise<unknown[] | undefined> {
-  const found: unknown[] = [];
+/** Returns the ids of the items on the pages, at least `count` if there are as many. */
+async function follow(tested: OperationUnderTest, list: string, count: number) {
+  const found: (number | bigint)[] = [];
   let path: string | undefined = withQuery(list, 'limit', PAGE_SIZE);
-  for (let at = 0; at < maxPages && path !== undefined; at += 1) {
+  while (found.length < count && path !== undefined) {
     const response: TestResponse = await tested.send({ path });
     const items = itemsOf(response);
-    if (!items) return undefined;
-    if (items.length > PAGE_SIZE) {
-      tested.note(`has ${items.length} items on a page with limit=${PAGE_SIZE}`);
-      return undefined;
-    }
-    found.push(...items);
+    if (items.length > PAGE_SIZE) tested.note(`has ${items.length} items on a page with limit=${PAGE_SIZE}`);
+    if (items.length === 0) break;
+    found.push(...items.map(idOf));
     path = pathOfLink(linkOf(response, 'next'));
   }
   return found;
@@ -113,7 +89,8 @@ async function follow(
 
 /** A filter is checked with values of items, with each value of an enumeration, and with one that no item has. */
 async function checkFilters(tested: OperationUnderTest): Promise<void> {
-  const { document, isThorough, operation, path, resources } = tested;
+  const { document, isAllowed, isThorough, operation, path, resources } = tested;
+  if (!isAllowed || !isList(operation)) return;
   const members = membersOf(tested);
   const isFilter = ({ name }: Parameter) =>
     !PAGING.has(name) &&
@@ -149,14 +126,14 @@ async function newestOf(
   key = tested.api.key,
 ): Promise<readonly unknown[]> {
   const sorted = isSortable(tested) ? withQuery(list, 'sort', DESCENDING) : list;
-  return itemsOf(await tested.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key })) ?? [];
+  return itemsOf(await tested.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key }));
 }
 
-/** Returns the items of a page; undefined if the response is not a list of resources with ids. */
-function itemsOf(response: TestResponse): readonly unknown[] | undefined {
+/** Returns the items of a page; none if the response is not a list of resources with ids. */
+function itemsOf(response: TestResponse): readonly unknown[] {
   const items = isSuccess(response) ? jsonIn(response.text) : undefined;
-  if (!Array.isArray(items)) return undefined;
-  return items.every((item) => /^(number|bigint)$/.test(typeof valueAt(item, 'id'))) ? items : undefined;
+  if (!Array.isArray(items)) return [];
+  return items.every((item) => /^(number|bigint)$/.test(typeof valueAt(item, 'id'))) ? items : [];
 }
 
 /** Lists the values of a filter that its schema allows. */
@@ -170,14 +147,11 @@ function valuesOf(
   const single = item === undefined ? whole : document.schema(item);
   // A filter may have further values, such as `all`.
   if (single.enum) return single.enum.filter((value) => document.errors(member, value).length === 0);
-  const found = items
-    .map((each) => valueAt(each, name))
-    .filter((each) => each !== undefined && each !== null);
+  const found = items.map((each) => valueAt(each, name));
   const other = single.type === 'integer' ? (single.maximum ?? 2 ** 52 + 1) : 'a value of no item';
   const values = [...[...new Set(found)].slice(0, isThorough ? 2 : 1), other];
-  return [...values, ...(item ? [found.slice(0, 2)] : [])].filter(
-    (value) => document.errors(schema, item ? [value].flat() : value).length === 0,
-  );
+  const lists = item ? [...values.map((value) => [value]), found.slice(0, 2)] : values;
+  return lists.filter((value) => document.errors(schema, value).length === 0);
 }
 
 /** @param items of the list without the filter; of a deployment, those of this run */
