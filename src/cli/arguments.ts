@@ -1,13 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  ACCOUNT_NAME_RULE,
-  isAccountName,
-  isPlan,
-  isShortText,
-  type Plan,
-  type PlanChoice,
-  SHORT_TEXT_RULE,
-} from '../accounts';
+import { ACCOUNT_NAME_RULE, isAccountName, isShortText, PLANS, SHORT_TEXT_RULE } from '../accounts';
+import type { Plan, PlanChoice } from '../accounts';
 import { urlOf } from '../platform/config/parsers';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
@@ -43,19 +36,17 @@ export const grace = parserOf((text) => {
 export function scopesOption(known: readonly string[]): Option {
   const names = known.join(', ');
   const parse = (text: string) => {
-    const scopes = text.split(',');
-    const isList = scopes.every((scope) => known.includes(scope)) && new Set(scopes).size === scopes.length;
-    return isList ? scopes : undefined;
+    const scopes = [...new Set(text.split(','))];
+    return scopes.every((scope) => known.includes(scope)) ? scopes : undefined;
   };
-  return new Option('--scopes <list>', `comma-separated list of scopes: ${names}`).argParser(
-    parserOf(parse, `a comma-separated list of ${names}, each at most once`),
-  );
+  const rule = `a comma-separated list of ${names}`;
+  return new Option('--scopes <list>', rule).argParser(parserOf(parse, rule));
 }
 
-export const plan = parserOf(
-  (text) => (isPlan(text) ? text : undefined),
-  'free, pro, business or enterprise',
-);
+/** Returns the option of a plan. */
+export function planOption(description: string): Option {
+  return new Option('--plan <plan>', description).choices(Object.keys(PLANS));
+}
 
 /** Parses a number of requests or of animals. */
 export const wholeNumber = parserOf(

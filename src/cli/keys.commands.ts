@@ -6,8 +6,8 @@ import {
   expiry,
   grace,
   label,
-  plan,
   planChoice,
+  planOption,
   type PlanOptions,
   scopesOption,
   wholeNumber,
@@ -39,7 +39,7 @@ function addCreateAndListCommands(keys: Command, context: CommandContext): void 
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
     .requiredOption('--account <name>', 'account that owns the key', accountName)
-    .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
+    .addOption(planOption('plan of a new account (default: free)'))
     .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .addOption(scopesOption(scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))

@@ -57,7 +57,7 @@ export class Api {
     readonly scopes: readonly string[],
     private readonly paths: readonly string[] = [''],
   ) {
-    this.conformance = new Conformance(document, { isStrict: this.isThorough });
+    this.conformance = new Conformance(document, this.isThorough);
   }
 
   /** True for a test store: also sends what changes nothing but takes many requests. */

@@ -19,7 +19,7 @@ declare global {
 /** All spec files of a worker share it: it compiles each schema once. */
 const conformance = (globalThis.conformanceOfWorker ??= new Conformance(
   new ApiDocument(readCommittedDocument()),
-  { isStrict: true },
+  true,
 ));
 export const rejectUndocumented = conformance.require.bind(conformance);
 
