@@ -7,5 +7,5 @@ export { isKeyId } from './key-id';
 export { KeyRotationService, type RotatedKey } from './key-rotation.service';
 export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
 export { planTable } from './plan-table';
-export { isPlan, limitsOf, PLANS, type Limits, type Plan, type PlanChoice } from './plans';
+export { limitsOf, PLANS, type Limits, type Plan, type PlanChoice } from './plans';
 export { hashOf, isWellFormed, type KeyPrefix, prefixOf } from './secret';
