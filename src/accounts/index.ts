@@ -9,5 +9,5 @@ export {
   type RotatedKey,
 } from './api-keys.service';
 export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
-export { isPlan, limitsOf, PLANS, planTable, type Limits, type Plan, type PlanChoice } from './plans';
+export { limitsOf, PLANS, planTable, type Limits, type Plan, type PlanChoice } from './plans';
 export { secretHasher } from './secret';

@@ -16,10 +16,6 @@ export const PLANS = {
 
 export type Plan = keyof typeof PLANS;
 
-export function isPlan(value: string): value is Plan {
-  return Object.hasOwn(PLANS, value);
-}
-
 /** A plan and its limits: numbers for Enterprise, null for the other plans. */
 export interface PlanChoice {
   readonly plan: Plan;

@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './create-app';
-import { StandardOutput } from './standard-output';
+import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';

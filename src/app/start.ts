@@ -1,6 +1,6 @@
 import { printBanner } from './banner';
 import { buildService, type BuiltService, type StoreOptions } from './build';
-import { StandardOutput } from './standard-output';
+import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AccountsService, limitsOf } from '../accounts';
-import { plan, planChoice, type PlanOptions, wholeNumber } from './arguments';
+import { planChoice, planOption, type PlanOptions, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
 import { JSON_OPTION, printLine, printList } from './output';
 
@@ -23,7 +23,7 @@ export function addAccountsCommands(accounts: Command, context: CommandContext):
   accounts
     .command('set-plan <name>')
     .description('move an account to another plan; takes effect everywhere within 5 s')
-    .requiredOption('--plan <plan>', 'free, pro, business or enterprise', plan)
+    .addOption(planOption('new plan').makeOptionMandatory())
     .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .action(async (name: string, options: PlanOptions, command: Command) => {

@@ -1,13 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  ACCOUNT_NAME_RULE,
-  isAccountName,
-  isPlan,
-  isShortText,
-  type Plan,
-  type PlanChoice,
-  SHORT_TEXT_RULE,
-} from '../accounts';
+import { ACCOUNT_NAME_RULE, isAccountName, isShortText, PLANS, SHORT_TEXT_RULE } from '../accounts';
+import type { Plan, PlanChoice } from '../accounts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
@@ -42,19 +35,17 @@ export const grace = parserOf((text) => {
 export function scopesOption(known: readonly string[]): Option {
   const names = known.join(', ');
   const parse = (text: string) => {
-    const scopes = text.split(',');
-    const isList = scopes.every((scope) => known.includes(scope)) && new Set(scopes).size === scopes.length;
-    return isList ? scopes : undefined;
+    const scopes = [...new Set(text.split(','))];
+    return scopes.every((scope) => known.includes(scope)) ? scopes : undefined;
   };
-  return new Option('--scopes <list>', `comma-separated list of scopes: ${names}`).argParser(
-    parserOf(parse, `a comma-separated list of ${names}, each at most once`),
-  );
+  const rule = `a comma-separated list of ${names}`;
+  return new Option('--scopes <list>', rule).argParser(parserOf(parse, rule));
 }
 
-export const plan = parserOf(
-  (text) => (isPlan(text) ? text : undefined),
-  'free, pro, business or enterprise',
-);
+/** Returns the option of a plan. */
+export function planOption(description: string): Option {
+  return new Option('--plan <plan>', description).choices(Object.keys(PLANS));
+}
 
 /** Parses a number of requests or of animals. */
 export const wholeNumber = parserOf(
@@ -68,15 +59,8 @@ export const randomSeed = parserOf(
   'a text without control characters, such as 42',
 );
 
-// With a leading dash the text is the next option, and the value is missing.
-export const label = parserOf(
-  (text) => (isShortText(text) && !text.startsWith('-') ? text : undefined),
-  `${SHORT_TEXT_RULE} and without a leading dash`,
-);
-export const accountName = parserOf(
-  (text) => (isAccountName(text) && !text.startsWith('-') ? text : undefined),
-  `${ACCOUNT_NAME_RULE} and without a leading dash`,
-);
+export const label = parserOf((text) => (isShortText(text) ? text : undefined), SHORT_TEXT_RULE);
+export const accountName = parserOf((text) => (isAccountName(text) ? text : undefined), ACCOUNT_NAME_RULE);
 
 /** The base URL without a slash at its end. An address without a path means its `/v1`. */
 export const BASE_URL_OPTION = new Option(
@@ -86,10 +70,10 @@ export const BASE_URL_OPTION = new Option(
   .makeOptionMandatory()
   .argParser(
     parserOf((text) => {
-      const url = URL.canParse(text) ? new URL(text) : undefined;
-      if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
-        return undefined;
-      return `${url.origin}${url.pathname.replace(/\/+$/, '') || '/v1'}`;
+      const isPlain = URL.canParse(text) && /^https?:[^?#@]+$/i.test(text);
+      return isPlain
+        ? `${new URL(text).origin}${new URL(text).pathname.replace(/\/+$/, '') || '/v1'}`
+        : undefined;
     }, 'an http or https URL, such as https://api.example.com/v1'),
   );
 

@@ -1,19 +1,19 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, type IssuedKey, type RotatedKey } from '../accounts';
+import { ApiKeysService } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
 import {
   accountName,
   expiry,
   grace,
   label,
-  plan,
   planChoice,
+  planOption,
   type PlanOptions,
   scopesOption,
   wholeNumber,
 } from './arguments';
 import type { CommandContext } from './context';
-import { cellText, JSON_OPTION, printJson, printLine, printList } from './output';
+import { cellText, JSON_OPTION, printLine, printList, printResult } from './output';
 
 const DEFAULT_EXPIRY = '365d';
 const DEFAULT_GRACE = '24h';
@@ -39,7 +39,7 @@ function addCreateAndListCommands(keys: Command, context: CommandContext): void 
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
     .requiredOption('--account <name>', 'account that owns the key', accountName)
-    .option('--plan <plan>', 'plan of a new account: free (default), pro, business, enterprise', plan)
+    .addOption(planOption('plan of a new account (default: free)'))
     .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
     .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
     .addOption(scopesOption(scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
@@ -56,8 +56,12 @@ function addCreateAndListCommands(keys: Command, context: CommandContext): void 
       const issued = await context.withService(ApiKeysService, (service) =>
         service.create({ ...options, choice, expiresAt }),
       );
-      if (options.json) printJson(issued);
-      else printIssued(issued);
+      const { id, key, account, plan: name, scopes: allowed } = issued;
+      printResult(options.json, issued, [
+        `API key of the account ${account} (plan ${name}), shown only once:`,
+        `  ${key}`,
+        `id ${id}, expires ${cellText(issued.expiresAt)}, scopes ${allowed.join(', ')}`,
+      ]);
     });
   keys
     .command('list')
@@ -66,18 +70,10 @@ function addCreateAndListCommands(keys: Command, context: CommandContext): void 
     .option(...JSON_OPTION)
     .action(async ({ account, json }) => {
       const listed = await context.withService(ApiKeysService, (service) => service.list(account));
-      printList(listed, json, HEADINGS, (key) => [
-        key.id,
-        key.account,
-        key.label,
-        `${key.prefix}…${key.lastFour}`,
-        key.scopes.join(','),
-        key.createdAt,
-        key.expiresAt,
-        key.revokedAt,
-        key.bannedUntil,
-        key.lastUsedAt,
-      ]);
+      printList(listed, json, HEADINGS, ({ id, label: purpose, prefix, lastFour, ...key }) => {
+        const times = [key.createdAt, key.expiresAt, key.revokedAt, key.bannedUntil, key.lastUsedAt];
+        return [id, key.account, purpose, `${prefix}…${lastFour}`, key.scopes.join(','), ...times];
+      });
     });
 }
 
@@ -93,8 +89,13 @@ function addChangeCommands(keys: Command, context: CommandContext): void {
     .option(...JSON_OPTION)
     .action(async (id, { grace: graceMs, json }) => {
       const rotated = await context.withService(ApiKeysService, (service) => service.rotate(id, graceMs));
-      if (json) printJson(rotated);
-      else printRotated(rotated);
+      const { key, account, expiresAt, graceEndsAt } = rotated;
+      printResult(json, rotated, [
+        `New secret of the key ${id} of the account ${account}, shown only once:`,
+        `  ${key}`,
+        `Older secrets expire at ${graceEndsAt.toISOString()}; every instance rejects them at most 5 s later.`,
+        `The key still expires at ${cellText(expiresAt)}.`,
+      ]);
     });
   keys
     .command('set-scopes <id>')
@@ -104,8 +105,8 @@ function addChangeCommands(keys: Command, context: CommandContext): void {
     .action(async (id: string, { scopes: allowed, json }: Pick<CreateOptions, 'scopes' | 'json'>) => {
       await context.withService(ApiKeysService, (service) => service.setScopes(id, allowed));
       const names = allowed.join(', ');
-      if (json) printJson({ id, scopes: allowed });
-      else printLine(`The key ${id} now has the scopes ${names}; takes effect everywhere within 5 s.`);
+      const line = `The key ${id} now has the scopes ${names}; takes effect everywhere within 5 s.`;
+      printResult(json, { id, scopes: allowed }, [line]);
     });
   keys
     .command('revoke <id>')
@@ -121,18 +122,4 @@ function addChangeCommands(keys: Command, context: CommandContext): void {
       await context.withService(ApiKeysService, (service) => service.unban(id));
       printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
     });
-}
-
-function printIssued({ id, key, account, plan: name, scopes, expiresAt }: IssuedKey): void {
-  printLine(`API key of the account ${account} (plan ${name}), shown only once:`);
-  printLine(`  ${key}`);
-  printLine(`id ${id}, expires ${cellText(expiresAt)}, scopes ${scopes.join(', ')}`);
-}
-
-function printRotated({ id, key, account, expiresAt, graceEndsAt }: RotatedKey): void {
-  const until = graceEndsAt.toISOString();
-  printLine(`New secret of the key ${id} of the account ${account}, shown only once:`);
-  printLine(`  ${key}`);
-  printLine(`Older secrets expire at ${until}; every instance rejects them at most 5 s later.`);
-  printLine(`The key still expires at ${cellText(expiresAt)}.`);
 }

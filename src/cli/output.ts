@@ -8,6 +8,12 @@ export function printJson(value: unknown): void {
   printLine(JSON.stringify(value));
 }
 
+/** Prints a result as one JSON document, or as lines. */
+export function printResult(isJson: boolean | undefined, value: unknown, lines: readonly string[]): void {
+  if (isJson) printJson(value);
+  else printLine(lines.join('\n'));
+}
+
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { stringify } from 'lossless-json';
 import { UserError } from '../platform/errors/user-error';
@@ -6,8 +7,6 @@ import { BASE_URL_OPTION } from './arguments';
 import { JSON_OPTION, printLine } from './output';
 
 const FROM_INPUT = '-';
-/** Far longer than a key, so that a wrong file on standard input is not read to its end. */
-const MAX_INPUT_CHARACTERS = 10_000;
 
 interface VerifyOptions {
   readonly baseUrl: string;
@@ -37,10 +36,8 @@ export function addVerifyCommand(program: Command): void {
 async function run(options: VerifyOptions, command: Command): Promise<void> {
   const { baseUrl, exhaust = false, json } = options;
   const key = await readKey(options.key, command);
-  const verification = await verifyDeployment(
-    { baseUrl, key, exhaust },
-    json ? () => undefined : printVerdict,
-  );
+  const report = json ? () => undefined : printVerdict;
+  const verification = await verifyDeployment(baseUrl, key, exhaust, report);
   const { verdicts, stopped } = verification;
   const broken = verdicts.filter(({ faults }) => faults.length > 0).length;
   if (json) printLine(stringify(verification) ?? '');
@@ -65,15 +62,7 @@ function printVerdict({ promise, faults }: Verdict): void {
 
 /** Reads the key. @param given value of `--key` or ANIMAL_STORE_KEY */
 async function readKey(given: string | undefined, command: Command): Promise<string> {
-  let key = given ?? '';
-  if (key === FROM_INPUT) {
-    key = '';
-    for await (const chunk of process.stdin) {
-      key += String(chunk);
-      if (key.length > MAX_INPUT_CHARACTERS) break;
-    }
-    key = key.trim();
-  }
+  const key = given === FROM_INPUT ? (await text(process.stdin)).trim() : (given ?? '');
   if (key === '') {
     command.error(
       'error: verify needs an API key: set ANIMAL_STORE_KEY, or give --key - and the key on standard input.',

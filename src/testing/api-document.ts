@@ -1,78 +1,67 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OperationObject as AnyOperation, ParameterObject, SchemaObject } from '@nestjs/swagger';
+import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
 import { parseExactly, type Place, textOf, valueAt } from './json';
 import { type Mismatch, SchemaChecker } from './schema-checker';
+
+type Named<T> = Readonly<Record<string, T>>;
 
 interface Reference {
   readonly $ref?: string;
 }
 
 /** The parts of a schema that the promises read. */
-export interface Schema extends Reference, Pick<SchemaObject, PlainKeywords> {
+export interface Schema extends Reference, Pick<SchemaObject, 'format' | 'nullable' | Bounds> {
   readonly type?: string;
   readonly allOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Named<Schema>;
   readonly items?: Schema;
   readonly example?: unknown;
   readonly default?: unknown;
 }
 
-type PlainKeywords =
-  ('format' | 'nullable' | 'description') | ('minimum' | 'maximum' | 'minLength' | 'maxLength' | 'maxItems');
+type Bounds = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'maxItems';
 
-export interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {
+export interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required'> {
+  /** Of an operation: that of the schema, too. */
   readonly example?: unknown;
-  readonly schema: Schema;
-}
-
-export interface DocumentedHeader extends Reference {
-  readonly required?: boolean;
   readonly schema: Schema;
 }
 
 /** A response, or the body of a request. */
 export interface Content extends Reference {
-  readonly headers?: Readonly<Record<string, DocumentedHeader>>;
+  readonly headers?: Named<Reference & { readonly required?: boolean; readonly schema: Schema }>;
   /** By media type. `examples` has one for each error code. */
-  readonly content?: Readonly<Record<string, { readonly schema: Schema; readonly examples?: object }>>;
+  readonly content?: Named<{ readonly schema: Schema; readonly examples?: object }>;
 }
 
 /** An operation as the document has it. */
-export interface OperationObject extends Pick<AnyOperation, DescribingFields> {
+interface OperationObject extends Pick<AnyOperation, 'operationId' | 'summary' | 'description' | 'tags'> {
   readonly [REQUIRED_SCOPES]?: readonly string[];
   readonly [UNCOUNTED]?: true;
-  /** The day of the removal, such as `2030-12-05`. */
-  readonly 'x-sunset'?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Content;
-  readonly responses: Readonly<Record<string, Content>>;
+  readonly responses: Named<Content>;
 }
 
-type DescribingFields = 'operationId' | 'summary' | 'description' | 'tags';
-type Paths = Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-
 /** An OpenAPI document of the store, as parsed JSON. */
-export interface DocumentObject {
+interface DocumentObject {
   readonly tags: readonly { readonly name: string }[];
-  readonly paths: Paths;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, Schema>>;
-    readonly responses: Readonly<Record<string, Content>>;
-  };
+  readonly paths: Named<Named<OperationObject>>;
+  readonly components: { readonly schemas: Named<Schema>; readonly responses: Named<Content> };
 }
 
 /** An operation of the document, with the facts that most promises need. */
-export interface Operation {
+export interface Operation extends OperationObject {
   /** `POST /v1/pets` */
   readonly title: string;
   readonly method: string;
   /** Below the base URL, with its parameters in braces. */
   readonly path: string;
-  readonly object: OperationObject;
   readonly parameters: readonly Parameter[];
   /** The schema of the body, if the operation takes one. */
   readonly body: Schema | undefined;
@@ -98,7 +87,8 @@ export class ApiDocument {
   readonly object: DocumentObject;
   readonly operations: readonly Operation[];
   private readonly checker: SchemaChecker;
-  private readonly patterns: readonly { readonly path: string; readonly pattern: RegExp }[];
+  /** Knows each path under GET, as the router of the service does. */
+  private readonly router = createRouter({ maxParamLength: Infinity });
 
   /** @param text of the document */
   constructor(text: string) {
@@ -106,16 +96,13 @@ export class ApiDocument {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     this.object = parseExactly(text) as DocumentObject;
     this.checker = new SchemaChecker(this.object.components.schemas, () => false);
-    const paths = Object.entries<Paths[string]>(this.object.paths);
+    const paths = Object.entries<Named<OperationObject>>(this.object.paths);
     this.operations = METHODS.flatMap((method) =>
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
-    this.patterns = paths
-      .map(([path]) => {
-        const literal = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`);
-        return { path, pattern: new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+')}$`) };
-      })
-      .toSorted((one, other) => one.path.split('{').length - other.path.split('{').length);
+    for (const [path] of paths) {
+      this.router.on('GET', `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, () => undefined, path);
+    }
   }
 
   /** Follows a reference within the document. */
@@ -168,19 +155,15 @@ export class ApiDocument {
     return operation && isList(operation) ? operation : undefined;
   }
 
-  /** Returns the path of the document that a request's path has, with its parameters in braces. */
-  patternOf(path: string): string | undefined {
-    const [asWritten = ''] = path.split(/[?#]/, 1);
-    return this.patterns.find(({ pattern }) => pattern.test(normalized(asWritten)))?.path;
+  /** Returns the path in the document of a request's target, such as `/v1/pets/7?x=1`: `/pets/{petId}`. */
+  patternOf(target: string): string | undefined {
+    const found = this.router.find('GET', target);
+    return Object.values(found?.params ?? {}).includes('') ? undefined : found?.store;
   }
 
-  /**
-   * Returns the responses of an operation by status; undefined if the document has no such operation.
-   *
-   * @param path below the base URL, with or without a query; HEAD has the responses of GET
-   */
-  responsesOf(method: string, path: string): OperationObject['responses'] | undefined {
-    const item = this.object.paths[this.patternOf(path) ?? ''];
+  /** Returns the responses of an operation by status; undefined if the document has no such operation. */
+  responsesOf(method: string, target: string): Operation['responses'] | undefined {
+    const item = this.object.paths[this.patternOf(target) ?? ''];
     return item?.[method === 'HEAD' ? 'get' : method.toLowerCase()]?.responses;
   }
 
@@ -188,11 +171,14 @@ export class ApiDocument {
     const method = name.toUpperCase();
     const success = Object.entries(object.responses).find(([status]) => status.startsWith('2'))?.[1];
     return {
+      ...object,
       title: `${method} /v1${path}`,
       method,
       path,
-      object,
-      parameters: object.parameters ?? [],
+      parameters: (object.parameters ?? []).map((each) => ({
+        ...each,
+        example: each.example ?? this.exampleOf(each.schema),
+      })),
       body: object.requestBody?.content?.['application/json']?.schema,
       success: success && this.follow(success).content?.['application/json']?.schema,
       scopes: object[REQUIRED_SCOPES] ?? [],
@@ -222,9 +208,4 @@ export function withQuery(path: string, name: string, value: unknown): string {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const text = values.map((each) => `${name}=${encoded(each)}`).join('&');
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
-}
-
-/** Spells a path in one way, because the router decodes `%70ets`. */
-function normalized(path: string): string {
-  return path.replaceAll(/%[2-7][0-9a-f]/gi, (code) => encodeURIComponent(decodeURIComponent(code)));
 }

@@ -1,26 +1,18 @@
+import { entityTagOf } from '../platform/entity-tags/entity-tag';
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
 import { Conformance } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
-import { isMembers, jsonIn, jsonOf, valueAt } from './json';
-import type { Mismatch } from './schema-checker';
-import type { TestKeyOptions } from './test-store';
+import { isMembers, jsonIn, jsonOf, textOf, valueAt } from './json';
+import type { TestStore } from './test-store';
 
-/** A running store. A deployment has the first three members only; a test store has all. */
+/** A running store under check. */
 export interface Target {
   /** @param path below the base URL, such as `/pets` */
   send(path: string, request?: TestRequest): Promise<TestResponse>;
   wait(seconds: number): Promise<void>;
-  /** The time of the store in Unix seconds. */
-  now(response: TestResponse): number;
-  /** Creates a key, of a new account unless the options name one. @returns the secret */
-  newKey?(options?: TestKeyOptions): Promise<string>;
-  /** The scopes that its operations can require. */
-  readonly scopes?: readonly string[];
-  /** The message of the last logged error. */
-  lastError?(): string | undefined;
-  /** Runs a statement in the database of the store. */
-  query?(statement: string): Promise<unknown>;
+  /** Left out for a deployment, of which only HTTP and one key are known. */
+  readonly store?: TestStore;
 }
 
 /** A request to an operation. */
@@ -39,9 +31,6 @@ const TOO_MANY_REQUESTS = 429;
 const MIN_SERVER_ERROR = 500;
 const MAX_ATTEMPTS = 4;
 const MAX_WAIT_SECONDS = 120;
-const DAY_SECONDS = 86_400;
-/** Allowed difference between two clocks, transfer time included. */
-const MAX_SKEW_SECONDS = 5;
 const SLOW_MS = 1_000;
 /** A busy machine can delay one response, and hardly three of one operation. */
 const SLOW_RESPONSES = 3;
@@ -53,10 +42,10 @@ export class Api {
   /** The rejections, by operation and code, of which both forms were compared. */
   private readonly comparedForms = new Set<string>();
   private readonly keys = new Map<string, string>();
-  private readonly slow = new Map<Operation, number>();
+  /** An operation for each of its slow responses. */
+  private readonly slow: Operation[] = [];
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
   private readonly found = new Map<string, string>();
-
   private readonly conformance: Conformance;
 
   /** @param paths only operations below these paths are checked */
@@ -68,12 +57,12 @@ export class Api {
     readonly scopes: readonly string[],
     private readonly paths: readonly string[] = [''],
   ) {
-    this.conformance = new Conformance(document, { isStrict: this.isThorough });
+    this.conformance = new Conformance(document, this.isThorough);
   }
 
   /** True for a test store: also sends what changes nothing but takes many requests. */
   get isThorough(): boolean {
-    return this.target.newKey !== undefined;
+    return this.target.store !== undefined;
   }
 
   /** All sentences, in the order in which they were noted. */
@@ -96,7 +85,7 @@ export class Api {
   /** Returns a key of another account with exactly these scopes. A deployment has no other key. */
   async keyWith(scopes: readonly string[]): Promise<string> {
     const name = scopes.join();
-    const key = this.keys.get(name) ?? (await this.target.newKey?.({ scopes })) ?? this.key;
+    const key = this.keys.get(name) ?? (await this.target.store?.key({ scopes })) ?? this.key;
     this.keys.set(name, key);
     return key;
   }
@@ -112,106 +101,61 @@ export class Api {
     const response = await this.sendOnce(operation, request);
     const code = codeOf(response);
     const rejection = `${operation.title} ${code}`;
-    if (code !== undefined && response.status < MIN_SERVER_ERROR && !this.comparedForms.has(rejection)) {
-      this.comparedForms.add(rejection);
-      await this.compareForms(operation, request, response);
+    if (code === undefined || response.status >= MIN_SERVER_ERROR || this.comparedForms.has(rejection)) {
+      return response;
     }
-    return response;
-  }
-
-  /** Sends a rejected request again, preferring problem details. It had no effect, so it has the same response. */
-  private async compareForms(operation: Operation, request: ApiRequest, plain: TestResponse): Promise<void> {
+    this.comparedForms.add(rejection);
+    // A rejected request had no effect, so it has the same response again.
     const headers = { ...request.headers, accept: PROBLEM };
     const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
-    const response = await this.sendOnce(operation, { ...request, headers, what });
-    const [code, other] = [codeOf(plain), codeOf(response)];
-    if (response.status !== plain.status || other !== code) {
-      const difference = `${response.status} ${other} to ${what}, and ${plain.status} ${code} without it`;
-      this.note(operation.title, `responds ${difference}`);
-      return;
-    }
-    const problem = jsonIn(response.text);
-    const [type, instance, detail, errors] = ['type', 'instance', 'detail', 'errors'].map((name) =>
-      valueAt(problem, name),
-    );
-    const isRight = {
-      type: String(type).endsWith(`/problems/${code}`),
-      instance: instance === `urn:request:${String(response.headers['x-request-id'])}`,
-      detail: typeof detail === 'string',
-      errors: code !== 'validation_failed' || namesPlaces(errors),
-    };
-    for (const [name] of Object.entries(isRight).filter(([, isKept]) => !isKept)) {
-      const got = shown(valueAt(problem, name));
-      this.note(operation.title, `has problem details of ${code} with ${name} ${got}`);
-    }
+    const other = codeOf(await this.sendOnce(operation, { ...request, headers, what }));
+    if (other !== code) this.note(operation.title, `responds ${other} to ${what}, and ${code} without it`);
+    return response;
   }
 
   private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
+    const { title } = operation;
     const { path, what = '', method = operation.method, ...rest } = request;
-    const startedAt = performance.now();
-    const response = await this.sendPatiently(operation.title, path, { key: this.key, ...rest, method });
-    if (this.isThorough && performance.now() - startedAt > SLOW_MS) {
-      const count = (this.slow.get(operation) ?? 0) + 1;
-      this.slow.set(operation, count);
-      if (count === SLOW_RESPONSES) this.note(operation.title, 'takes more than a second for each response');
-    }
     const cause = what === '' ? '' : ` to ${what}`;
+    const startedAt = performance.now();
+    const response = await this.request(path, { key: this.key, ...rest, method });
+    if (performance.now() - startedAt > SLOW_MS) this.slow.push(operation);
+    if (this.isThorough && this.slow.filter((each) => each === operation).length === SLOW_RESPONSES) {
+      this.note(title, 'takes more than a second for each response');
+    }
+    const { status, headers, text } = response;
     if (isSuccess(response)) this.succeeded.add(operation);
-    if (response.status >= MIN_SERVER_ERROR) {
-      const error = shortened(this.target.lastError?.() ?? response.text);
-      this.note(operation.title, `responds ${response.status}${cause}: ${error}`, `5xx ${error}`);
+    if (status >= MIN_SERVER_ERROR) {
+      const logged = valueAt(jsonIn(this.target.store?.log.at(-1) ?? ''), 'err', 'message');
+      const error = shortened(textOf(logged ?? text));
+      this.note(title, `responds ${status}${cause}: ${error}`, `5xx ${error}`);
       return response;
     }
+    if (isSuccess(response) && headers.etag !== undefined && headers.etag !== entityTagOf(text)) {
+      this.note(title, 'has an ETag that is not the hash of its body. The store sets the ETag');
+    }
     const accept = rest.headers?.['accept']?.toString();
-    const mismatches = this.conformance.compare(operation.object.responses, method, response, accept);
+    const mismatches = this.conformance.compare(operation.responses, method, response, accept);
     // The schema of a response that the document does not have is unknown.
     const other = mismatches.find(({ where }) => where === 'status');
-    for (const mismatch of other ? [other] : [...mismatches, ...this.commonMismatches(operation, response)]) {
-      const { where, rule, got } = mismatch;
-      const problem = `responds ${response.status}${cause}, which its document does not have`;
+    for (const { where, rule, got } of other ? [other] : mismatches) {
+      const problem = `responds ${status}${cause}, which its document does not have`;
       // Items differ in their index, and have the same mistake.
-      const kind = `${response.status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
-      this.note(operation.title, `${problem}: ${where} ${rule}, got ${shown(got)}`, kind);
+      const kind = `${status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
+      this.note(title, `${problem}: ${where} ${rule}, got ${shown(got)}`, kind);
     }
     return response;
   }
 
-  /** Compares what a schema cannot express. */
-  private commonMismatches({ object }: Operation, response: TestResponse): Mismatch[] {
-    const { status, headers } = response;
-    const hasTooMany = Number(headers['x-ratelimit-remaining']) > Number(headers['x-ratelimit-limit']);
-    const ahead = Number(headers['x-ratelimit-reset']) - this.target.now(response);
-    const isFar = ahead < -MAX_SKEW_SECONDS || ahead > DAY_SECONDS + MAX_SKEW_SECONDS;
-    const isTagged = (status === 200 || status === 304) && headers.etag !== undefined;
-    const cache = isTagged ? 'private, no-cache' : 'no-store';
-    const sunset = object['x-sunset'];
-    // A request whose URL or framing is rejected has no operation yet.
-    const isRemoved = sunset !== undefined && ![400, 408, 414, 417, 431].includes(status);
-    const isSunset = Date.parse(String(headers['sunset'])) === Date.parse(sunset ?? '');
-    const isDeprecated = /^@\d+$/.test(String(headers['deprecation']));
-    const rules: [isBroken: boolean, name: string, rule: string][] = [
-      [hasTooMany, 'x-ratelimit-remaining', 'must be at most the limit'],
-      [isFar, 'x-ratelimit-reset', 'must be a Unix time within a day'],
-      [headers['cache-control'] !== cache, 'cache-control', `must be ${cache}`],
-      [isRemoved && !isSunset, 'sunset', `must be ${sunset}`],
-      [isRemoved && !isDeprecated, 'deprecation', 'must be a Unix time'],
-    ];
-    return rules
-      .filter(([isBroken]) => isBroken)
-      .map(([, name, rule]) => ({ where: `header ${name}`, rule, got: headers[name] }));
-  }
-
-  /** Waits when a limit rejects the request: `Retry-After`, or 1, 2, 4 s without it. Other keys have limits to check. */
-  private async sendPatiently(title: string, path: string, request: TestRequest): Promise<TestResponse> {
+  /** Sends a request, and waits when a limit rejects it. Other keys have limits to check. */
+  async request(path: string, request: TestRequest = { key: this.key }): Promise<TestResponse> {
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.target.send(path, request);
       if (response.status !== TOO_MANY_REQUESTS || request.key !== this.key) return response;
-      const seconds = Number(response.headers['retry-after'] ?? 2 ** (attempt - 1));
+      const seconds = Number(response.headers['retry-after'] ?? 1);
       if (attempt === MAX_ATTEMPTS || !(seconds <= MAX_WAIT_SECONDS)) {
-        const later = Number.isNaN(seconds) ? 'Retry later' : `Retry in ${seconds} s`;
-        throw new UserError(
-          `${title} responds 429 ${shortened(response.text)}. ${later}, or use a key with requests remaining.`,
-        );
+        const subject = `${request.method ?? 'GET'} /v1${path} responds 429 ${shortened(response.text)}`;
+        throw new UserError(`${subject}. Retry in ${seconds} s, or use a key with requests remaining.`);
       }
       await this.target.wait(seconds);
     }
@@ -252,9 +196,4 @@ export function shown(value: unknown): string {
 export function shortened(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').replace(/[.!]$/, '');
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
-}
-
-function namesPlaces(errors: unknown): boolean {
-  if (!Array.isArray(errors) || errors.length === 0) return false;
-  return errors.every((each) => typeof (valueAt(each, 'pointer') ?? valueAt(each, 'parameter')) === 'string');
 }

@@ -1,15 +1,12 @@
-import { DataSource } from 'typeorm';
 import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
 import { migrate, revert } from '../platform/database/migrate';
 import { Api } from './api';
-import { ApiDocument } from './api-document';
-import { HttpClient } from './http-client';
-import { jsonIn, textOf, valueAt } from './json';
+import { sendRequest, type TestRequest } from './http-client';
 import { checkPromises } from './promises/promises';
 import { Resources } from './resources';
-import type { TestStore } from './test-store';
+import { readDocument, type TestStore } from './test-store';
 
 /**
  * Holds every operation of a store's OpenAPI document against the promises of the store, and runs the migrations of its
@@ -24,36 +21,18 @@ export async function brokenPromises(
   store: TestStore,
   { paths }: { readonly paths?: readonly string[] } = {},
 ): Promise<string[]> {
-  const client = new HttpClient();
-  try {
-    const { text } = await client.send(store.url, '/openapi.json');
-    const api = new Api(
-      new ApiDocument(text),
-      {
-        send: (path, request) => client.send(store.url, `/v1${path}`, request),
-        wait: async (seconds) => store.clock.advance({ seconds }),
-        now: () => store.clock.now() / 1_000,
-        newKey: (options) => store.key(options),
-        scopes: store.scopes,
-        lastError: () =>
-          textOf(valueAt(jsonIn(store.log.at(-1) ?? ''), 'err', 'message') ?? 'the log has no cause'),
-        query: (statement) => store.app.get(DataSource, { strict: false }).query(statement),
-      },
-      await store.key(),
-      store.scopes,
-      paths,
-    );
-    await checkPromises(api, new Resources(api));
-    for (const operation of api.operations.filter((each) => !api.succeeded.has(each))) {
-      api.note(
-        operation.title,
-        'was not checked, because it never succeeds. Give examples that a new store accepts',
-      );
-    }
-    return [...api.faults, ...(await brokenMigrations(store))];
-  } finally {
-    client.close();
+  const document = await readDocument(store.url);
+  const target = {
+    send: (path: string, request?: TestRequest) => sendRequest(store.url, `/v1${path}`, request),
+    wait: async (seconds: number) => store.clock.advance({ seconds }),
+    store,
+  };
+  const api = new Api(document, target, await store.key(), store.scopes, paths);
+  await checkPromises(api, new Resources(api));
+  for (const { title } of api.operations.filter((each) => !api.succeeded.has(each))) {
+    api.note(title, 'was not checked, because it never succeeds. Give examples that a new store accepts');
   }
+  return [...api.faults, ...(await brokenMigrations(store))];
 }
 
 /** Applies, reverts and applies again the migrations of the extensions, in a database of their own. */

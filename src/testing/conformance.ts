@@ -1,30 +1,14 @@
 import { prefersProblem } from '../platform/errors/media-types';
-import type { ApiDocument, Content, DocumentedHeader, OperationObject } from './api-document';
+import type { ApiDocument, Content, Operation } from './api-document';
+import type { TestResponse } from './http-client';
 import { jsonOf, parseExactly, valueAt } from './json';
 import { type Mismatch, SchemaChecker } from './schema-checker';
 
-/** A response as it was received. */
-export interface CheckedResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  readonly text: string;
-}
+type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
 
 /** HTTP and CORS themselves add these; the document does not name them. */
-const HEADERS_OF_HTTP = new Set([
-  'access-control-expose-headers',
-  'connection',
-  'content-length',
-  'content-type',
-  'date',
-  'keep-alive',
-  'transfer-encoding',
-  'vary',
-]);
-
-/** The router decodes `%76`. */
-const BASE_PATH = /^\/(?:v|%76)(?:1|%31)(?=\/)/;
+const HEADERS_OF_HTTP =
+  /^(access-control-expose-headers|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary)$/;
 
 const MIN_ERROR_STATUS = 400;
 /** The media type of an error if the request prefers it; the other one is first in the document. */
@@ -35,19 +19,17 @@ const COMMON_ERROR = 'InternalServerError';
 /** Compares responses with an OpenAPI document: status, headers and body. */
 export class Conformance {
   private readonly checker: SchemaChecker;
-  /** The headers of each response, by their names in lower case. */
-  private readonly headers = new WeakMap<Content, ReadonlyMap<string, DocumentedHeader>>();
 
   /**
-   * @param options.isStrict true: headers and members that are not documented are mismatches; false: only in the
-   * Error body, because proxies add headers and later versions add members
+   * @param isStrict true: headers and members that are not documented are mismatches; false: only in the Error body,
+   * because proxies add headers and later versions add members
    */
   constructor(
     private readonly document: ApiDocument,
-    private readonly options: { readonly isStrict: boolean },
+    private readonly isStrict: boolean,
   ) {
     const { schemas } = document.object.components;
-    this.checker = new SchemaChecker(schemas, (name) => options.isStrict || name === 'Error');
+    this.checker = new SchemaChecker(schemas, (name) => isStrict || name === 'Error');
   }
 
   /**
@@ -56,9 +38,8 @@ export class Conformance {
    * @param target of the request, such as `/v1/pets?limit=2`
    * @throws Error that names each difference
    */
-  require(method: string, target: string, received: CheckedResponse, accept?: string): void {
-    const path = target.replace(BASE_PATH, '');
-    const responses = path === target ? undefined : this.document.responsesOf(method, path);
+  require(method: string, target: string, received: Received, accept?: string): void {
+    const responses = this.document.responsesOf(method, target);
     const mismatches = responses ? this.compare(responses, method, received, accept) : [];
     if (mismatches.length === 0) return;
     const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${jsonOf(got)}`);
@@ -73,16 +54,16 @@ export class Conformance {
    * @param accept the header of the request
    */
   compare(
-    responses: OperationObject['responses'],
+    responses: Operation['responses'],
     method: string,
-    received: CheckedResponse,
+    received: Received,
     accept?: string,
   ): readonly Mismatch[] {
     const { status, text } = received;
     const documented = responses[status];
     const { [COMMON_ERROR]: common = {} } = this.document.object.components.responses;
     const response = this.document.follow(documented ?? common);
-    const mismatches: Mismatch[] = [
+    const mismatches = [
       ...this.headerMismatches(response, received),
       ...mediaTypeMismatches(response, received, accept),
     ];
@@ -91,30 +72,23 @@ export class Conformance {
       mismatches.unshift({ where: 'status', rule, got: `${status} ${text}` });
     }
     if (method === 'HEAD') {
-      const empty = { where: 'body', rule: 'must be empty after HEAD', got: text };
-      return text === '' ? mismatches : [...mismatches, empty];
+      if (text !== '') mismatches.push({ where: 'body', rule: 'must be empty after HEAD', got: text });
+    } else if (documented || status >= MIN_ERROR_STATUS) {
+      mismatches.push(...this.bodyMismatches(response, received));
     }
-    const isBodyKnown = documented !== undefined || status >= MIN_ERROR_STATUS;
-    return isBodyKnown ? [...mismatches, ...this.bodyMismatches(response, received)] : mismatches;
+    return mismatches;
   }
 
-  private headersOf(response: Content): ReadonlyMap<string, DocumentedHeader> {
-    const known = this.headers.get(response);
-    if (known) return known;
-    const all = Object.entries<DocumentedHeader>(response.headers ?? {});
-    const headers = new Map(all.map(([name, each]) => [name.toLowerCase(), this.document.follow(each)]));
-    this.headers.set(response, headers);
-    return headers;
-  }
-
-  private headerMismatches(response: Content, { headers }: CheckedResponse): Mismatch[] {
-    const documented = this.headersOf(response);
-    const unknown = Object.entries(headers).filter(
-      ([name]) => this.options.isStrict && !documented.has(name) && !HEADERS_OF_HTTP.has(name),
-    );
+  private headerMismatches(response: Content, { headers }: Received): Mismatch[] {
+    const documented = Object.entries(response.headers ?? {});
+    const known = new Set(documented.map(([name]) => name.toLowerCase()));
+    const isUnknown = (name: string) => this.isStrict && !known.has(name) && !HEADERS_OF_HTTP.test(name);
+    const unknown = Object.entries(headers).filter(([name]) => isUnknown(name));
     return [
       ...unknown.map(([name, got]) => ({ where: `header ${name}`, rule: 'must not be there', got })),
-      ...[...documented].flatMap(([name, { required, schema }]): Mismatch[] => {
+      ...documented.flatMap(([title, header]): Mismatch[] => {
+        const { required, schema } = this.document.follow(header);
+        const name = title.toLowerCase();
         const where = `header ${name}`;
         const got = headers[name];
         if (got === undefined) return required ? [{ where, rule: 'must be there', got }] : [];
@@ -125,7 +99,7 @@ export class Conformance {
     ];
   }
 
-  private bodyMismatches({ content = {} }: Content, { status, headers, text }: CheckedResponse): Mismatch[] {
+  private bodyMismatches({ content = {} }: Content, { status, headers, text }: Received): Mismatch[] {
     const documented = content[mediaTypeOf(headers['content-type'])] ?? Object.values(content)[0];
     if (documented === undefined) return [];
     let body: unknown;
@@ -141,18 +115,14 @@ export class Conformance {
       mismatches.push({ where: '/status', rule: `must be ${status}`, got: ownStatus });
     }
     // A later version may add codes, so only a strict comparison rejects one that is not documented.
-    if (this.options.isStrict && codes.length > 0 && !codes.includes(String(code))) {
+    if (this.isStrict && codes.length > 0 && !codes.includes(String(code))) {
       mismatches.push({ where: '/code', rule: `must be one of ${codes.join(', ')}`, got: code });
     }
     return mismatches.map((each) => ({ ...each, where: `body ${each.where}`.trim() }));
   }
 }
 
-function mediaTypeMismatches(
-  { content = {} }: Content,
-  { headers }: CheckedResponse,
-  accept = '',
-): Mismatch[] {
+function mediaTypeMismatches({ content = {} }: Content, { headers }: Received, accept = ''): Mismatch[] {
   const documented = Object.keys(content);
   const preferred = prefersProblem(accept) && documented.includes(PROBLEM) ? PROBLEM : documented[0];
   const got = headers['content-type'];

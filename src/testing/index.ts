@@ -12,6 +12,11 @@ export {
 } from './authenticator.contract';
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './broken-promises';
-export { TestClock } from './test-clock';
 export { startTestServer, type TestDatabase, type TestServer } from './test-server';
-export { startTestStore, type TestKeyOptions, type TestStore, type TestStoreOptions } from './test-store';
+export {
+  startTestStore,
+  TestClock,
+  type TestKeyOptions,
+  type TestStore,
+  type TestStoreOptions,
+} from './test-store';

@@ -1,20 +1,11 @@
 import { DAY_MS } from '../platform/runtime/time';
 import { type Api, isSuccess, pathOfLink } from './api';
-import {
-  encoded,
-  type Operation,
-  type Parameter,
-  parametersIn,
-  type Schema,
-  withQuery,
-} from './api-document';
+import { encoded, type Operation, parametersIn, type Schema, withQuery } from './api-document';
 import type { TestRequest, TestResponse } from './http-client';
-import { changedAt, jsonIn, type Place, textOf, valueAt } from './json';
+import { changedAt, jsonIn, jsonOf, type Place, valueAt } from './json';
 
 /** The resources of each kind that exist before other promises are checked; a page of two then has a next one. */
 const COUNT = 3;
-/** Some resources need others, which a later operation creates. */
-const ROUNDS = 2;
 /** Their texts and times are in another order than their ids. */
 const SHUFFLED = [2, 0, 1];
 
@@ -40,36 +31,33 @@ export class Resources {
 
   constructor(private readonly api: Api) {}
 
-  /** The operations to check that create. */
-  get creating(): readonly Operation[] {
-    return this.api.operations.filter((each) => this.creates(each));
+  /** True if the operation creates, and the key may use it. */
+  creates(operation: Operation): boolean {
+    return isCreation(operation) && this.api.may(operation);
   }
 
-  /** Creates resources by each POST. Some operations need those of another. */
+  /** Creates resources by each POST. */
   async createAll(): Promise<void> {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const operation of this.creating) {
-        const known = this.created.filter((each) => each.operation === operation).length;
-        for (let at = known; at < COUNT; at += 1) await this.create(operation);
-      }
+    for (const operation of this.api.operations.filter((each) => this.creates(each))) {
+      for (let at = 0; at < COUNT; at += 1) await this.create(operation);
     }
   }
 
   /** Tries bodies that refer to resources that exist, then to new ones, then with other numbers, too. */
-  async create(
-    operation: Operation,
-    headers: NonNullable<TestRequest['headers']> = {},
-  ): Promise<Resource | undefined> {
+  async create(operation: Operation, headers: TestRequest['headers'] = {}): Promise<Resource | undefined> {
     const variant = this.nextVariant(operation);
-    for (const types of [['string'], ['string', 'integer']]) {
-      let body = this.variantOf(operation.body, variant, types);
-      for (const areNew of [false, true]) {
-        const earlier = body;
-        if (areNew) body = await this.withNewOthers(operation, body);
-        if (areNew && body === earlier) break;
-        const response = await this.api.send(operation, { path: this.pathOf(operation), body, headers });
-        if (isSuccess(response)) return this.add(operation, body, response);
-      }
+    const tried = new Set<string>();
+    for (const [types, areNew] of [
+      [['string'], false],
+      [['string'], true],
+      [['string', 'integer'], true],
+    ] as const) {
+      const plain = this.variantOf(operation.body, variant, types);
+      const body = areNew ? await this.withNewOthers(operation, plain) : plain;
+      if (tried.has(jsonOf(body))) continue;
+      tried.add(jsonOf(body));
+      const response = await this.api.send(operation, { path: this.pathOf(operation), body, headers });
+      if (isSuccess(response)) return this.add(operation, body, response);
     }
     return undefined;
   }
@@ -87,21 +75,17 @@ export class Resources {
 
   /** Keeps what a successful response created, to use it and to remove it; a replayed response created nothing. */
   add(operation: Operation, body: unknown, response: TestResponse): Resource {
-    const { location = '', 'idempotent-replayed': replayed } = response.headers;
     const id = valueAt(jsonIn(response.text), 'id');
-    const known = id === undefined ? undefined : `${this.pathOf(operation)}/${encoded(id)}`;
-    const linked = pathOfLink(location);
+    const linked = pathOfLink(response.headers.location);
+    const known = id === undefined ? linked : `${this.pathOf(operation)}/${encoded(id)}`;
     // A Location that names another id could lead to a resource of others.
-    const isOwn = linked !== undefined && (id === undefined || linked.endsWith(`/${encoded(id)}`));
-    if (linked !== undefined && !isOwn) {
-      const problem = `responds with the Location ${location}, where GET responds with another id than ${textOf(id)}`;
-      this.api.note(operation.title, problem, 'Location');
-    }
+    const isOwn = linked?.endsWith(`/${encoded(id)}`) === true;
     const path = (isOwn ? linked : known) ?? `${operation.path} (of an unknown id)`;
-    const found = this.api.document.patternOf(path) ?? '';
+    const found = this.api.document.patternOf(`/v1${path}`) ?? '';
     const pattern = found.endsWith('}') ? found : '';
     const resource = { path, pattern, operation, body, response };
-    if (response.status === 201 && replayed === undefined) this.created.push(resource);
+    const isReplayed = response.headers['idempotent-replayed'] !== undefined;
+    if (response.status === 201 && !isReplayed) this.created.push(resource);
     return resource;
   }
 
@@ -122,18 +106,15 @@ export class Resources {
    * @param id replaces the last parameter of the path; default: that of a resource of this run. A test store has examples
    */
   pathOf(operation: Operation, id?: string): string {
-    const { document, isThorough } = this.api;
     const last = operation.path.lastIndexOf('{');
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (segment, name: string, at: number) => {
       if (at === last && id !== undefined) return id;
       const known = this.idAt(operation.path.slice(0, at + segment.length));
-      const parameter = parametersIn(operation, 'path').find((each) => each.name === name);
-      const example = parameter?.example ?? (parameter && document.exampleOf(parameter.schema)) ?? 1;
-      return known ?? (isThorough ? encoded(example) : UNKNOWN_IDS[0]);
+      const example = parametersIn(operation, 'path').find((each) => each.name === name)?.example ?? 1;
+      return known ?? (this.api.isThorough ? encoded(example) : UNKNOWN_IDS[0]);
     });
     const required = parametersIn(operation, 'query').filter((each) => each.required === true);
-    const valueOf = ({ schema, example }: Parameter) => example ?? document.exampleOf(schema) ?? '';
-    return required.reduce((whole, each) => withQuery(whole, each.name, valueOf(each)), path);
+    return required.reduce((whole, { name, example }) => withQuery(whole, name, example ?? ''), path);
   }
 
   /** True if a resource of this run is at the path of the operation, or it needs none, or the store is a test store. */
@@ -144,9 +125,10 @@ export class Resources {
     return this.api.isThorough || operation.method === 'GET' || isKnown;
   }
 
-  /** True if a member of the body has the name of a path parameter, such as `petId`: it refers to a resource. */
-  isReference(place: Place): boolean {
-    return this.pathReferredTo(place) !== undefined;
+  /** Returns the path that a member of the body refers to: that of a path parameter with its name, such as `petId`. */
+  pathReferredTo(place: Place): string | undefined {
+    const parameter = parameterOf(place);
+    return this.api.document.operations.find(({ path }) => path.endsWith(parameter))?.path;
   }
 
   /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
@@ -160,10 +142,6 @@ export class Resources {
       const response = await api.send(operation, { path, body });
       if (isSuccess(response) || (remove && response.status === 404)) this.forget(path);
     }
-  }
-
-  private creates(operation: Operation): boolean {
-    return isCreation(operation) && this.api.may(operation);
   }
 
   private cancellationOf(pattern: string): Operation | undefined {
@@ -190,11 +168,6 @@ export class Resources {
     return this.api.isThorough ? undefined : jsonIn(UNKNOWN_IDS[0]);
   }
 
-  private pathReferredTo(place: Place): string | undefined {
-    const parameter = parameterOf(place);
-    return this.api.document.operations.find(({ path }) => path.endsWith(parameter))?.path;
-  }
-
   private idAt(path: string): string | undefined {
     const resource = this.created.find(({ pattern }) => pattern === path);
     return resource && idOf(resource);
@@ -214,7 +187,7 @@ export class Resources {
     for (const [place, field] of document.placesOf(schema)) {
       const isVaried = variant > 0 && types.includes(field.type ?? '') && field.enum === undefined;
       const varying = isVaried ? variantOfExample(field, variant) : undefined;
-      const value = this.isReference(place) ? this.referenceAt(place) : varying;
+      const value = this.pathReferredTo(place) === undefined ? varying : this.referenceAt(place);
       if (value === undefined || valueAt(body, ...place) === undefined) continue;
       const varied = changedAt(body, place, value);
       if (document.errors(schema, varied).length === 0) body = varied;
@@ -230,8 +203,8 @@ function parameterOf(place: Place): string {
   return `{${isItem ? name.replace(/s$/, '') : name}}`;
 }
 
-export function isCreation({ method, object }: Operation): boolean {
-  return method === 'POST' && object.responses['201'] !== undefined;
+function isCreation({ method, responses }: Operation): boolean {
+  return method === 'POST' && responses['201'] !== undefined;
 }
 
 export function idOf({ path }: Resource): string {
@@ -247,9 +220,9 @@ export function parentOf(path: string): string {
   return path.replace(/\/[^/]+$/, '');
 }
 
-/** A later day is also a time of the same form. The example may be the highest or lowest int64. */
+/** A later day is also a time of the same form. A bigint may be the highest int64. */
 function variantOfExample({ type, format, example }: Schema, variant: number): unknown {
-  if (typeof example === 'bigint') return example - BigInt(variant * (example < 0n ? -1 : 1));
+  if (typeof example === 'bigint') return example - BigInt(variant);
   if (type === 'integer') return Number(example) + variant;
   const text = String(example);
   const time = Date.parse(text);

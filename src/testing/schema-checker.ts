@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { stringify } from 'lossless-json';
 import { isInt64 } from '../platform/validation/int64';
-import { isMembers, jsonOf } from './json';
+import { isMembers } from './json';
 
 const DOCUMENT_ID = 'openapi.json';
 const COMPONENTS = '"#/components';
@@ -32,11 +32,11 @@ export class SchemaChecker {
   constructor(schemas: Readonly<Record<string, object>>, isClosed: (name: string) => boolean) {
     addFormats(this.ajv);
     this.ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
-    const known = Object.entries(withNull(schemas)).map(([name, schema]) => [
-      name,
-      'properties' in schema && isClosed(name) ? { ...schema, additionalProperties: false } : schema,
-    ]);
-    this.ajv.addSchema({ components: { schemas: Object.fromEntries(known) } }, DOCUMENT_ID);
+    const known: Record<string, object> = JSON.parse(textForAjv(schemas));
+    for (const [name, schema] of Object.entries(known)) {
+      if ('properties' in schema && isClosed(name)) Object.assign(schema, { additionalProperties: false });
+    }
+    this.ajv.addSchema({ components: { schemas: known } }, DOCUMENT_ID);
   }
 
   errors(schema: object, value: unknown): readonly Mismatch[] {
@@ -49,7 +49,7 @@ export class SchemaChecker {
   }
 
   private compile(schema: object): ValidateFunction {
-    const text = jsonOf(withNull(schema)).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    const text = textForAjv(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
     const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
     this.compiled.set(text, validate);
     this.validators.set(schema, validate);
@@ -70,16 +70,14 @@ function isNearInt64(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
 }
 
-/** Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
-function withNull<T extends object>(schemas: T): T {
-  const text = stringify(schemas, (_key, value: unknown) => {
-    if (typeof value !== 'object' || value === null || !('nullable' in value) || 'type' in value)
-      return value;
-    const { nullable, ...schema } = value;
-    // A member may have this name.
-    if (typeof nullable !== 'boolean') return value;
-    return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
-  });
-  const result: T = JSON.parse(text ?? '{}');
-  return result;
+/** Prints schemas. Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
+function textForAjv(schemas: object): string {
+  return stringify(schemas, withNull) ?? '';
+}
+
+function withNull(_key: string, value: unknown): unknown {
+  // A member may have this name.
+  if (!isMembers(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
+  const { nullable, ...schema } = value;
+  return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
 }

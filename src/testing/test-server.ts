@@ -20,25 +20,19 @@ export interface TestServer {
 /** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
-  const removeFolder = () => rm(directory, { recursive: true, force: true });
-  try {
-    const server = await startEmbedded({
-      dataDir: directory,
-      binDir: undefined,
-      durable: false,
-      canCreateDatabases: true,
-    });
-    return {
-      createDatabase: () => createDatabase((name) => server.url(name)),
-      close: async () => {
-        await server.stop();
-        await removeFolder();
-      },
-    };
-  } catch (error) {
-    await removeFolder();
-    throw error;
-  }
+  const server = await startEmbedded({
+    dataDir: directory,
+    binDir: undefined,
+    durable: false,
+    canCreateDatabases: true,
+  });
+  return {
+    createDatabase: () => createDatabase((name) => server.url(name)),
+    close: async () => {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
 }
 
 async function createDatabase(urlOf: (name?: string) => string): Promise<TestDatabase> {

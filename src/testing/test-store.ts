@@ -7,11 +7,24 @@ import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
 import { createLogger } from '../platform/logging/logger';
+import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
-import { HttpClient, type TestRequest, type TestResponse } from './http-client';
-import { TestClock } from './test-clock';
+import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { startTestServer, type TestDatabase, type TestServer } from './test-server';
+
+/** A clock that only a test advances. Like the system's clock it has whole milliseconds. */
+export class TestClock extends Clock {
+  private time = Date.parse('2026-11-21T12:00:00Z');
+
+  now(): number {
+    return this.time;
+  }
+
+  advance({ seconds }: { readonly seconds: number }): void {
+    this.time += Math.round(seconds * 1_000);
+  }
+}
 
 /** A key to create. */
 export interface TestKeyOptions {
@@ -66,39 +79,36 @@ export interface TestStore {
 
 const NO_LIMIT = 1_000_000_000;
 
-type Close = () => Promise<void>;
-
 /**
  * Starts a store with extensions on an embedded PostgreSQL, migrated, on a free port of 127.0.0.1.
  *
  * @throws UserError for a mistake of an extension
  */
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
-  const closing: Close[] = [];
-  const closeAll = async (): Promise<void> => {
-    for (const close of closing.splice(0).toReversed()) await close();
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const each of closing.splice(0).toReversed()) await each();
   };
   try {
-    return await start(options, closing, closeAll);
+    return { ...(await start(options, closing)), close };
   } catch (error) {
-    await closeAll();
+    await close();
     throw error;
   }
 }
 
 /** @param closing gets what must be closed, in the order in which it was opened */
-async function start(options: TestStoreOptions, closing: Close[], close: Close): Promise<TestStore> {
-  const { extensions = [], settings = {}, clock = new TestClock() } = options;
+async function start(
+  { extensions = [], settings = {}, clock = new TestClock(), ...given }: TestStoreOptions,
+  closing: (() => Promise<void>)[],
+): Promise<Omit<TestStore, 'close'>> {
   const store = createStore(extensions);
-  const server = options.server ?? (await startTestServer());
-  if (server !== options.server) closing.push(() => server.close());
+  const server = given.server ?? (await startTestServer());
+  if (!given.server) closing.push(() => server.close());
   const database = await server.createDatabase();
   closing.push(() => database.drop());
-  const config = {
-    ...readConfig({ LOG_LEVEL: 'warn' }, store.settings),
-    ...settings,
-    databaseUrl: database.url,
-  };
+  const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
+  const config = { ...defaults, ...settings, databaseUrl: database.url };
   await migrate({ ...config, migrations: store.migrations });
   const log: string[] = [];
   const logger = createLogger(config, { write: (line) => void log.push(line) });
@@ -106,8 +116,6 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
   closing.push(() => app.close());
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
-  const client = new HttpClient();
-  closing.push(() => Promise.resolve(client.close()));
   let conformance: Conformance | undefined;
   return {
     url,
@@ -116,38 +124,37 @@ async function start(options: TestStoreOptions, closing: Close[], close: Close):
     extensions,
     scopes: store.scopes,
     log,
-    key: keyCreator(app, store.scopes),
+    key: keyCreator(app.get(ApiKeysService, { strict: false }), store.scopes),
     fetch: async (path, request = {}) => {
-      conformance ??= new Conformance(new ApiDocument((await client.send(url, '/openapi.json')).text), {
-        isStrict: true,
-      });
-      const response = await client.send(url, path, request);
-      const accept = request.headers?.['accept']?.toString();
-      conformance.require(request.method ?? 'GET', path, response, accept);
+      const response = await sendRequest(url, path, request);
+      conformance ??= new Conformance(await readDocument(url), true);
+      conformance.require(request.method ?? 'GET', path, response, request.headers?.['accept']?.toString());
       return response;
     },
     createDatabase: () => server.createDatabase(),
-    close,
   };
 }
 
-/** Returns a function that creates a key of a store, and returns its secret. */
-export function keyCreator(app: NestFastifyApplication, allScopes: readonly string[]) {
-  /** The plans of the accounts by name: a further key of an account must name its plan. */
-  const plans = new Map<string, PlanChoice>();
-  return async (options: TestKeyOptions = {}): Promise<string> => {
-    const { account = `account ${plans.size + 1}`, scopes = allScopes, expiresAt } = options;
-    const choice = choiceOf(options, plans.get(account));
-    const keys = app.get(ApiKeysService, { strict: false });
+/** Reads the OpenAPI document of a store at its address. */
+export async function readDocument(url: string): Promise<ApiDocument> {
+  return new ApiDocument((await sendRequest(url, '/openapi.json')).text);
+}
+
+function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestStore['key'] {
+  const accounts = new Set<string>();
+  return async ({
+    account = `account ${accounts.size + 1}`,
+    scopes = allScopes,
+    expiresAt,
+    ...limits
+  } = {}) => {
+    const { plan = 'enterprise', perMinute = NO_LIMIT, perDay = NO_LIMIT } = limits;
+    const numbers = plan === 'enterprise' ? { perMinute, perDay } : { perMinute: null, perDay: null };
+    // A further key of an account has its plan unless the options name one.
+    const isKnown = accounts.has(account) && Object.keys(limits).length === 0;
+    const choice: PlanChoice | undefined = isKnown ? undefined : { plan, ...numbers };
     const { key } = await keys.create({ account, choice, scopes, expiresAt, label: 'test' });
-    plans.set(account, choice);
+    accounts.add(account);
     return key;
   };
-}
-
-function choiceOf(options: TestKeyOptions, known: PlanChoice | undefined): PlanChoice {
-  const { plan, perMinute, perDay } = options;
-  if (plan !== undefined) return { plan, perMinute: null, perDay: null };
-  if (known !== undefined && perMinute === undefined && perDay === undefined) return known;
-  return { plan: 'enterprise', perMinute: perMinute ?? NO_LIMIT, perDay: perDay ?? NO_LIMIT };
 }

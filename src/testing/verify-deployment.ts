@@ -1,22 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../platform/errors/user-error';
-import { Api, codeOf, shortened, shown } from './api';
+import { Api, codeOf, shortened } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
-import { HttpClient, type TestRequest, type TestResponse } from './http-client';
+import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
+import { OperationUnderTest } from './promises/operation-under-test';
 import { checkPromises } from './promises/promises';
 import { Resources } from './resources';
 
 const MAX_LIMIT = 10_000;
 const BATCH_SIZE = 10;
-
-export interface VerifyRequest {
-  /** Including `/v1`. */
-  readonly baseUrl: string;
-  readonly key: string;
-  /** True: also use up the rate limit of the key. */
-  readonly exhaust: boolean;
-}
 
 export interface Verdict {
   readonly promise: string;
@@ -39,11 +32,15 @@ export interface Verification {
 /**
  * Checks every promise against a deployment, only over HTTP, and removes what it creates. Waits when a limit is used up.
  *
+ * @param baseUrl including `/v1`
+ * @param isExhausting true: also uses up the rate limit of the key
  * @param report receives each verdict immediately
  * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key
  */
 export async function verifyDeployment(
-  { baseUrl, key, exhaust }: VerifyRequest,
+  baseUrl: string,
+  key: string,
+  isExhausting: boolean,
   report: (verdict: Verdict) => void,
 ): Promise<Verification> {
   const deployment = new Deployment(baseUrl);
@@ -55,27 +52,24 @@ export async function verifyDeployment(
     report({ promise, faults });
   };
   let stopped: string | undefined;
-  const attempt = async (step: () => Promise<void>): Promise<void> => {
-    try {
-      await step();
-    } catch (error) {
-      // The created resources are removed or listed after any failure.
-      const unexpected = `verify itself failed (${String(error)}). Report it, please.`;
-      stopped ??= error instanceof UserError ? error.message : unexpected;
-    }
+  // The created resources are removed or listed after any failure.
+  const fail = (error: unknown): void => {
+    const unexpected = `verify itself failed (${String(error)}). Report it, please.`;
+    stopped ??= error instanceof UserError ? error.message : unexpected;
   };
   // The removal of what was created is not interrupted.
   const interrupt = (): void => deployment.interruption.abort();
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  await attempt(() => checkPromises(api, resources, take));
+  await checkPromises(api, resources, take).catch(fail);
   process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   deployment.interruption = new AbortController();
   const created = resources.created.map(({ path }) => path);
-  await attempt(async () => {
-    await resources.removeAll();
-    if (!exhaust || stopped !== undefined) return;
-    take('a request over the limit gets 429, not before Retry-After', await useUpLimit(api));
-  });
+  await resources.removeAll().catch(fail);
+  if (isExhausting && stopped === undefined) {
+    const known = api.faults.length;
+    await useUpLimit(api, resources).catch(fail);
+    take('a request over the limit gets 429, not before Retry-After', api.faults.slice(known));
+  }
   return {
     baseUrl,
     verdicts,
@@ -89,45 +83,32 @@ export async function verifyDeployment(
 
 /** A running store at a base URL. */
 class Deployment {
-  private readonly client = new HttpClient();
-  readonly path: string;
   requests = 0;
   /** Ends the checks at the next request. */
   interruption = new AbortController();
 
-  constructor(readonly url: string) {
-    this.path = new URL(url).pathname;
-  }
+  constructor(readonly url: string) {}
 
-  send(path: string, request?: TestRequest): Promise<TestResponse> {
-    return this.sendTo(`${this.path}${path}`, request);
-  }
-
-  /** @param path from the root @throws UserError if the response does not arrive completely */
-  async sendTo(path: string, request: TestRequest = {}): Promise<TestResponse> {
+  /** @param path below the base URL @throws UserError if the response does not arrive completely */
+  async send(
+    path: string,
+    request: TestRequest = {},
+    base = new URL(this.url).pathname,
+  ): Promise<TestResponse> {
     if (this.interruption.signal.aborted) throw new UserError('Interrupted.');
     this.requests += 1;
     try {
-      return await this.client.send(this.url, path, request);
+      return await sendRequest(this.url, `${base}${path}`, request);
     } catch (error) {
-      const reason = shortened(error instanceof Error ? error.message || String(error) : String(error));
-      const what = `${request.method ?? 'GET'} ${path}`;
-      throw new UserError(
-        `${this.url} gives no complete response to ${what} (${reason}): check --base-url, and that the deployment runs.`,
-      );
+      const what = `${request.method ?? 'GET'} ${base}${path} (${shortened(String(error))})`;
+      const advice = 'check --base-url, and that the deployment runs';
+      throw new UserError(`${this.url} gives no complete response to ${what}: ${advice}.`);
     }
   }
 
   async wait(seconds: number): Promise<void> {
     process.stderr.write(`The limit of the key is used up. Continuing in ${seconds} s.\n`);
-    const { signal } = this.interruption;
-    await sleep(seconds * 1_000, undefined, { signal }).catch(() => undefined);
-  }
-
-  /** `Date`, or our own time if the deployment sends none. */
-  now({ headers }: TestResponse): number {
-    const date = Date.parse(headers.date ?? '');
-    return Math.floor((Number.isNaN(date) ? Date.now() : date) / 1_000);
+    await sleep(seconds * 1_000, undefined, this.interruption).catch(() => undefined);
   }
 }
 
@@ -139,26 +120,17 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
       `The deployment rejects the key (${own.status} ${codeOf(own)}): give one with the scopes of a new key.`,
     );
   }
-  const listed = valueAt(jsonIn(own.text), 'scopes');
-  if (own.status !== 200 || listed === undefined) {
+  const scopes = valueAt(jsonIn(own.text), 'scopes');
+  if (own.status !== 200 || !Array.isArray(scopes)) {
     throw new UserError(
       `GET ${deployment.url}/key responds ${own.status} and no key: check --base-url, and that the deployment is an Animal Store.`,
     );
   }
-  const { status, text } = await deployment.sendTo(`${deployment.path.replace(/\/v1$/, '')}/openapi.json`);
-  const deployed = status === 200 ? jsonIn(text) : undefined;
-  let document: ApiDocument;
-  try {
-    // This version, with the operations that only the deployment's document has.
-    document = new ApiDocument(jsonOf(merged(jsonIn(readCommittedDocument()), deployed)));
-  } catch (error) {
-    const reason = shortened(String(error));
-    throw new UserError(`The OpenAPI document of ${deployment.url} cannot be read (${reason}).`);
-  }
-  const scopes = Array.isArray(listed)
-    ? listed.map(String)
-    : document.operations.flatMap((each) => each.scopes);
-  return new Api(document, deployment, key, scopes);
+  const root = new URL(deployment.url).pathname.replace(/\/v1$/, '');
+  const { text } = await deployment.send('/openapi.json', {}, root);
+  // This version, with the operations that only the deployment's document has.
+  const document = merged(jsonIn(readCommittedDocument()), jsonIn(text));
+  return new Api(new ApiDocument(jsonOf(document)), deployment, key, scopes.map(String));
 }
 
 /** Adds the members that only the other object has, in objects within it, too. */
@@ -170,37 +142,20 @@ function merged(own: unknown, other: unknown): unknown {
 }
 
 /** Sends requests until the response is 429; in concurrent batches, so that the minute does not end first. */
-async function useUpLimit(api: Api): Promise<string[]> {
+async function useUpLimit(api: Api, resources: Resources): Promise<void> {
   const list = api.operations.find((each) => isList(each) && api.may(each) && !each.path.includes('{'));
-  if (!list) return ['No list can be read with this key.'];
+  if (!list) throw new UserError('No list can be read with this key.');
   const send = () => api.target.send(`${list.path}?limit=1`, { key: api.key });
   let last = await send();
   const limit = Number(last.headers['x-ratelimit-limit']);
   if (limit > MAX_LIMIT) {
-    const problem = `The limit of ${limit} requests is too large for --exhaust`;
-    throw new UserError(`${problem}. Use a key of a smaller plan.`);
+    throw new UserError(`The limit of ${limit} requests is too large for --exhaust. Use a smaller plan.`);
   }
   for (let sent = 1; sent <= 2 * limit + BATCH_SIZE && last.status !== 429; sent += BATCH_SIZE) {
     const responses = await Promise.all(Array.from({ length: BATCH_SIZE }, send));
     last = responses.find(({ status }) => status === 429) ?? last;
   }
-  const { headers, status } = last;
-  const { 'retry-after': after, 'x-ratelimit-remaining': remaining } = headers;
-  const ahead = Number(headers['x-ratelimit-reset']) - api.target.now(last);
-  const own = await api.target.send('/key', { key: api.key });
-  const code = String(codeOf(last));
-  const isLimited = status === 429 && /^(rate_limit_exceeded|daily_quota_exceeded)$/.test(code);
-  // `Date` is rounded down to the second.
-  const isLater = Number(after) >= 1 && Number(after) + 1 >= ahead;
-  const rules: [isKept: boolean, subject: string, problem: string][] = [
-    [
-      isLimited,
-      list.title,
-      `responds ${status} ${code} over the limit, and must respond 429 rate_limit_exceeded`,
-    ],
-    [remaining === '0', list.title, `has X-RateLimit-Remaining ${shown(remaining)} with 429`],
-    [isLater, list.title, `has Retry-After ${shown(after)}, and the window ends in ${ahead} s`],
-    [own.status === 200, 'GET /v1/key', `responds ${own.status} over the limit, and must respond 200`],
-  ];
-  return rules.filter(([isKept]) => !isKept).map(([, subject, problem]) => `${subject} ${problem}.`);
+  new OperationUnderTest(api, resources, list).requires(last, 'over the limit', '429');
+  const { status } = await api.target.send('/key', { key: api.key });
+  if (status !== 200) api.note('GET /v1/key', `responds ${status} over the limit, and must respond 200`);
 }

@@ -180,42 +180,22 @@ describe('cli verify', () => {
     expect(rejected).toMatchObject({ status: 2, all: expect.not.stringContaining('secret with') });
   });
 
-  it.each<[string, Breakage, RegExp]>([
-    [
-      'cut off',
-      {
-        body: (outgoing, { method }) => {
-          if (method === 'POST') outgoing.destroy();
-          return method === 'POST';
-        },
+  it('exits with 1 and one sentence if a response is cut off, and removes what it added', async () => {
+    const count = 'SELECT FROM pets';
+    const before = (await verified.app.database.query(count)).length;
+    const { status, all } = await verify(await verified.createKey(), {
+      body: (outgoing, { method }) => {
+        if (method === 'POST') outgoing.destroy();
+        return method === 'POST';
       },
-      /gives no complete response to POST/,
-    ],
-    [
-      'endless',
-      {
-        body: (outgoing, { path }) => {
-          if (path !== '/v1/pets?limit=100') return false;
-          outgoing.write(Buffer.alloc(5 * 1_048_576));
-          return true;
-        },
-      },
-      /gives no complete response to GET .*\(the body has more than 4 MiB\)/,
-    ],
-  ])(
-    'exits with 1 and one sentence if a response is %s, and removes what it added',
-    async (_, breakage, sentence) => {
-      const count = 'SELECT FROM pets';
-      const before = (await verified.app.database.query(count)).length;
-      const { status, all } = await verify(await verified.createKey(), breakage);
-      expect({ status, last: all.trim().split('\n').at(-1) }).toEqual({
-        status: 1,
-        last: expect.stringMatching(sentence),
-      });
-      const after = (await verified.app.database.query(count)).length;
-      expect(after - before).toBeLessThanOrEqual(1);
-    },
-  );
+    });
+    expect({ status, last: all.trim().split('\n').at(-1) }).toEqual({
+      status: 1,
+      last: expect.stringMatching(/gives no complete response to POST/),
+    });
+    const after = (await verified.app.database.query(count)).length;
+    expect(after - before).toBeLessThanOrEqual(1);
+  });
 
   it('exits with 1 and one sentence if the day of the key is used up, or the deployment is unreachable', async () => {
     const limited = await verify(await verified.createKey(SMALL_DAY));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { readable, StandardOutput } from '../../src/app/standard-output';
+import { readable, StandardOutput } from '../../src/server/standard-output';
 import { createLogger } from '../../src/platform/logging/logger';
 import { addDroppedLines } from '../../src/server/metrics/registry';
 

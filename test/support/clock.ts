@@ -1,1 +1,1 @@
-export { TestClock } from '../../src/testing/test-clock';
+export { TestClock } from '../../src/testing/test-store';

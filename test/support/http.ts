@@ -2,7 +2,7 @@ import type { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import { Conformance } from '../../src/testing/conformance';
-import { HttpClient, type TestRequest, type TestResponse } from '../../src/testing/http-client';
+import { sendRequest, type TestRequest, type TestResponse } from '../../src/testing/http-client';
 
 export type HttpResponse = TestResponse;
 
@@ -19,9 +19,8 @@ declare global {
 /** All spec files of a worker share it: it compiles each schema once. */
 const conformance = (globalThis.conformanceOfWorker ??= new Conformance(
   new ApiDocument(readCommittedDocument()),
-  { isStrict: true },
+  true,
 ));
-const sharedClient = new HttpClient();
 export const rejectUndocumented = conformance.require.bind(conformance);
 
 /** Sends one request. Throws if openapi.json does not document the response. */
@@ -31,8 +30,7 @@ export async function send(
   path: string,
   { agent, isDocumented = true, ...request }: RequestOptions = {},
 ): Promise<HttpResponse> {
-  const client = agent ? new HttpClient(agent) : sharedClient;
-  const response = await client.send(baseUrl, path, { ...request, method });
+  const response = await sendRequest(baseUrl, path, { ...request, method }, agent);
   const accept = request.headers?.['accept']?.toString();
   if (isDocumented) conformance.require(method, path, response, accept);
   return response;

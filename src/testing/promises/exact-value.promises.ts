@@ -1,33 +1,37 @@
-import { isSuccess, shown } from '../api';
-import { changedAt, isMembers, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
-import { isCreation, type Resource } from '../resources';
-import { boundaryValues } from './hostile-values';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
+import { isSuccess, pathOfLink, shown } from '../api';
+import type { Schema } from '../api-document';
+import { changedAt, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
+import type { Resource } from '../resources';
+import type { OperationUnderTest, Promises } from './operation-under-test';
+
+const MAX_LENGTH = 10_000;
 
 /** Exact values, defaults and members that a change does not name. */
-export const exactPromises: readonly ApiPromise[] = [
-  {
-    title: 'a creation keeps each value exactly, has its defaults, and its Location leads to it',
-    appliesTo: ({ isCreating }) => isCreating,
-    check: checkCreation,
-  },
-  {
-    title: 'a change keeps what it does not name, and takes each value of an enumeration',
-    appliesTo: ({ operation, isAllowed }) => operation.method === 'PATCH' && isAllowed,
-    check: checkChange,
-  },
-];
+export const exactPromises: Promises = {
+  'a creation keeps each value exactly, has its defaults, and its Location leads to it': checkCreation,
+  'a change keeps what it does not name, and takes each value of an enumeration': checkChange,
+};
 
 async function checkCreation(tested: OperationUnderTest): Promise<void> {
-  const { operation, resources } = tested;
-  const first = await resources.create(operation);
-  if (first) await checkLocation(tested, first);
+  const { isCreating, operation, resources } = tested;
+  const first = isCreating && (await resources.create(operation));
+  if (!first) return;
+  await checkLocation(tested, first);
   for (const [place, member] of tested.members) {
-    if (resources.isReference(place)) continue;
-    const values = [...boundaryValues(member), 'null', ...(member.enum ?? []).map(jsonOf)];
-    for (const text of values) await checkExact(tested, place, text);
-    if (member.default !== undefined && first) await checkExact(tested, place, undefined, member.default);
+    if (resources.pathReferredTo(place) !== undefined) continue;
+    for (const text of exactValues(member)) await checkExact(tested, place, text);
+    if (member.default !== undefined) await checkExact(tested, place, undefined, member.default);
   }
+}
+
+/** Lists JSON texts: the bounds of a member's schema, its enumeration, null, and other values that it allows. */
+function exactValues({ type, format, minimum, maximum, maxLength, enum: choices = [] }: Schema): string[] {
+  const bounds = [minimum, maximum, ...choices].filter((bound) => bound !== undefined).map(jsonOf);
+  // 2^53 + 1, which JavaScript's numbers do not have.
+  if (format === 'int64') bounds.push('9007199254740993');
+  if (type === 'string') bounds.push(jsonOf(' Žofie 🐈 "\\'));
+  if (maxLength !== undefined && maxLength <= MAX_LENGTH) bounds.push(jsonOf('x'.repeat(maxLength)));
+  return [...bounds, 'null'];
 }
 
 /**
@@ -47,7 +51,7 @@ async function checkExact(
     text === undefined ? jsonOf(changedAt(example, place, undefined)) : replaceAt(example, place, text);
   if (body === undefined || document.errors(operation.body ?? {}, jsonIn(body)).length > 0) return;
   const name = place.join('.');
-  const what = `${name} = ${shown(wanted === null ? null : (text ?? wanted))}`;
+  const what = `${name} = ${text === undefined ? '(missing)' : shown(text)}`;
   const cause = text === undefined ? `without ${name}, whose default is ${shown(wanted)}` : `to ${what}`;
   const response = await tested.send({ body, what });
   if (response.status === 400) tested.note(`rejects ${what}, which its document allows`);
@@ -60,23 +64,30 @@ async function checkExact(
   if (wrong !== undefined) tested.note(`responds with ${name} = ${shown(wrong)} ${cause}`);
 }
 
-/** `Location` leads to the created resource: it has each member of the creation's response, and may have more. */
-async function checkLocation(tested: OperationUnderTest, { path, pattern, response }: Resource) {
-  const { api, operation } = tested;
-  const read = tested.document.at('GET', pattern);
-  if (!isCreation(operation) || (read && !api.may(read))) return;
-  const found = await api.target.send(path, { key: api.key });
-  const isThere = read ? hasMembersOf(jsonIn(found.text), jsonIn(response.text)) : found.status !== 404;
-  if (isThere) return;
+/** The serializer prints null as an empty text or 0 unless the schema of the response is nullable. */
+function isSame(got: unknown, wanted: unknown): boolean {
+  if (wanted === null) return got !== '' && got !== 0 && got !== false;
+  return got === undefined || jsonOf(got) === jsonOf(wanted);
+}
+
+/** `Location` leads to a resource with the id of the response, unless nothing or not this key may read it. */
+async function checkLocation({ api }: OperationUnderTest, { operation, response }: Resource) {
+  const path = pathOfLink(response.headers.location);
+  if (path === undefined) return;
+  const found = await api.request(path);
+  if (found.status === 403 || found.status === 405) return;
+  const [id, wanted] = [found, response].map(({ text }) => jsonOf(valueAt(jsonIn(text), 'id')));
+  if (isSuccess(found) && id === wanted) return;
+  const got = isSuccess(found) ? 'with another id' : found.status;
   const location = shown(response.headers.location);
-  const difference = read ? ' with another body' : '';
-  tested.note(`responds with the Location ${location}, where GET responds ${found.status}${difference}`);
+  api.note(operation.title, `responds with the Location ${location}, where GET responds ${got}`);
 }
 
 /** Each change is made to a resource of its own. */
 async function checkChange(tested: OperationUnderTest): Promise<void> {
   const { api, document, members, operation, resources } = tested;
   const read = tested.readAt(operation.path);
+  if (operation.method !== 'PATCH' || !tested.isAllowed || !read) return;
   const example = document.exampleOf(operation.body ?? {});
   const changes = members
     .filter(([{ length }]) => length === 1)
@@ -84,7 +95,7 @@ async function checkChange(tested: OperationUnderTest): Promise<void> {
       (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
     );
   for (const [place, value] of changes) {
-    const resource = read && (await resources.createAt(operation.path));
+    const resource = await resources.createAt(operation.path);
     if (!resource) return;
     const { path } = resource;
     const before = jsonIn((await api.send(read, { path })).text);
@@ -98,15 +109,4 @@ async function checkChange(tested: OperationUnderTest): Promise<void> {
       tested.note(`responds with ${other.join('.')} = ${is} to ${what}, and must respond with ${wanted}`);
     }
   }
-}
-
-function hasMembersOf(found: unknown, created: unknown): boolean {
-  const names = isMembers(created) ? Object.keys(created) : [];
-  return names.every((name) => jsonOf(valueAt(found, name)) === jsonOf(valueAt(created, name)));
-}
-
-/** The serializer prints null as an empty text or 0 unless the schema of the response is nullable. */
-function isSame(got: unknown, wanted: unknown): boolean {
-  if (wanted === null) return got !== '' && got !== 0 && got !== false;
-  return got === undefined || jsonOf(got) === jsonOf(wanted);
 }

@@ -1,41 +1,39 @@
 import { randomUUID } from 'node:crypto';
+import { DataSource } from 'typeorm';
 import { IDEMPOTENCY_KEY_HEADER } from '../../platform/api-docs/request-headers';
 import { takesHeader } from '../api-document';
 import { jsonOf } from '../json';
-import { type ApiPromise, OperationUnderTest } from './operation-under-test';
-import { newestOf } from './page.promises';
+import type { OperationUnderTest, Promises } from './operation-under-test';
+import { newestAt } from './page.promises';
 
-const HEADER = IDEMPOTENCY_KEY_HEADER.name ?? '';
+const HEADER = IDEMPOTENCY_KEY_HEADER.name;
 /** Makes the commit of a transaction that stores a response fail. */
 const FAIL_AT_COMMIT = `
   CREATE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE 'rolled back by a test'; END $$;
   CREATE CONSTRAINT TRIGGER fail_at_commit AFTER INSERT ON idempotency_keys
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`;
-const COMMIT_AGAIN = 'DROP TRIGGER fail_at_commit ON idempotency_keys; DROP FUNCTION fail_at_commit()';
-
-const appliesTo = ({ operation, isCreating }: OperationUnderTest) =>
-  isCreating && takesHeader(operation, HEADER);
+const COMMIT_AGAIN = 'DROP FUNCTION fail_at_commit CASCADE';
 
 /** An operation with Idempotency-Key works once for each key. */
-export const idempotencyPromises: readonly ApiPromise[] = [
-  {
-    title: 'a repeated Idempotency-Key gets the first response again, and another body 422',
-    appliesTo,
-    check: checkReplay,
-  },
-  {
-    title: 'a creation whose transaction is rolled back creates nothing',
-    needs: 'test store',
-    appliesTo,
-    check: checkRollback,
-  },
-];
+export const idempotencyPromises: Promises = {
+  'a repeated Idempotency-Key gets the first response again, and another body 422': checkReplay,
+};
+
+/** A promise that needs the database. */
+export const rollbackPromises: Promises = {
+  'a creation whose transaction is rolled back creates nothing': checkRollback,
+};
+
+function isIdempotent({ operation, isCreating }: OperationUnderTest): boolean {
+  return isCreating && takesHeader(operation, HEADER);
+}
 
 async function checkReplay(tested: OperationUnderTest): Promise<void> {
   const { isThorough, operation, resources } = tested;
+  if (!isIdempotent(tested)) return;
   const headers = { [HEADER]: randomUUID() };
-  const before = (await countOf(tested)) ?? 0;
+  const before = await countOf(tested);
   const first = await resources.create(operation, headers);
   if (!first) return;
   const { status, text } = first.response;
@@ -46,7 +44,7 @@ async function checkReplay(tested: OperationUnderTest): Promise<void> {
     return;
   }
   // Others may create resources of a deployment meanwhile.
-  if (((await countOf(tested)) ?? 0) - before > 1 && isThorough) {
+  if (isThorough && (await countOf(tested)) - before > 1) {
     const cause = 'Use the transaction of IdempotentWork';
     tested.note(`creates more than one resource for one Idempotency-Key. ${cause}`);
   }
@@ -59,21 +57,19 @@ async function checkReplay(tested: OperationUnderTest): Promise<void> {
 /** The response is an error that no document has, so nothing compares it. */
 async function checkRollback(tested: OperationUnderTest): Promise<void> {
   const { api, operation, path, resources } = tested;
-  const before = await countOf(tested);
+  if (!isIdempotent(tested)) return;
+  const database = api.target.store?.app.get(DataSource, { strict: false });
   const body = await resources.newBodyWithOthers(operation);
-  if (before === undefined) return;
-  await api.target.query?.(FAIL_AT_COMMIT);
-  await api.target.send(path, { method: 'POST', key: api.key, body, headers: { [HEADER]: randomUUID() } });
-  await api.target.query?.(COMMIT_AGAIN);
+  const before = await countOf(tested);
+  await database?.query(FAIL_AT_COMMIT);
+  await api.request(path, { method: 'POST', key: api.key, body, headers: { [HEADER]: randomUUID() } });
+  await database?.query(COMMIT_AGAIN);
   if ((await countOf(tested)) === before) return;
   const cause = 'Give each statement the transaction of IdempotentWork';
   tested.note(`keeps what it created although its transaction was rolled back. ${cause}`);
 }
 
-/** Counts the resources by the list with the same path; undefined without such a list. */
-async function countOf({ api, operation, resources }: OperationUnderTest): Promise<number | undefined> {
-  const list = api.document.listOf(operation.path);
-  if (!list || !api.may(list)) return undefined;
-  const listing = new OperationUnderTest(api, resources, list);
-  return (await newestOf(listing, listing.path)).length;
+/** Counts the resources by the list with the same path. */
+async function countOf(tested: OperationUnderTest): Promise<number> {
+  return (await newestAt(tested, tested.operation.path)).length;
 }

@@ -2,24 +2,16 @@ import { type Api, type ApiRequest, codeOf } from '../api';
 import type { ApiDocument, Operation, Schema } from '../api-document';
 import type { TestResponse } from '../http-client';
 import type { Place } from '../json';
-import type { Resources } from '../resources';
+import { type Resources, UNKNOWN_IDS } from '../resources';
 
-/** A promise, and how to check it. The checks note each way in which the API breaks it. */
-export interface ApiPromise {
-  readonly title: string;
-  /** Only a test store makes keys; only its document is the subject of a check. */
-  readonly needs?: 'test store';
-  /** Checks what belongs to no operation. */
-  checkStore?(api: Api): Promise<void> | void;
-  /** Default: the promise is one of every operation. */
-  appliesTo?(tested: OperationUnderTest): boolean;
-  check(tested: OperationUnderTest): Promise<void> | void;
-}
+/** Checks of each operation, by the promise. They note each way in which the API breaks it. */
+export type Promises = Readonly<Record<string, (tested: OperationUnderTest) => Promise<void> | void>>;
 
 /** An operation under check: sends requests to it, and notes how it breaks a promise. */
 export class OperationUnderTest {
   readonly document: ApiDocument;
   readonly isThorough: boolean;
+  readonly isAllowed: boolean;
 
   constructor(
     readonly api: Api,
@@ -28,6 +20,7 @@ export class OperationUnderTest {
   ) {
     this.document = api.document;
     this.isThorough = api.isThorough;
+    this.isAllowed = api.may(operation);
   }
 
   /** The path of a request to the operation, of a resource of this run if there is one. */
@@ -35,12 +28,8 @@ export class OperationUnderTest {
     return this.resources.pathOf(this.operation);
   }
 
-  get isAllowed(): boolean {
-    return this.api.may(this.operation);
-  }
-
   get isCreating(): boolean {
-    return this.resources.creating.includes(this.operation);
+    return this.resources.creates(this.operation);
   }
 
   /** The places of the body with their schemas. */
@@ -57,9 +46,11 @@ export class OperationUnderTest {
     return this.send({ body: this.resources.newBody(this.operation), ...request });
   }
 
-  /** Sends a body that no operation accepts: the request changes nothing. */
+  /** Sends a request that changes nothing: with a body that no operation accepts, or for an id that no resource has. */
   sendHarmless(request: Partial<ApiRequest> = {}): Promise<TestResponse> {
-    return this.send({ body: this.operation.body && '{', ...request });
+    const { body, method } = this.operation;
+    const id = method === 'GET' || body ? undefined : UNKNOWN_IDS[0];
+    return this.send({ path: this.resources.pathOf(this.operation, id), body: body && '{', ...request });
   }
 
   /** Returns the operation that reads the resources of a path, if the key may use it. */
@@ -83,7 +74,7 @@ export class OperationUnderTest {
     const [, status, code] = /^(\d+)(?: (\w+))?/.exec(wanted) ?? [];
     const own = codeOf(response);
     const isMet = response.status === Number(status) && (code === undefined || own === code);
-    const got = [response.status, ...(code !== undefined && own !== undefined ? [own] : [])].join(' ');
+    const got = code === undefined || own === undefined ? response.status : `${response.status} ${own}`;
     if (!isMet) this.note(`responds ${got} ${cause}, and must respond ${wanted}`);
     return isMet;
   }

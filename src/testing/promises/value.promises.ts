@@ -1,40 +1,61 @@
 import { codeOf, isSuccess, shown } from '../api';
 import { encoded, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
-import { changedAt, isMembers, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
+import { changedAt, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
 import { UNKNOWN_IDS } from '../resources';
-import { BODIES, hostileValues, invalidValues, PARAMETERS } from './hostile-values';
-import type { ApiPromise, OperationUnderTest } from './operation-under-test';
+import type { OperationUnderTest, Promises } from './operation-under-test';
+import { PAGING } from './page.promises';
 
 /** More of one parameter would make the URL too long. */
 const MAX_REPEATED = 500;
-const PLAIN_NUMBER = /^-?\d+(\.\d+)?$/;
+const MANY = 10_000;
 
-const appliesTo = ({ isAllowed, operation, resources }: OperationUnderTest) =>
-  isAllowed && resources.isOwn(operation);
+/** Texts that break programs: of databases, of JavaScript objects, of terminals. */
+const TEXTS = ['a\u0000b', '\u0007', '__proto__', "'; DROP TABLE migrations; --", '2027-02-30'];
+
+/** JSON texts of every type, and numbers beyond what JavaScript and PostgreSQL hold. */
+const VALUES = [true, -1, 1.5, [], {}, '']
+  .map(jsonOf)
+  .concat('9223372036854775808', '-9223372036854775809', '1e400', '{"__proto__":{"name":"x"}}');
+
+/** Texts that only one kind of member gets: one that can be a text. */
+const LONG_TEXTS = ['x'.repeat(MANY), ' ', '\ud800', ...TEXTS].map(jsonOf);
+
+/** Whole bodies that are not the documented object. */
+const BODIES = ['', 'null', '[]', '"x"', '{"a":}', '{"a":1,"a":2}', `${'['.repeat(100)}${']'.repeat(100)}`];
+
+/** Parameters as they are written in a URL; some are not UTF-8. */
+const PARAMETERS = TEXTS.map(encodeURIComponent).concat(
+  '0,1.5,9223372036854775808,true,%,%ED%A0%80'.split(','),
+  'x'.repeat(300),
+);
 
 /** Values of bodies and parameters: invalid ones are rejected, and none is a 5xx. */
-export const valuePromises: readonly ApiPromise[] = [
-  { title: 'an unknown id gets 404', appliesTo, check: checkPath },
-  {
-    title: 'an invalid value gets 400 and changes nothing',
-    appliesTo,
-    async check(tested) {
-      if (tested.isThorough) await checkExamples(tested);
-      for (const parameter of parametersIn(tested.operation, 'query')) await checkQuery(tested, parameter);
-      if (tested.operation.body) await checkBody(tested, tested.operation.body);
-    },
-  },
-];
+export const valuePromises: Promises = {
+  'an unknown id gets 404': checkPath,
+  'an invalid value gets 400 and changes nothing': checkValues,
+};
+
+async function checkValues(tested: OperationUnderTest): Promise<void> {
+  const { isThorough, operation } = tested;
+  if (!isSafe(tested)) return;
+  if (isThorough) await checkExamples(tested);
+  for (const parameter of parametersIn(operation, 'query')) await checkQuery(tested, parameter);
+  if (operation.body) await checkBody(tested, operation.body);
+}
+
+/** True if the operation can only succeed for what this run created. */
+function isSafe({ isAllowed, operation, resources }: OperationUnderTest): boolean {
+  return isAllowed && resources.isOwn(operation);
+}
 
 async function checkPath(tested: OperationUnderTest): Promise<void> {
   const { isThorough, operation, resources } = tested;
   const last = parametersIn(operation, 'path').at(-1);
-  if (!last || !operation.path.endsWith('}')) return;
+  if (!last || !operation.path.endsWith('}') || !isSafe(tested)) return;
   const send = (id: string) =>
     tested.sendExample({ path: resources.pathOf(operation, id), what: `${last.name} = ${shown(id)}` });
-  for (const value of isThorough ? PARAMETERS : ['x']) await send(value);
-  if (operation.object.responses['404'] === undefined) return;
-  for (const id of UNKNOWN_IDS.slice(0, isThorough ? 2 : 1)) {
+  for (const value of isThorough ? PARAMETERS : []) await send(value);
+  for (const id of operation.responses['404'] ? UNKNOWN_IDS : []) {
     const { status } = await send(id);
     if (status === 404 || status === 400) continue;
     tested.note(`responds ${status} if ${last.name} is unknown, and documents 404`);
@@ -44,25 +65,21 @@ async function checkPath(tested: OperationUnderTest): Promise<void> {
 /** A documented example is accepted, or rejected for a reason of its own, such as a conflict. */
 async function checkExamples(tested: OperationUnderTest): Promise<void> {
   const { document, operation, path, resources } = tested;
-  const body = resources.newBody(operation);
-  const requests: [what: string, path: string, body: unknown][] = [['the documented example', path, body]];
-  // The resource may exist now.
-  if (body !== undefined) requests.push(['the documented example, sent again', path, body]);
+  const plain = { path, body: resources.newBody(operation), what: 'the documented example' };
+  // The resource may exist the second time.
+  const requests = [plain, plain];
   for (const { name, example, schema } of parametersIn(operation, 'query')) {
-    for (const value of document.schema(schema).enum ?? [example ?? document.exampleOf(schema)]) {
+    for (const value of document.schema(schema).enum ?? [example]) {
       if (value === undefined) continue;
-      const query = withQuery(path, name, value);
-      requests.push([`${name} = ${shown(value)}`, query, resources.newBody(operation)]);
+      const body = resources.newBody(operation);
+      requests.push({ path: withQuery(path, name, value), body, what: `${name} = ${shown(value)}` });
     }
   }
-  for (const [what, target, own] of requests) {
-    const response = await tested.send({ path: target, body: own, what });
+  for (const request of requests) {
+    const response = await tested.send(request);
     if (response.status !== 400) continue;
     const message = shown(valueAt(jsonIn(response.text), 'message'));
-    tested.note(
-      `rejects ${what} (${codeOf(response)}: ${message})`,
-      `rejects ${what.replace(', sent again', '')}`,
-    );
+    tested.note(`rejects ${request.what} (${codeOf(response)}: ${message})`, `rejects ${request.what}`);
   }
 }
 
@@ -73,44 +90,47 @@ async function checkQuery(tested: OperationUnderTest, { name, schema: reference 
   const { type, maxItems = Infinity, items = {} } = schema;
   const own = invalidValues(schema, 1).map((text) => encodeURIComponent(text.replace(/^"(.*)"$/, '$1')));
   // All lists take the parameters of pages from one class.
-  const hostile = ['limit', 'cursor', 'sort'].includes(name) ? [] : PARAMETERS;
-  const attempts = (isThorough ? ['', ...own, ...hostile] : own.slice(0, 3)).map(
-    (value): [query: string, what: string, isValid: boolean] => [
-      `${name}=${value}`,
-      `${name} = ${shown(value)}`,
-      allows(tested, schema, new URLSearchParams(`value=${value}`).get('value') ?? ''),
-    ],
+  const hostile = PAGING.has(name) ? [] : PARAMETERS;
+  const attempts = (isThorough ? ['', ...own, ...hostile, '1'] : own.slice(0, 3)).map(
+    (value): [string, number] => [value, 1],
   );
-  if (type === 'array' && maxItems <= MAX_REPEATED) {
-    const item = document.exampleOf(items) ?? 1;
-    const query = Array.from({ length: maxItems + 1 }, () => `${name}=${encoded(item)}`).join('&');
-    attempts.push([query, `${name} = ${shown(item)} (${maxItems + 1} times)`, false]);
-  }
-  attempts.push([`${name}=1&${name}=2`, `${name} = (twice)`, true], [`${name}[a]=1`, `${name}[a] = 1`, true]);
-  for (const [query, what, isValid] of attempts) {
+  const item = encoded(document.exampleOf(items) ?? 1);
+  if (type === 'array' && maxItems <= MAX_REPEATED) attempts.push([item, maxItems + 1]);
+  for (const [value, count] of attempts) {
+    const isValid = allows(tested, schema, value, count);
     if (isValid && !isThorough) continue;
+    const query = Array.from({ length: count }, () => `${name}=${value}`).join('&');
+    const what = `${name} = ${shown(value)}${count > 1 ? ` (${count} times)` : ''}`;
     const target = `${path}${path.includes('?') ? '&' : '?'}${query}`;
     const { status } = await tested.sendExample({ path: target, what });
     if (status < 300 && !isValid) noteAccepted(tested, what, name);
   }
 }
 
-function allows({ document }: OperationUnderTest, schema: Schema, text: string): boolean {
+/** @param value as it is written in the URL, `count` times */
+function allows({ document }: OperationUnderTest, schema: Schema, value: string, count: number): boolean {
+  const text = new URLSearchParams(`value=${value}`).get('value') ?? '';
   const { type, items } = schema;
-  const single = items === undefined ? type : document.schema(items).type;
-  const isNumber = single === 'integer' || single === 'number';
-  const item = isNumber && PLAIN_NUMBER.test(text) ? (jsonIn(text) ?? Number(text)) : text;
-  return single === 'boolean' || document.errors(schema, items === undefined ? item : [item]).length === 0;
+  const single = String(items === undefined ? type : document.schema(items).type);
+  const parsed = /^(integer|number)$/.test(single) ? (jsonIn(text) ?? text) : text;
+  const whole = items === undefined ? parsed : Array.from({ length: count }, () => parsed);
+  return single === 'boolean' || document.errors(schema, whole).length === 0;
 }
 
 /** A body that differs from its schema must not be accepted. */
 async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<void> {
   const { document, isThorough } = tested;
-  const malformed = await tested.send({ body: '{', what: 'body = {' });
-  tested.requires(malformed, 'to body = {', '400 malformed_json');
-  const headers = { 'content-type': 'text/plain' };
-  const plain = await tested.send({ body: 'name=Rex', headers, what: 'body = name=Rex' });
-  tested.requires(plain, 'to body = name=Rex', '415 unsupported_media_type');
+  for (const [body, type, wanted] of [
+    ['{', 'application/json', '400 malformed_json'],
+    ['name=Rex', 'text/plain', '415 unsupported_media_type'],
+  ] as const) {
+    const what = `body = ${body}`;
+    tested.requires(
+      await tested.send({ body, headers: { 'content-type': type }, what }),
+      `to ${what}`,
+      wanted,
+    );
+  }
   for (const [place, text, body] of bodiesOf(tested)) {
     const [error] = body === undefined ? [] : document.errors(schema, jsonIn(body));
     // A value that the schema allows would only create more resources of a deployment.
@@ -118,10 +138,9 @@ async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<vo
     const name = place.join('.');
     const what = `${name} = ${shown(text)}`;
     const response = await tested.send({ what, body });
-    if (!error) continue;
-    const rule = `${error.where} ${error.rule}`.trim();
-    if (isSuccess(response)) noteAccepted(tested, `${what} (${rule})`, name);
-    if (response.status === 400 && !isThorough) {
+    if (error && isSuccess(response)) {
+      noteAccepted(tested, `${what} (${`${error.where} ${error.rule}`.trim()})`, name);
+    } else if (error && response.status === 400 && !isThorough) {
       tested.requires(response, `to ${what}`, '400 validation_failed');
     }
   }
@@ -133,21 +152,40 @@ function* bodiesOf(tested: OperationUnderTest): Generator<[Place, text: string, 
   const newBody = () => resources.newBody(operation);
   // All operations have one parser, so the first gets what others need not.
   const isFirst = operation === api.operations.find(({ body }) => body !== undefined);
-  const bodies = isThorough ? BODIES.slice(0, isFirst ? BODIES.length : 2) : [];
-  for (const text of [...bodies, '{}']) yield [['body'], text, text];
+  for (const text of [...(isThorough && isFirst ? BODIES : []), '{}']) yield [['body'], text, text];
   for (const [place, member] of tested.members) {
     const invalid = invalidValues(member, document.exampleOf(member.items ?? {}));
-    for (const text of isThorough ? new Set([...hostileValues(member), ...invalid]) : invalid.slice(0, 3)) {
+    const hostile = member.type === 'string' ? [...VALUES, ...LONG_TEXTS] : VALUES;
+    for (const text of isThorough ? new Set([...hostile, ...invalid]) : invalid.slice(0, 3)) {
       yield [place, text, replaceAt(newBody(), place, text)];
     }
     const without = changedAt(newBody(), place, undefined);
     yield [place, '(missing)', without === undefined ? undefined : jsonOf(without)];
   }
-  const example = newBody();
-  for (const [name, value] of isThorough && isMembers(example) ? Object.entries(example) : []) {
-    const twice = `{${jsonOf(name)}:${jsonOf([value])},${jsonOf(example).slice(1)}`;
-    yield [['body'], twice, twice];
-  }
+}
+
+/**
+ * Lists JSON texts that break a bound of a member's schema, or have another type.
+ *
+ * @param item the example of an item, for a list
+ */
+function invalidValues(schema: Schema, item: unknown): readonly string[] {
+  const { type, minimum, maximum, minLength = 0, maxLength, maxItems, enum: choices, nullable } = schema;
+  return [
+    minimum === undefined ? [] : beyond(minimum, -1),
+    maximum === undefined ? [] : beyond(maximum, 1),
+    minLength === 0 ? [] : jsonOf('x'.repeat(minLength - 1)),
+    maxLength === undefined || maxLength > MANY ? [] : jsonOf('x'.repeat(maxLength + 1)),
+    choices === undefined ? [] : jsonOf(`not ${String(choices[0])}`),
+    maxItems === undefined ? [] : jsonOf(Array.from({ length: maxItems + 1 }, () => item)),
+    type === 'string' ? '7' : '"7"',
+    type === 'integer' ? '1.5' : [],
+    nullable === true ? [] : 'null',
+  ].flat();
+}
+
+function beyond(bound: number | bigint, step: -1 | 1): string {
+  return jsonOf(typeof bound === 'bigint' ? bound + BigInt(step) : bound + step);
 }
 
 function noteAccepted(tested: OperationUnderTest, what: string, place: string): void {

@@ -27,17 +27,9 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       /GET \/v1\/pets responds 200.*header x-ratelimit-limit must be there/,
       header(LIST_PETS, 'x-ratelimit-limit'),
     ],
-    'a reset in seconds': [
-      /GET \/v1\/store\/orders responds.*x-ratelimit-reset must/,
-      header(LIST_ORDERS, 'x-ratelimit-reset', '42'),
-    ],
     'a remaining in words': [
       /GET \/v1\/key responds.*x-ratelimit-remaining must/,
       header(at('GET', /key/), 'x-ratelimit-remaining', '59 of 60'),
-    ],
-    'a remaining above the limit': [
-      /POST \/v1\/store\/orders responds.*x-ratelimit-remaining must be at most the limit/,
-      header(at('POST', /orders$/), 'x-ratelimit-remaining', '2000000000'),
     ],
     'a request id that is missing': [
       /PATCH \/v1\/pets\/\{petId\} responds.*x-request-id must be there/,
@@ -48,7 +40,7 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       header(at('DELETE', PET), 'x-content-type-options'),
     ],
     'a page that must not be stored': [
-      /GET \/v1\/pets\/\{petId\} responds 200.*cache-control must be private, no-cache/,
+      /GET \/v1\/pets\/\{petId\} responds 200.*cache-control must be .*\(private, no-cache\)/,
       header(status(at('GET', PET), 200), 'cache-control', 'no-store'),
     ],
     'another media type': [
@@ -58,10 +50,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
     'no challenge': [
       /GET \/v1\/store\/orders\/\{orderId\} responds 401.*www-authenticate/i,
       header(status(at('GET', /^\/v1\/store\/orders\/\d+/), 401), 'www-authenticate'),
-    ],
-    'no announcement of a removal': [
-      /GET \/v1\/pets\/\{petId\} responds.*header sunset must be 2030-12-05/,
-      header(at('GET', PET), 'sunset'),
     ],
     '405 without Allow': [
       /GET \/v1\/pets responds 405 to the method PROPFIND, and must respond 405 with Allow/,
@@ -93,10 +81,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
     'another code': [
       /DELETE \/v1\/pets\/\{petId\} responds 401.*must respond 401 missing_api_key/,
       rewrite(status(at('DELETE', PET), 401), (text) => text.replace('missing_api_key', 'unauthorized')),
-    ],
-    'problem details of another type': [
-      /PATCH \/v1\/pets\/\{petId\} has problem details of \w+ with type/,
-      rewrite(at('PATCH', PET), (text) => text.replace('/problems/', '/problems/x')),
     ],
     'a filter that is ignored': [
       /GET \/v1\/pets has an item with status = .*Filter by it/,
@@ -189,12 +173,8 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       /GET \/v1\/store\/orders\/\{orderId\} responds 404.*body.*status/,
       rewrite(status(at('GET', ORDER), 404), (text) => text.replace(/,"status":\d+/, '')),
     ],
-    'problem details of another request': [
-      /GET \/v1\/key has problem details of missing_api_key with instance/,
-      rewrite(at('GET', /key/), (text) => text.replace('urn:request:', 'urn:request:0')),
-    ],
     'problem details that name no field': [
-      /POST \/v1\/pets has problem details of validation_failed with errors/,
+      /POST \/v1\/pets responds 400 .*body \/errors must NOT have fewer than 1 items/,
       rewrite(ADD_PET, (text) => text.replace(/"errors":\[.*\]/, '"errors":[]')),
     ],
     'a limit that is ignored': [
