@@ -45,18 +45,17 @@ const LIST: Statement = {
   text: `
     SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
            k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-           CASE WHEN k.banned_until > $2 AND k.banned_at > coalesce(k.unbanned_at, '-infinity')
-             THEN k.banned_until END AS "bannedUntil",
-           k.last_used_at AS "lastUsedAt"
+           b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
     FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
     WHERE $1::text IS NULL OR a.name = $1
     ORDER BY k.created_at, k.id`,
 };
 
-/** The time is never before the ban: another instance set it, and its clock may be ahead. */
+/** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN: Statement = {
-  name: 'api_keys_lift_ban',
-  text: 'UPDATE api_keys SET unbanned_at = greatest($2::timestamptz, banned_at) WHERE id = $1',
+  name: 'key_bans_lift',
+  text: 'DELETE FROM key_bans WHERE key_id = $1 RETURNING key_id',
 };
 
 const LIST_AUDIT: Statement = {
@@ -108,8 +107,9 @@ export class AccountsRepository {
     await manager.update(ApiKeyEntity, { id }, { scopes: [...scopes] });
   }
 
-  async liftBan(id: string, at: Date, manager: EntityManager): Promise<void> {
-    await this.sql.rows(LIFT_BAN, [id, at], manager);
+  /** @returns true if the key was banned in the last 24 h, or still is */
+  async liftBan(id: string, manager: EntityManager): Promise<boolean> {
+    return (await this.sql.rows(LIFT_BAN, [id], manager)).length > 0;
   }
 
   /**

@@ -35,16 +35,6 @@ export class ApiKeyEntity {
   @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
   readonly revokedAt!: Date | null;
 
-  @Column({ type: 'timestamptz', name: 'banned_at', nullable: true })
-  readonly bannedAt!: Date | null;
-
-  @Column({ type: 'timestamptz', name: 'banned_until', nullable: true })
-  readonly bannedUntil!: Date | null;
-
-  /** An operator lifted every ban that began at this time or earlier. */
-  @Column({ type: 'timestamptz', name: 'unbanned_at', nullable: true })
-  readonly unbannedAt!: Date | null;
-
   /** Rounded down to the minute. */
   @Column({ type: 'timestamptz', name: 'last_used_at', nullable: true })
   readonly lastUsedAt!: Date | null;

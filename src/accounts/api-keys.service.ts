@@ -81,9 +81,19 @@ export class ApiKeysService {
     return this.change('keys set-scopes', id, details, (manager) => this.keys.setScopes(id, scopes, manager));
   }
 
-  /** Lifts the ban of a key, if it has one. @throws UserError if the key does not exist */
+  /** Lifts the ban of a key, if it has one. @throws UserError if neither a key nor a ban has the id */
   unban(id: string): Promise<void> {
-    return this.change('keys unban', id, '', (manager) => this.keys.liftBan(id, this.now(), manager));
+    const keyId = isKeyId(id) ? id.toLowerCase() : id;
+    return this.source.transaction(async (manager) => {
+      const isLifted = await this.keys.liftBan(keyId, manager);
+      const key = isKeyId(keyId) ? await this.keys.lock(keyId, manager) : null;
+      // A key of a team's authenticator is known only by its ban.
+      if (!key && !isLifted) throw unknownKey(id);
+      const account = key
+        ? (await manager.findOneByOrFail(AccountEntity, { id: key.accountId })).name
+        : undefined;
+      await recordAudit(manager, { command: 'keys unban', account, keyId });
+    });
   }
 
   /**
@@ -119,7 +129,7 @@ export class ApiKeysService {
     manager: EntityManager,
   ): Promise<{ key: ApiKeyEntity; account: AccountEntity }> {
     const key = isKeyId(id) ? await this.keys.lock(id, manager) : null;
-    if (!key) throw new UserError(`There is no key with the id ${id}.`);
+    if (!key) throw unknownKey(id);
     const account = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
     return { key, account };
   }
@@ -164,6 +174,10 @@ export class ApiKeysService {
 /** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
 export function isKeyId(text: string): boolean {
   return UUID.test(text);
+}
+
+function unknownKey(id: string): UserError {
+  return new UserError(`There is no key with the id ${id}.`);
 }
 
 function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {

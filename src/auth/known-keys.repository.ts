@@ -22,7 +22,6 @@ interface Row extends PlanChoice, Omit<KnownKey, 'principal'> {
   readonly accountName: string;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
-  readonly unbannedAt: Date | null;
 }
 
 const FIND: Statement = {
@@ -30,7 +29,7 @@ const FIND: Statement = {
   text: `
     SELECT encode(s.secret_hash, 'hex') AS hash, k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
-           k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.unbanned_at AS "unbannedAt",
+           k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
            s.valid_until AS "secretValidUntil"
     FROM (
       SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
@@ -83,7 +82,6 @@ function principalOf(key: Row): Principal {
     scopes: key.scopes,
     plan: key.plan,
     limits: limitsOf(key),
-    unbannedAt: key.unbannedAt?.getTime() ?? 0,
     label: key.label,
     createdAt: key.createdAt,
     expiresAt: earlier(key.secretValidUntil, key.expiresAt),

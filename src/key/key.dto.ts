@@ -42,7 +42,7 @@ export class ApiKeyStrikes {
   @Integer({
     min: 0,
     max: MAX,
-    description: 'Strikes of the last five minutes. A ban resets them.',
+    description: 'Strikes of the last five minutes, given by the instance that responds. A ban resets them.',
     example: 0,
   })
   readonly count!: number;

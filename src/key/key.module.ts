@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { RateLimitModule } from '../rate-limit';
 import { KeyController } from './key.controller';
 import { KeyService } from './key.service';
 
-@Module({ controllers: [KeyController], providers: [KeyService] })
+@Module({ imports: [RateLimitModule], controllers: [KeyController], providers: [KeyService] })
 export class KeyModule {}

@@ -1,19 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Principal } from '../auth';
-import type { Config } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
-import { banPolicyOf, isOff, type Standing, type Usage } from '../rate-limit';
+import { Bans, type Standing, type Usage } from '../rate-limit';
 import type { ApiKey, ApiKeyWindow } from './key.dto';
 
 @Injectable()
 export class KeyService {
-  /** The number of strikes that ban a key; 0 if bans are switched off. */
-  private readonly banAfter: number;
-
-  constructor(@Inject(CONFIG) config: Config) {
-    const policy = banPolicyOf(config);
-    this.banAfter = isOff(policy) ? 0 : policy.strikes;
-  }
+  constructor(private readonly bans: Bans) {}
 
   /** Describes the key of a request, with the windows of its account. */
   describe(principal: Principal, { windows, strikes, bannedUntil }: Standing): ApiKey {
@@ -30,7 +22,7 @@ export class KeyService {
       limits: { minute: windowOf(minute), day: windowOf(day) },
       strikes: {
         count: strikes,
-        banAfter: this.banAfter,
+        banAfter: this.bans.banAfter,
         bannedUntil: bannedUntil === undefined ? null : timeOf(bannedUntil),
       },
     };

@@ -1,115 +1,133 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
+import { CONFIG } from '../platform/config/config.token';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
-
-/** The number of strikes within the strike period that ban a key, and the length of the ban. */
-export interface BanPolicy {
-  /** 0 switches bans off, as does a length of 0. */
-  readonly strikes: number;
-  readonly seconds: number;
-}
+import { type Ban, RateLimitRepository } from './rate-limit.repository';
+import { type Decision, exhaustedWindow, type Standing } from './rate-limit.store';
 
 /** The recent rejections, strikes and ban of a key. Times are milliseconds since the epoch. */
-export interface KeyHistory {
+interface KeyHistory extends Omit<Ban, 'keyId'> {
   /** The time of its first 429 in the window, and the end of the wait that its `Retry-After` asked for. */
   readonly firstRejectedAt: number;
   readonly askedToWaitUntil: number;
-  /** The times of its early retries within the strike period. */
+  /** The times of its early retries. */
   readonly strikes: readonly number[];
-  /** The last ban; both 0 for none. */
-  readonly bannedAt: number;
-  readonly bannedUntil: number;
 }
 
 /** Requests within this time after the first 429 are not strikes: they may have been sent concurrently. */
-export const GRACE_MS = SECOND_MS;
+const GRACE_MS = SECOND_MS;
 /** At most one strike counts in this time, so that each worker of a fleet with one key can get its first 429. */
-export const STRIKE_SPACING_MS = SECOND_MS;
-export const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
+const STRIKE_SPACING_MS = SECOND_MS;
+const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
 /** A ban within this time after the last one is longer. */
-export const REPEAT_PERIOD_MS = DAY_MS;
-export const REPEAT_FACTOR = 6;
+const REPEAT_PERIOD_MS = DAY_MS;
+const REPEAT_FACTOR = 6;
 
-const NO_HISTORY = afterBan({ bannedAt: 0, bannedUntil: 0 });
+/**
+ * The strikes that this instance gave, and the bans of all instances.
+ *
+ * A ban is a row of `key_bans`, which every instance reads every few seconds. `keys unban` deletes the row. While the
+ * database is unavailable the known bans stay.
+ */
+@Injectable()
+export class Bans {
+  /** By key. A key without a recent rejection has none. */
+  readonly histories = new Map<string, KeyHistory>();
+  /** The number of strikes that ban a key; 0 if bans are switched off. */
+  readonly banAfter: number;
+  private readonly banMs: number;
+  private readonly unsaved = new Set<string>();
 
-/** Returns the history after a 429 of a window that ends at `resetAt`. The 429 may begin a ban. */
-export function afterRejection(
-  known: KeyHistory = NO_HISTORY,
-  now: number,
-  resetAt: number,
-  policy: BanPolicy,
-): KeyHistory {
-  // If the clock was set back, this is the first 429 again.
-  const isFirst = now >= known.askedToWaitUntil || now < known.firstRejectedAt;
-  const isStrike = !isFirst && now > known.firstRejectedAt + GRACE_MS && isSpaced(known, now);
-  const offender = {
-    ...known,
-    firstRejectedAt: isFirst ? now : known.firstRejectedAt,
-    askedToWaitUntil: resetAt,
-  };
-  return isStrike ? withStrike(offender, now, policy) : offender;
+  constructor(
+    private readonly repository: RateLimitRepository,
+    private readonly clock: Clock,
+    @Inject(CONFIG) { rateLimitBanAfter, rateLimitBanSeconds }: Config,
+  ) {
+    this.banAfter = rateLimitBanSeconds === 0 ? 0 : rateLimitBanAfter;
+    this.banMs = rateLimitBanSeconds * SECOND_MS;
+  }
+
+  /** Records the decision on a request of a key. @returns the decision; that of a ban if this request is its last strike */
+  record(keyId: string, decision: Decision): Decision {
+    if (this.banAfter === 0) return decision;
+    const now = this.clock.now();
+    const known = this.histories.get(keyId) ?? NO_HISTORY;
+    const next = this.next(known, now, decision);
+    const { bannedUntil } = next;
+    this.histories.set(keyId, next);
+    if (bannedUntil <= now) return decision;
+    const banned = { ...decision, verdict: 'banned', now, bannedUntil } as const;
+    if (next === known) return banned;
+    this.unsaved.add(keyId);
+    return { ...banned, beganBan: true };
+  }
+
+  /** Returns the strikes that count, and the end of the ban if the key is banned. */
+  standing(keyId: string): Pick<Standing, 'strikes' | 'bannedUntil'> {
+    const now = this.clock.now();
+    const known = this.histories.get(keyId) ?? NO_HISTORY;
+    const strikes = recentStrikes(known, now).length;
+    return known.bannedUntil > now ? { strikes, bannedUntil: known.bannedUntil } : { strikes };
+  }
+
+  /** Saves the bans that began here. If that fails, the next call retries. */
+  async save(): Promise<void> {
+    for (const keyId of this.unsaved) {
+      const { bannedAt, bannedUntil } = this.histories.get(keyId) ?? NO_HISTORY;
+      await this.repository.saveBan({ keyId, bannedAt, bannedUntil });
+      this.unsaved.delete(keyId);
+    }
+  }
+
+  /** Reads the bans of all instances. A known ban without a row was lifted, which clears the strikes, too. */
+  async read(): Promise<void> {
+    if (this.banAfter === 0) return;
+    const now = this.clock.now();
+    const rows = await this.repository.readBans(now);
+    const bans = new Map(rows.map(({ keyId, ...ban }) => [keyId, ban]));
+    for (const [keyId, known] of this.histories) {
+      const isOver = known.askedToWaitUntil <= now && recentStrikes(known, now).length === 0;
+      const isBan = known.bannedAt > 0;
+      if (isBan ? !bans.has(keyId) && !this.unsaved.has(keyId) : isOver) this.histories.delete(keyId);
+    }
+    for (const [keyId, ban] of bans) {
+      const known = this.histories.get(keyId) ?? NO_HISTORY;
+      if (known.bannedAt < ban.bannedAt) this.histories.set(keyId, { ...NO_HISTORY, ...ban });
+    }
+  }
+
+  /** Returns the history after a decision. A 429 may begin a ban. */
+  private next(known: KeyHistory, now: number, decision: Decision): KeyHistory {
+    // Requests that were under way when the ban began.
+    if (known.bannedUntil > now) return known;
+    // An admitted request ends the wait.
+    if (decision.verdict === 'admitted') return { ...known, firstRejectedAt: 0, askedToWaitUntil: 0 };
+    // The store may have another clock.
+    const waitMs = exhaustedWindow(decision.windows).resetAt - decision.now;
+    const isFirst = now >= known.askedToWaitUntil;
+    const firstRejectedAt = isFirst ? now : known.firstRejectedAt;
+    const offender = { ...known, firstRejectedAt, askedToWaitUntil: now + waitMs };
+    const isSpaced = now - (known.strikes.at(-1) ?? 0) >= STRIKE_SPACING_MS;
+    if (isFirst || now <= firstRejectedAt + GRACE_MS || !isSpaced) return offender;
+    const strikes = [...recentStrikes(known, now), now];
+    if (strikes.length < this.banAfter) return { ...offender, strikes };
+    const isRepeat = known.bannedAt > 0 && now - known.bannedAt <= REPEAT_PERIOD_MS;
+    const bannedUntil = now + this.banMs * (isRepeat ? REPEAT_FACTOR : 1);
+    // A client that retries when the ban ends gets no strike.
+    return { firstRejectedAt: 0, askedToWaitUntil: bannedUntil, strikes: [], bannedAt: now, bannedUntil };
+  }
 }
 
-/** Returns the history after an admitted request, which ends the wait. */
-export function afterAdmission(known: KeyHistory): KeyHistory {
-  return { ...known, firstRejectedAt: 0, askedToWaitUntil: 0 };
-}
-
-/** Returns the history of a key of which only the last ban is known. */
-export function afterBan({
-  bannedAt,
-  bannedUntil,
-}: Pick<KeyHistory, 'bannedAt' | 'bannedUntil'>): KeyHistory {
-  return { firstRejectedAt: 0, askedToWaitUntil: 0, strikes: [], bannedAt, bannedUntil };
-}
+const NO_HISTORY: KeyHistory = {
+  firstRejectedAt: 0,
+  askedToWaitUntil: 0,
+  strikes: [],
+  bannedAt: 0,
+  bannedUntil: 0,
+};
 
 /** Returns the strikes that count: a ban needs them within the strike period. */
-export function recentStrikes({ strikes }: KeyHistory, now: number): number[] {
+function recentStrikes({ strikes }: KeyHistory, now: number): number[] {
   return strikes.filter((at) => at > now - STRIKE_PERIOD_MS && at <= now);
-}
-
-/** True if the history no longer affects a decision. */
-export function isForgettable(
-  { askedToWaitUntil, strikes, bannedAt, bannedUntil }: KeyHistory,
-  now: number,
-): boolean {
-  const lastStrike = strikes.at(-1) ?? 0;
-  return (
-    askedToWaitUntil <= now &&
-    lastStrike <= now - STRIKE_PERIOD_MS &&
-    bannedUntil <= now &&
-    bannedAt <= now - REPEAT_PERIOD_MS
-  );
-}
-
-/** Returns the rules of RATE_LIMIT_BAN_AFTER and RATE_LIMIT_BAN_SECONDS. */
-export function banPolicyOf({
-  rateLimitBanAfter,
-  rateLimitBanSeconds,
-}: Pick<Config, 'rateLimitBanAfter' | 'rateLimitBanSeconds'>): BanPolicy {
-  return { strikes: rateLimitBanAfter, seconds: rateLimitBanSeconds };
-}
-
-export function isOff({ strikes, seconds }: BanPolicy): boolean {
-  return strikes === 0 || seconds === 0;
-}
-
-/** Keeps the length of a ban if the clock was set back to a time before the ban. */
-export function clampBan(known: KeyHistory, now: number): KeyHistory {
-  if (known.bannedAt <= now) return known;
-  return { ...known, bannedAt: now, bannedUntil: now + known.bannedUntil - known.bannedAt };
-}
-
-/** Uses the absolute distance: the last strike is in the future if the clock was set back. */
-function isSpaced({ strikes }: KeyHistory, now: number): boolean {
-  return Math.abs(now - (strikes.at(-1) ?? 0)) >= STRIKE_SPACING_MS;
-}
-
-function withStrike(offender: KeyHistory, now: number, policy: BanPolicy): KeyHistory {
-  const strikes = [...recentStrikes(offender, now), now];
-  if (strikes.length < policy.strikes) return { ...offender, strikes };
-  const isRepeat = offender.bannedAt > 0 && now - offender.bannedAt <= REPEAT_PERIOD_MS;
-  const seconds = policy.seconds * (isRepeat ? REPEAT_FACTOR : 1);
-  const bannedUntil = now + seconds * SECOND_MS;
-  // A client that retries when the ban ends gets no strike.
-  return { firstRejectedAt: 0, askedToWaitUntil: bannedUntil, strikes: [], bannedAt: now, bannedUntil };
 }

@@ -1,4 +1,4 @@
-export { banPolicyOf, isOff } from './bans';
+export { Bans } from './bans';
 export { RateLimitModule } from './rate-limit.module';
 export { RateLimitStore, type Standing, type Usage } from './rate-limit.store';
 export { CurrentStanding, ThrottleGuard } from './throttle.guard';

@@ -1,6 +1,9 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/runtime/clock';
 import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
+import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
 
-export type { Standing, Usage, Windows };
+export type { RateLimitDecision as Decision, Standing, Usage, Windows };
 
 /** The limits of an owner: an account has those of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
@@ -10,44 +13,169 @@ export interface OwnerLimits {
   readonly windowMs?: number;
 }
 
-/** One request to be charged. */
-export interface Charge {
-  /** The owner of the windows: `account:7` or `ip:192.0.2.1`. */
-  readonly owner: string;
-  readonly limits: OwnerLimits;
-  /** The key of the request. Strikes and bans belong to the key. */
-  readonly key?: {
-    readonly id: string;
-    /** The time of the last `keys unban` in milliseconds, which lifts earlier bans; 0 for never. */
-    readonly unbannedAt: number;
-  };
+/** The windows of an owner at a time, in milliseconds since the epoch. */
+export type Look = Pick<RateLimitDecision, 'windows' | 'now'>;
+
+/** The requests counted in a window, and its end (milliseconds since the epoch). */
+export interface Counter {
+  readonly used: number;
+  readonly endsAt: number;
 }
 
-/** The decision on a charge. */
-export interface Decision extends RateLimitDecision {
-  /** The end of the ban, if the verdict is `banned`. */
-  readonly bannedUntil?: number;
+/** The two windows of an owner. */
+export interface Counters {
+  readonly minute: Counter;
+  readonly day: Counter;
 }
+
+/** The decision of Redis on a request, and the windows after it. */
+export interface Report extends Counters {
+  readonly isAdmitted: boolean;
+  readonly now: number;
+}
+
+/** Stands for a window without requests and for a day without a limit. It has always ended. */
+const NO_COUNTER: Counter = { used: 0, endsAt: 0 };
 
 /**
  * Counts requests in two fixed windows of an owner: a minute, which begins with the first counted request, and the UTC day.
  *
  * A request is admitted if both windows have requests left, and then counted in both. A rejected request is counted in
- * neither. The store admits exactly as many concurrent requests as the limit, over all instances that share it.
+ * neither. This store decides synchronously, in the memory of the process, so each decision is atomic.
  */
-export abstract class RateLimitStore {
-  /** True while the counters are shared with other instances. */
-  abstract readonly isShared: boolean;
+@Injectable()
+export class RateLimitStore {
+  /** Has an entry for each owner with a window that has not ended. */
+  private readonly counters = new Map<string, Counters>();
+  private changed = new Map<string, Counters>();
 
-  /** Decides on one request in one atomic step. Rejects only if the store is broken. */
-  abstract take(charge: Charge): Decision | Promise<Decision>;
+  constructor(protected readonly clock: Clock) {}
+
+  /** True while the counters are shared with other instances. */
+  get isShared(): boolean {
+    return false;
+  }
 
   /**
-   * Returns what a charge would be decided on, and charges nothing: the windows and the strikes that all instances share;
-   * if they cannot be read, those that this process knows. Rejects only if the store is broken.
+   * Decides on one request in one atomic step.
+   *
+   * @param owner such as `account:7` or `ip:192.0.2.1`
    */
-  abstract read(charge: Charge): Standing | Promise<Standing>;
+  take(owner: string, limits: OwnerLimits): RateLimitDecision | Promise<RateLimitDecision> {
+    const now = this.clock.now();
+    const counters = countersAt(now, this.counters.get(owner), limits);
+    if (!hasRoom(counters, limits)) return { verdict: 'limited', windows: windowsOf(counters, limits), now };
+    const next = { minute: oneMore(counters.minute), day: oneMore(counters.day) };
+    this.counters.set(owner, next);
+    this.changed.set(owner, next);
+    return { verdict: 'admitted', windows: windowsOf(next, limits), now };
+  }
 
-  /** Returns the windows that this process knows, and charges nothing. */
-  abstract peek(owner: string, limits: OwnerLimits): Windows;
+  /** Returns the windows that all instances share, and counts nothing. */
+  look(owner: string, limits: OwnerLimits): Look | Promise<Look> {
+    return { windows: this.peek(owner, limits), now: this.clock.now() };
+  }
+
+  /** Returns the windows that this process knows, and counts nothing. */
+  peek(owner: string, limits: OwnerLimits): Windows {
+    return windowsOf(countersAt(this.clock.now(), this.counters.get(owner), limits), limits);
+  }
+
+  /** Returns the counters that changed since the last call. If they cannot be saved, `giveBack` returns them. */
+  takeChanges(): ReadonlyMap<string, Counters> {
+    const { changed } = this;
+    this.changed = new Map();
+    return changed;
+  }
+
+  /** Marks counters as unsaved. */
+  giveBack(changes: ReadonlyMap<string, Counters>): void {
+    this.changed = new Map([...changes, ...this.changed]);
+  }
+
+  /** Loads the counters that an earlier process saved. */
+  load(counters: readonly (Counters & { readonly owner: string })[]): void {
+    for (const { owner, minute, day } of counters) this.counters.set(owner, { minute, day });
+  }
+
+  /** Removes owners whose windows have ended. @returns the number of the others */
+  sweep(): number {
+    const now = this.clock.now();
+    for (const [owner, { minute, day }] of this.counters) {
+      if (minute.endsAt <= now && day.endsAt <= now) this.counters.delete(owner);
+    }
+    return this.counters.size;
+  }
+
+  /**
+   * Merges what Redis reports of an owner.
+   *
+   * Each admission raises the requests that this process knows by at least one, and none is admitted at the limit. So
+   * a process never admits more than the limit, even if Redis fails or lost its data.
+   *
+   * @param isCounted false if Redis counted nothing
+   */
+  protected merge(owner: string, limits: OwnerLimits, report: Report, isCounted: boolean): RateLimitDecision {
+    const { now } = report;
+    const known = countersAt(now, this.counters.get(owner), limits);
+    const isAdmitted = report.isAdmitted && hasRoom(known, limits);
+    const added = isAdmitted && isCounted ? 1 : 0;
+    const counters = {
+      minute: merged(known.minute, report.minute, added),
+      day: limits.perDay === undefined ? NO_COUNTER : merged(known.day, report.day, added),
+    };
+    this.counters.set(owner, counters);
+    const windows = windowsOf(countersAt(now, counters, limits), limits);
+    return { verdict: isAdmitted ? 'admitted' : 'limited', windows, now };
+  }
+}
+
+/** Returns the exhausted window that resets last. */
+export function exhaustedWindow({ minute, day }: Windows): Usage {
+  if (day?.remaining !== 0) return minute;
+  return minute.remaining === 0 && minute.resetAt > day.resetAt ? minute : day;
+}
+
+/** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */
+function countersAt(
+  now: number,
+  known: Counters | undefined,
+  { perDay, windowMs = MINUTE_MS }: OwnerLimits,
+): Counters {
+  const midnight = (Math.floor(now / DAY_MS) + 1) * DAY_MS;
+  return {
+    minute: inForce(now, known?.minute, now + windowMs),
+    day: perDay === undefined ? NO_COUNTER : inForce(now, known?.day, midnight),
+  };
+}
+
+/** Returns a window at a time. It is never longer than a new one, even if the clock was set back. */
+function inForce(now: number, known: Counter | undefined, newEnd: number): Counter {
+  if (known === undefined || known.endsAt <= now) return { used: 0, endsAt: newEnd };
+  return known.endsAt > newEnd ? { used: known.used, endsAt: newEnd } : known;
+}
+
+function hasRoom({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): boolean {
+  return minute.used < perMinute && (perDay === undefined || day.used < perDay);
+}
+
+function oneMore({ used, endsAt }: Counter): Counter {
+  return { used: used + 1, endsAt };
+}
+
+function merged(known: Counter, reported: Counter, added: number): Counter {
+  const used = Math.max(known.used + added, reported.used);
+  return used === 0 ? NO_COUNTER : { used, endsAt: Math.min(known.endsAt, reported.endsAt) };
+}
+
+function windowsOf({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): Windows {
+  return {
+    minute: usageOf(minute, perMinute),
+    day: perDay === undefined ? undefined : usageOf(day, perDay),
+  };
+}
+
+/** Converts a counter. After a change to a smaller plan, `used` may exceed the limit. */
+function usageOf({ used, endsAt }: Counter, limit: number): Usage {
+  return { limit, remaining: Math.max(0, limit - used), resetAt: endsAt };
 }

@@ -1,135 +1,139 @@
-import { randomBytes } from 'node:crypto';
-import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import type { Clock } from '../platform/runtime/clock';
-import { type BanPolicy, isOff } from './bans';
-import { isOverdrawn, NO_COUNTERS, windowsOf } from './counters';
-import type { MemoryRateLimitStore } from './memory.store';
-import {
-  type Charge,
-  type Decision,
-  type OwnerLimits,
-  RateLimitStore,
-  type Standing,
-  type Windows,
-} from './rate-limit.store';
-import type { RedisLink } from './redis.link';
-import type { ScriptResult, ScriptCharge } from './redis.script';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { type Clock, SystemClock } from '../platform/runtime/clock';
+import { MINUTE_MS } from '../platform/runtime/time';
+import { type Decision, type Look, type OwnerLimits, RateLimitStore } from './rate-limit.store';
+import { type RedisClient, type RedisConnector, withTimeout } from './redis.client';
 
-const INSTANCE_ID_BYTES = 6;
+const SCRIPT = readFileSync(join(__dirname, 'take.lua'), 'utf8');
+const SHA = createHash('sha1').update(SCRIPT).digest('hex');
+
+/** Pause after a failure, in which this instance counts locally. */
+const RETRY_MS = 200;
 
 /**
- * The windows and bans of all instances that share a Redis. One call of a script decides on a request.
+ * The windows of all instances that share a Redis. One call of a script decides on a request.
  *
- * If Redis is unavailable, the instance decides locally, starting from its last known counters. It stores every result
- * of the script. Every charge reports the known counters and the requests that were admitted locally, so Redis catches
- * up, even if it lost its data.
- *
- * Each admission, local or by Redis, increases the used requests that this instance knows, and it admits none at the
- * limit. So an instance never admits more than the limit within a window, and N instances never more than N times the
- * limit. See docs/decisions/0010-redis-store.md.
+ * The first failure of any kind replaces the connection. The instance then counts locally, from its last known counters,
+ * until one request has tried the new connection: a Redis that is full, loading or read-only accepts connections, too.
+ * See docs/decisions/0010-redis-store.md.
  */
 export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit, OnApplicationShutdown {
-  private readonly instance = randomBytes(INSTANCE_ID_BYTES).toString('base64url');
+  private readonly logger = new Logger('RateLimit');
+  private client: RedisClient | undefined;
+  private hasFailed = false;
+  private isTrying = false;
+  /** The owner of the first failed request: in a cluster, each try also asks its node. */
+  private suspect = 'none';
+  private retryTimer: NodeJS.Timeout | undefined;
+  private isClosed = false;
 
-  /** @param clock replaces the time of Redis */
+  /** @param timeoutMs longest wait for a response */
   constructor(
-    private readonly link: Pick<RedisLink, 'isShared' | 'open' | 'run' | 'close'>,
-    private readonly local: MemoryRateLimitStore,
-    private readonly banPolicy: BanPolicy,
-    private readonly clock: Clock | undefined,
+    clock: Clock,
+    private readonly connector: Pick<RedisConnector, 'connect'>,
+    private readonly timeoutMs: number,
   ) {
-    super();
+    super(clock);
   }
 
   override get isShared(): boolean {
-    return this.link.isShared;
+    return this.client !== undefined && !this.hasFailed;
   }
 
   onModuleInit(): Promise<void> {
-    return this.link.open();
+    return this.connect();
   }
 
   /** Runs after the last response. */
   onApplicationShutdown(): void {
-    this.link.close();
+    this.isClosed = true;
+    clearTimeout(this.retryTimer);
+    this.client?.destroy();
   }
 
-  override take(charge: Charge): Decision | Promise<Decision> {
-    return this.link.isShared ? this.takeShared(charge) : this.local.take(charge);
-  }
-
-  override read(charge: Charge): Standing | Promise<Standing> {
-    return this.link.isShared ? this.readShared(charge) : this.local.read(charge);
-  }
-
-  override peek(owner: string, limits: OwnerLimits): Windows {
-    return this.local.peek(owner, limits);
-  }
-
-  private async takeShared(charge: Charge): Promise<Decision> {
-    const result = await this.run(charge, false);
+  override take(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
+    const { client } = this;
+    if (!client || this.isTrying) return super.take(owner, limits);
     // A slow Redis may still count the request. Counting twice is better than not at all.
-    if (!result) return this.local.take(charge);
-    // The instance may have admitted other requests of the owner locally while this one was under way.
-    const isTooMany =
-      result.verdict === 'admitted' && isOverdrawn(this.local.known(charge.owner), charge.limits);
-    return isTooMany ? this.local.take(charge) : decisionOf(result, charge.limits);
+    return this.ask(client, owner, limits, true).catch(() => super.take(owner, limits));
   }
 
-  private async readShared(charge: Charge): Promise<Standing> {
-    const result = await this.run(charge, true);
-    if (!result) return this.local.read(charge);
-    const { now, strikes, bannedUntil } = result;
-    const standing = { windows: sharedWindows(result, charge.limits), now, strikes };
-    return bannedUntil > now ? { ...standing, bannedUntil } : standing;
+  override look(owner: string, limits: OwnerLimits): Look | Promise<Look> {
+    const { client } = this;
+    if (!client || this.hasFailed) return super.look(owner, limits);
+    return this.ask(client, owner, limits, false).catch(() => super.look(owner, limits));
   }
 
-  /** Runs the script, and stores what it reports. @returns undefined if Redis is unavailable */
-  private async run(charge: Charge, isReading: boolean): Promise<ScriptResult | undefined> {
-    const sent = this.scriptCharge(charge, isReading);
+  /** Runs the script. After a failure, this is the one request that tries. */
+  private async ask(client: RedisClient, owner: string, limits: OwnerLimits, isTaking: boolean) {
+    const isTry = (this.isTrying = this.hasFailed);
     try {
-      const result = await this.link.run(charge.owner, charge.key?.id, sent);
-      this.learn(charge, result, sent);
-      return result;
-    } catch {
-      return undefined;
+      const asked = this.run(client, owner, limits, isTaking);
+      const suspect = isTry && this.run(client, this.suspect, limits, false);
+      const [report] = await withTimeout(this.timeoutMs, Promise.all([asked, suspect]));
+      if (isTry && this.client === client) {
+        this.hasFailed = false;
+        this.logger.warn('Redis is available again. The instances share their counters again.');
+      }
+      return this.merge(owner, limits, report, isTaking);
+    } catch (error) {
+      // Other requests that were under way fail with the same connection.
+      if (this.client === client) this.fail(error, owner);
+      throw error;
+    } finally {
+      if (isTry) this.isTrying = false;
     }
   }
 
-  private scriptCharge({ owner, limits, key }: Charge, isReading: boolean): ScriptCharge {
-    const { minute, day } = this.local.known(owner);
-    return {
-      instance: this.instance,
-      isReading,
-      now: this.clock?.now(),
-      perMinute: limits.perMinute,
-      perDay: limits.perDay,
-      windowMs: limits.windowMs,
-      minute,
-      day,
-      key: isOff(this.banPolicy) ? undefined : key && { ...key, ...this.local.keys.lastBan(key.id) },
-    };
+  private async run(client: RedisClient, owner: string, limits: OwnerLimits, isTaking: boolean) {
+    const { perMinute, perDay, windowMs = MINUTE_MS } = limits;
+    // Redis tells all instances the time, unless the clock is a replacement.
+    const now = this.clock instanceof SystemClock ? '' : this.clock.now();
+    const values = [now, perMinute, windowMs, perDay ?? '', isTaking ? 'take' : 'look'];
+    // The part in braces puts them on the same node of a cluster.
+    const keys = [`animal-store:{${owner}}:minute`, `animal-store:{${owner}}:day`];
+    const input = { keys, arguments: values.map(String) };
+    const reply = await client.evalSha(SHA, input).catch((error: unknown) => {
+      if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
+      // Redis remembers the script from now on.
+      return client.eval(SCRIPT, input);
+    });
+    const numbers = Array.isArray(reply) ? reply.map(Number) : [];
+    const [admitted, at = 0, used = 0, endsAt = 0, dayUsed = 0, dayEndsAt = 0] = numbers;
+    const day = { used: dayUsed, endsAt: dayEndsAt };
+    return { isAdmitted: admitted === 1, now: at, minute: { used, endsAt }, day };
   }
 
-  private learn({ owner, key }: Charge, result: ScriptResult, sent: ScriptCharge): void {
-    if (result.verdict !== 'banned' || result.beganBan) this.local.learn(owner, result, sent);
-    if (!key || !sent.key) return;
-    const { bannedAt, bannedUntil, beganBan } = result;
-    this.local.keys.learnBan({ keyId: key.id, bannedAt, bannedUntil }, sent.key.bannedAt, beganBan);
+  private async connect(): Promise<void> {
+    try {
+      const client = await this.connector.connect();
+      client.on('error', (error) => this.client === client && this.fail(error));
+      if (this.isClosed) client.destroy();
+      else this.client = client;
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Replaces the connection. The next one may reach another server, such as a new master. */
+  private fail(error: unknown, owner = this.suspect): void {
+    if (this.isClosed) return;
+    if (!this.hasFailed) {
+      this.suspect = owner;
+      this.logger.warn(
+        `Redis is unavailable (${messageOf(error)}). This instance now enforces limits locally, starting from its last known counters.`,
+      );
+    }
+    this.hasFailed = true;
+    this.client?.destroy();
+    this.client = undefined;
+    this.retryTimer = setTimeout(() => void this.connect(), RETRY_MS).unref();
   }
 }
 
-function decisionOf(result: ScriptResult, limits: OwnerLimits): Decision {
-  const { verdict, now, bannedUntil, beganBan } = result;
-  return {
-    verdict,
-    now,
-    windows: sharedWindows(result, limits),
-    ...(verdict === 'banned' ? { bannedUntil } : {}),
-    ...(beganBan ? { beganBan } : {}),
-  };
-}
-
-function sharedWindows({ minute, day }: ScriptResult, limits: OwnerLimits): Windows {
-  return windowsOf({ minute: { ...minute, own: 0 }, day: { ...NO_COUNTERS.day, ...day } }, limits);
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,5 @@
+import { type DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import { ApiExtension } from '@nestjs/swagger';
 import { THROTTLER_LIMIT, THROTTLER_TTL } from '@nestjs/throttler/dist/throttler.constants';
 import { UserError } from '../platform/errors/user-error';
 import { DAY_MS } from '../platform/runtime/time';
@@ -17,50 +19,54 @@ export interface RouteLimit {
 /** The window of a limit as the headers show it. */
 export type RouteUsage = Usage & RouteLimit;
 
+/** By handler and controller, which may have inherited it; the shortest window first. */
+export type RouteLimits = Map<unknown, Map<object, readonly RouteLimit[]>>;
+
 /** A larger number is inexact in the Redis script, or too long for the documented headers. */
 const MAX = { limit: 1_000_000_000, ttl: 366 * DAY_MS } as const;
-
-/** The entries of more limits are longer than the documented length of `RateLimit-Policy`. */
-const MAX_LIMITS = 4;
-
 /** The document promises lower-case letters. `minute` and `day` are the windows of the plan. */
 const NAME = /^(?!(?:minute|day)$)[a-z]{1,20}$/;
 
 /**
- * Reads the limits of `@Throttle` on a handler and its controller, the shortest window first. An option of the handler
- * replaces that of the controller.
+ * Reads every `@Throttle`, and adds it to the operation in the document.
  *
- * @throws UserError for a mistake
+ * @throws UserError for the first mistake
  */
-export function routeLimitsOf(
-  place: string,
-  ...targets: readonly [handler: object, controller: object]
-): RouteLimit[] {
-  const keys = targets.flatMap((target): unknown[] => Reflect.getMetadataKeys(target)).map(String);
-  const names = keys
-    .filter((key) => key.startsWith(THROTTLER_LIMIT))
-    .map((key) => key.slice(THROTTLER_LIMIT.length));
-  const limits = [...new Set(names)].map((name) => routeLimitOf(place, name, targets));
-  if (limits.length > MAX_LIMITS) {
-    throw new UserError(`@Throttle adds ${limits.length} limits to ${place}: use at most ${MAX_LIMITS}.`);
+export function readRouteLimits(controllers: ReturnType<DiscoveryService['getControllers']>): RouteLimits {
+  const all: RouteLimits = new Map();
+  for (const { metatype: controller } of controllers) {
+    if (typeof controller !== 'function') continue;
+    const prototype: object = controller.prototype;
+    for (const method of new MetadataScanner().getAllMethodNames(prototype)) {
+      const handler = Reflect.get(prototype, method);
+      const limits = routeLimitsOf(`${controller.name}.${method}`, [handler, controller]);
+      if (limits.length === 0) continue;
+      all.set(handler, (all.get(handler) ?? new Map()).set(controller, limits));
+      const windows = limits.map(({ limit, ttl }) => ({ limit, ttl }));
+      ApiExtension('x-throttle', windows)(prototype, method, { value: handler });
+    }
   }
-  return limits.sort((one, other) => one.ttl - other.ttl);
+  return all;
 }
 
-function routeLimitOf(place: string, name: string, targets: readonly object[]): RouteLimit {
-  if (!NAME.test(name)) {
-    throw new UserError(
-      `The name "${name}" in @Throttle of ${place} is invalid: use 1 to 20 lower-case letters, and not minute or day.`,
-    );
-  }
-  const integer = (option: keyof typeof MAX, key: string): number => {
-    const values = targets.map((target): unknown => Reflect.getMetadata(key + name, target));
-    const value = values.find((each) => each !== undefined);
+/** An option of the handler replaces that of its controller. */
+function routeLimitsOf(place: string, targets: Parameters<Reflector['getAllAndOverride']>[1]): RouteLimit[] {
+  const keys = targets.flatMap((target): unknown[] => Reflect.getMetadataKeys(target)).map(String);
+  const names = new Set(keys.flatMap((key) => key.split(THROTTLER_LIMIT).slice(1)));
+  const numberOf = (option: keyof typeof MAX, name: string, key: string): number => {
+    const value: unknown = new Reflector().getAllAndOverride(key + name, targets);
     const max = MAX[option];
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max) return value;
+    const isInRange = typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max;
+    if (isInRange && NAME.test(name)) return value;
     throw new UserError(
-      `The ${option} of "${name}" in @Throttle of ${place} is ${String(value)}: use an integer from 1 to ${max}.`,
+      `@Throttle of ${place} has "${name}" with the ${option} ${String(value)}: use an integer from 1 to ${max}, and a name of 1 to 20 lower-case letters other than minute and day.`,
     );
   };
-  return { place, name, limit: integer('limit', THROTTLER_LIMIT), ttl: integer('ttl', THROTTLER_TTL) };
+  const limits = [...names].map((name) => ({
+    place,
+    name,
+    limit: numberOf('limit', name, THROTTLER_LIMIT),
+    ttl: numberOf('ttl', name, THROTTLER_TTL),
+  }));
+  return limits.sort((one, other) => one.ttl - other.ttl);
 }

@@ -7,25 +7,31 @@ import {
   Injectable,
   type OnModuleInit,
 } from '@nestjs/common';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { ApiExtension } from '@nestjs/swagger';
+import { DiscoveryService } from '@nestjs/core';
 import { normalizeIp } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
-import { UserError } from '../platform/errors/user-error';
 import { COUNTED } from '../platform/routes/request-context';
-import { tooManyRequests, tooManyRequestsOfRoute } from './rate-limit.errors';
-import { decisionHeaders, routeHeaders, tightestOf, windowsHeaders } from './rate-limit.headers';
+import { routeLimitMessage } from '../platform/errors/platform.errors';
+import { Bans } from './bans';
 import {
-  type Charge,
+  decisionHeaders,
+  routeHeaders,
+  tighter,
+  tooManyRequests,
+  windowsHeaders,
+} from './rate-limit.headers';
+import {
   type Decision,
+  type Look,
   type OwnerLimits,
   RateLimitStore,
   type Standing,
+  type Usage,
 } from './rate-limit.store';
-import { type RouteLimit, routeLimitsOf, type RouteUsage } from './route-limit';
+import { readRouteLimits, type RouteLimit, type RouteLimits, type RouteUsage } from './route-limit';
 
 /** An address with a port, as some proxies write it: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
@@ -36,12 +42,12 @@ const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
  */
 @Injectable()
 export class ThrottleGuard implements CanActivate, OnModuleInit {
-  /** The limits of `@Throttle` by controller and handler. */
-  private readonly routeLimits = new Map<object, Map<object, readonly RouteLimit[]>>();
+  private routeLimits: RouteLimits = new Map();
   private readonly anonymousLimits: OwnerLimits;
 
   constructor(
     private readonly store: RateLimitStore,
+    private readonly bans: Bans,
     private readonly clock: Clock,
     private readonly discovery: DiscoveryService,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
@@ -49,45 +55,17 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     this.anonymousLimits = { perMinute: rateLimitAnonymousPerMinute };
   }
 
-  /**
-   * Reads every `@Throttle`, and adds it to the operation in the document.
-   *
-   * @throws UserError for the first mistake
-   */
+  /** @throws UserError for a mistake in `@Throttle` */
   onModuleInit(): void {
-    const places = new Set<string>();
-    for (const { metatype: controller } of this.discovery.getControllers()) {
-      if (!controller) continue;
-      const prototype: object = controller.prototype;
-      const limits = new Map<object, readonly RouteLimit[]>();
-      for (const name of new MetadataScanner().getAllMethodNames(prototype)) {
-        const handler: unknown = Reflect.get(prototype, name);
-        if (typeof handler !== 'function') continue;
-        const place = `${controller.name}.${name}`;
-        const found = routeLimitsOf(place, handler, controller);
-        if (found.length === 0) continue;
-        if (places.has(place)) {
-          throw new UserError(`Two handlers with @Throttle have the name ${place}: rename one of them.`);
-        }
-        places.add(place);
-        limits.set(handler, found);
-        const windows = found.map(({ limit, ttl }) => ({ limit, ttl }));
-        ApiExtension('x-throttle', windows)(prototype, name, { value: handler });
-      }
-      if (limits.size > 0) this.routeLimits.set(controller, limits);
-    }
+    this.routeLimits = readRouteLimits(this.discovery.getControllers());
   }
 
-  /**
-   * Decides synchronously without Redis.
-   *
-   * @throws ApiError 429
-   */
+  /** Decides synchronously without Redis. @throws ApiError 429 */
   canActivate(context: ExecutionContext): true | Promise<true> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const limits = this.routeLimits.get(context.getClass())?.get(context.getHandler());
+    const limits = this.routeLimits.get(context.getHandler())?.get(context.getClass());
     const counted = this.count(request, reply);
     if (!limits) return counted;
     return Promise.resolve(counted).then(() => this.enforce(limits, request, reply));
@@ -96,25 +74,43 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
   /** Returns the headers of a response that is not counted: the window of the address. */
   headersOf(ip: string | undefined, socketAddress: string | undefined): Record<string, string> {
     const windows = this.store.peek(ownerOfAddress(ip, socketAddress), this.anonymousLimits);
-    return windowsHeaders(windows, this.clock.now());
+    return windowsHeaders({ windows, now: this.clock.now() });
   }
 
   /** Counts a request in the windows of the plan, and sets its headers. */
   private count(request: FastifyRequest, reply: FastifyReply): true | Promise<true> {
+    const { principal } = request;
     const { public: isPublic, uncounted } = request.routeOptions.config;
     if (isPublic) return true;
-    const charge = this.chargeOf(request);
-    if (charge.key && uncounted) {
-      const standing = this.store.read(charge);
-      return standing instanceof Promise
-        ? standing.then((read) => show(read, request, reply))
-        : show(standing, request, reply);
+    const owner = ownerOfRequest(request);
+    const limits = this.limitsOf(request);
+    if (principal && uncounted) {
+      const look = this.store.look(owner, limits);
+      const show = (found: Look): true => {
+        request.standing = { ...found, ...this.bans.standing(principal.keyId) };
+        reply.headers(windowsHeaders(found));
+        return true;
+      };
+      return look instanceof Promise ? look.then(show) : show(look);
     }
     if (request.raw[COUNTED]) return true;
-    const decision = this.store.take(charge);
+    const bannedUntil = principal && this.bans.histories.get(principal.keyId)?.bannedUntil;
+    if (bannedUntil && bannedUntil > this.clock.now()) {
+      const windows = this.store.peek(owner, limits);
+      return apply({ verdict: 'banned', windows, now: this.clock.now(), bannedUntil }, request, reply);
+    }
+    const decision = this.store.take(owner, limits);
     return decision instanceof Promise
-      ? decision.then((made) => apply(made, request, reply))
-      : apply(decision, request, reply);
+      ? decision.then((made) => this.settle(made, request, reply))
+      : this.settle(decision, request, reply);
+  }
+
+  /** Applies a decision. A 429 may be a strike of the key. */
+  private settle(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
+    const { principal } = request;
+    const isRecorded =
+      principal && (decision.verdict !== 'admitted' || this.bans.histories.has(principal.keyId));
+    return apply(isRecorded ? this.bans.record(principal.keyId, decision) : decision, request, reply);
   }
 
   /** Counts a request in the windows of its route: in a longer one only if the shorter ones admit it. */
@@ -126,38 +122,27 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     if (request.keyRejection) return true;
     const client = ownerOfRequest(request);
     const usages: RouteUsage[] = [];
-    let exhausted: RouteUsage | undefined;
+    let exhausted: Usage | undefined;
     let now = this.clock.now();
     for (const limit of limits) {
-      const charge = {
-        owner: ownerOfRoute(client, limit.place, limit.name),
-        limits: { perMinute: limit.limit, windowMs: limit.ttl },
-      };
+      const owner = `${client}:route:${limit.place}:${limit.name}`;
+      const window = { perMinute: limit.limit, windowMs: limit.ttl };
       if (exhausted) {
-        usages.push({ ...limit, ...this.store.peek(charge.owner, charge.limits).minute });
+        usages.push({ ...limit, ...this.store.peek(owner, window).minute });
         continue;
       }
-      const decision = await this.store.take(charge);
+      const decision = await this.store.take(owner, window);
       now = decision.now;
-      const usage = { ...limit, ...decision.windows.minute };
-      usages.push(usage);
-      if (decision.verdict !== 'admitted') exhausted = usage;
+      usages.push({ ...limit, ...decision.windows.minute });
+      if (decision.verdict !== 'admitted') exhausted = decision.windows.minute;
     }
-    const shown = exhausted && tightestOf(usages);
+    const shown = exhausted && usages.reduce<Usage>(tighter, exhausted);
     const plan = request.rateLimit ?? { windows: this.store.peek(client, this.limitsOf(request)), now };
     request.rateLimit = { ...plan, verdict: shown ? 'limited' : 'admitted' };
     reply.headers(routeHeaders(plan, usages, now, shown));
     if (!shown) return true;
-    throw tooManyRequestsOfRoute({ verdict: 'limited', windows: { minute: shown, day: undefined }, now });
-  }
-
-  /** Every request needs it, so it copies no object. */
-  private chargeOf(request: FastifyRequest): Charge {
-    const { principal } = request;
-    const owner = ownerOfRequest(request);
-    if (!principal) return { owner, limits: this.anonymousLimits };
-    const { limits, keyId, unbannedAt } = principal;
-    return { owner, limits, key: { id: keyId, unbannedAt } };
+    const windows = { minute: shown, day: undefined };
+    throw tooManyRequests({ verdict: 'limited', windows, now }, routeLimitMessage);
   }
 
   private limitsOf({ principal }: FastifyRequest): OwnerLimits {
@@ -184,21 +169,9 @@ function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply)
   return true;
 }
 
-/** Sets the headers of a request that is not counted: the windows of the account as they stand. */
-function show(standing: Standing, request: FastifyRequest, reply: FastifyReply): true {
-  request.standing = standing;
-  reply.headers(windowsHeaders(standing.windows, standing.now));
-  return true;
-}
-
 /** Returns the account of the key, or the address of a request without a valid key. */
 function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
   return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
-}
-
-/** Returns the owner of a window of a route: `account:7:route:KennelsController.add:short`. */
-function ownerOfRoute(client: string, place: string, name: string): string {
-  return `${client}:route:${place}:${name}`;
 }
 
 /**

@@ -91,11 +91,13 @@ describe('keys and accounts of the command line while the service runs', () => {
     const { id, key } = await json('keys create --account known --scopes pets:read');
     await service.database.query(
       `UPDATE api_keys SET label = 'till 1', created_at = '2026-01-01T01:01Z', expires_at = '2126-02-02T02:02Z',
-         revoked_at = '2026-03-03T03:03Z', banned_at = '2026-04-03Z', banned_until = '2126-04-04T04:04Z',
-         last_used_at = '2026-05-05T05:05Z'
+         revoked_at = '2026-03-03T03:03Z', last_used_at = '2026-05-05T05:05Z'
        WHERE id = $1`,
       [id],
     );
+    await service.database.query(`INSERT INTO key_bans VALUES ($1, '2026-04-03Z', '2126-04-04T04:04Z')`, [
+      id,
+    ]);
     const { out } = await cli('keys list --account known');
     const [headings, row] = out.split('\n').map((line) => line.split(/ {2,}/));
     expect(headings?.map((heading, at) => `${heading}: ${row?.[at]}`).join('; ')).toBe(

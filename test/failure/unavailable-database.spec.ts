@@ -218,7 +218,10 @@ describe('while PostgreSQL is unavailable', () => {
     );
 });
 
-const WARNINGS = ['Old idempotency keys cannot be deleted', 'The rate-limit counters cannot be saved'];
+const WARNINGS = [
+  'Old idempotency keys cannot be deleted',
+  'The rate-limit counters and bans cannot be saved',
+];
 
 /** More idempotency keys than one batch deletes. */
 const EXPIRED_ROWS = `

@@ -11,9 +11,11 @@ import {
   type Principal,
 } from '../../src';
 import { authenticatorContract, startTestStore, type TestStore } from '../../src/testing';
+import { ApiKeysService } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { itKeeps } from '../support/it-keeps';
+import { until } from '../support/until';
 import { sharedServer } from '../testing/support/shared-server';
 import { tokens, tokenOf } from './support/tokens.extension';
 
@@ -39,7 +41,6 @@ class OddAuthenticator extends Authenticator {
       scopes,
       plan,
       limits,
-      unbannedAt: 0,
     }) as Identity;
   }
 }
@@ -147,5 +148,21 @@ describe("the identity of an authenticator of a team's own", () => {
       expectError(await get(), 429, 'api_key_banned');
     }
     expect(app.log.join('')).not.toContain('cannot be saved');
+  });
+
+  it('gets a ban and its end on every instance within 5 s', async () => {
+    const limits = { perMinute: 1, perDay: 99 };
+    identify = (principal) => ({ principal: { ...principal, keyId: 'token 7', limits } });
+    const beside = await startApp({ rateLimitBanAfter: 1 }, { extensions: [odd], beside: app });
+    const isBanned = async () => (await beside.get('/v1/pets')).json.code === 'api_key_banned';
+    await Promise.all([get(), get()]);
+    app.clock.advance({ seconds: 2 });
+    expectError(await get(), 429, 'api_key_banned');
+    await until(isBanned, 5_000);
+    const keys = app.nest.get(ApiKeysService, { strict: false });
+    await keys.unban('token 7');
+    await until(async () => !(await isBanned()) && (await get()).json.code !== 'api_key_banned', 5_000);
+    await expect(keys.unban('token 8')).rejects.toThrow('There is no key with the id token 8.');
+    await beside.close();
   });
 });

@@ -5,8 +5,7 @@ import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/platform/logging/logger';
 import { RateLimitStore } from '../../src/rate-limit';
-import { CounterPersistence } from '../../src/rate-limit/counter-persistence';
-import { CountersRepository } from '../../src/rate-limit/counters.repository';
+import { Persistence } from '../../src/rate-limit/persistence';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -27,7 +26,7 @@ const shown = ({ headers }: HttpResponse) =>
 const day = ({ headers }: HttpResponse) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
 const ANOTHER = 'INSERT INTO rate_limit_instances VALUES (gen_random_uuid(), clock_timestamp())';
-const ANNOUNCEMENTS = 'SELECT id, seen_at::text FROM rate_limit_instances';
+const SEEN = 'SELECT id, seen_at::text FROM rate_limit_instances';
 
 describe('counters without Redis', () => {
   let app: TestApp;
@@ -77,12 +76,11 @@ describe('counters without Redis', () => {
       ?.lastUsedAt?.getTime();
   const thisMinute = () => Math.floor(app.clock.now() / 60_000) * 60_000;
   const logged = (text: string) => app.log.filter((line) => line.includes(text)).length;
-  const announcements = async () => JSON.stringify(await app.database.query(ANNOUNCEMENTS));
-  /** A round announces the instance, then counts the others: after the second announcement one round is complete. */
-  async function passRound(): Promise<void> {
-    for (let round = 0; round < 2; round += 1) {
-      const announced = await announcements();
-      await passUntil(async () => (await announcements()) !== announced);
+  const seen = async () => JSON.stringify(await app.database.query(SEEN));
+  async function passRounds(count: number): Promise<void> {
+    for (let round = 0; round < count; round += 1) {
+      const before = await seen();
+      await passUntil(async () => (await seen()) !== before);
     }
   }
 
@@ -92,7 +90,7 @@ describe('counters without Redis', () => {
     await from(randomBytes(4_500).toString('base64'));
     for (let at = 0; at < 5; at += 1) await app.post('/v1/slots', '{}', { key });
     const store = app.nest.get(RateLimitStore, { strict: false });
-    for (let at = 0; at < OWNERS; at += 1) await store.take({ owner: `ip:${at}`, limits: { perMinute: 1 } });
+    for (let at = 0; at < OWNERS; at += 1) await store.take(`ip:${at}`, { perMinute: 1 });
     const before = await get();
     await app.restart();
     const after = await get();
@@ -165,7 +163,7 @@ describe('counters without Redis', () => {
     pass({ seconds: 1 });
     await until(async () => (await waiting()).length === 1);
     const [save] = await waiting();
-    const lastSave = jest.spyOn(app.nest.get(CounterPersistence, { strict: false }), 'onApplicationShutdown');
+    const lastSave = jest.spyOn(app.nest.get(Persistence, { strict: false }), 'onApplicationShutdown');
     const stopped = app.nest.close();
     await until(() => lastSave.mock.calls.length === 1);
     await app.database.query('SELECT pg_terminate_backend($1)', [save!.pid]);
@@ -187,14 +185,15 @@ describe('counters without Redis', () => {
     await second.close();
     // Another instance has just crashed.
     await app.restart(async () => {
+      await app.database.query('DELETE FROM rate_limit_instances');
       await app.database.query(ANOTHER);
     });
     const before = logged('without Redis');
-    await passRound();
+    await passRounds(1);
     expect(logged('without Redis')).toBe(before);
-    expect(await app.database.query(ANNOUNCEMENTS)).toHaveLength(2);
-    await app.database.query('DELETE FROM rate_limit_instances');
-    await passRound();
+    await app.database.query(`UPDATE rate_limit_instances SET seen_at = clock_timestamp() - interval '6 s'`);
+    await passRounds(2);
+    expect(logged('without Redis')).toBe(before);
     await app.database.query(ANOTHER);
     await passUntil(() => logged('without Redis') === before + 1);
   });
@@ -210,8 +209,10 @@ describe('counters without Redis', () => {
        FROM (VALUES ('old', timestamptz '2020-01-01Z'), ('other', clock_timestamp())) AS row (owner, ends_at)`,
     );
     app.clock.advance({ seconds: 100 * YEAR_SECONDS });
-    const repository = app.nest.get(CountersRepository, { strict: false });
-    expect((await repository.load(app.clock.now())).size).toBe(0);
+    await app.restart();
+    const store = app.nest.get(RateLimitStore, { strict: false });
+    const limits = { perMinute: 9, perDay: 9 };
+    for (const each of ['old', 'other']) expect(store.peek(each, limits).day?.remaining).toBe(9);
     await passUntil(async () => !(await owners()).includes('old'));
     expect(await owners()).toContain('other');
   });

@@ -1,16 +1,9 @@
-import { lookup } from 'node:dns/promises';
-import { createConnection } from 'node:net';
+import net, { createConnection } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
-import { type FactoryProvider, Logger } from '@nestjs/common';
-import { readConfig } from '../../src/platform/config/config';
-import { SystemClock } from '../../src/platform/runtime/clock';
-import { RateLimitStore } from '../../src/rate-limit';
-import { banPolicyOf } from '../../src/rate-limit/bans';
-import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
-import { RateLimitModule } from '../../src/rate-limit/rate-limit.module';
-import { RedisConnector } from '../../src/rate-limit/redis.connector';
-import { RedisLink } from '../../src/rate-limit/redis.link';
-import { PROBE, rulesOf } from '../../src/rate-limit/redis.script';
+import { Logger } from '@nestjs/common';
+import { type Clock, SystemClock } from '../../src/platform/runtime/clock';
+import { RedisConnector } from '../../src/rate-limit/redis.client';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
 import { TestClock } from '../support/clock';
 import { describeWithRedis, type RedisServer } from '../support/redis';
@@ -19,20 +12,18 @@ import { RedisServers } from './support/redis-servers';
 
 const ACCOUNTS = 8;
 const LIMIT = 5;
-const CONFIG = readConfig({});
-const POLICY = banPolicyOf(CONFIG);
 const PATIENT_MS = 10_000;
 const HOUR_MS = 3_600_000;
+const ROOMY = { perMinute: 1_000_000 };
 
 interface Options {
   readonly timeoutMs?: number;
-  readonly connectLimitMs?: number;
-  readonly lookup?: ConstructorParameters<typeof RedisConnector>[1];
+  readonly clock?: Clock;
 }
 
 describeWithRedis('a connection to Redis', () => {
   const servers = new RedisServers();
-  const opened: RedisLink[] = [];
+  const opened: RedisRateLimitStore[] = [];
   let warnings: string[];
   let redis: RedisServer;
   beforeAll(async () => {
@@ -40,28 +31,36 @@ describeWithRedis('a connection to Redis', () => {
     redis = await servers.start();
   });
   beforeEach(() => (warnings = []));
-  afterEach(() => opened.splice(0).forEach((link) => link.close()));
+  afterEach(() => opened.splice(0).forEach((store) => store.onApplicationShutdown()));
   afterAll(() => servers.stop());
 
-  function open(urls: readonly string[], { timeoutMs = PATIENT_MS, ...options }: Options = {}) {
-    const connector = new RedisConnector(urls, options.lookup, options.connectLimitMs);
-    const attempts = jest.spyOn(connector, 'connect');
-    const link = new RedisLink(connector, timeoutMs, rulesOf(POLICY), 20);
-    opened.push(link);
-    return { link, attempts, isOpen: link.open() };
+  async function open(
+    urls: readonly string[],
+    { timeoutMs = PATIENT_MS, clock = new TestClock() }: Options = {},
+  ) {
+    const store = new RedisRateLimitStore(clock, new RedisConnector(urls), timeoutMs);
+    opened.push(store);
+    await store.onModuleInit();
+    return store;
   }
   const urlOf = (server: RedisServer, access = '', path = '') =>
     `redis://${access}127.0.0.1:${server.port}${path}`;
+  /** A request tries, and Redis is used again if it succeeds. */
+  const untilShared = (store: RedisRateLimitStore) =>
+    until(async () => {
+      await store.take('account:1', ROOMY);
+      return store.isShared;
+    });
   /** Two instances, each with a connection of its own, admit exactly the limit of each account. */
   async function expectSharing(urls: readonly string[]): Promise<void> {
     const clock = new TestClock();
-    const stores = [open(urls), open(urls)].map(
-      ({ link }) => new RedisRateLimitStore(link, new MemoryRateLimitStore(clock, CONFIG), POLICY, clock),
-    );
+    const stores = [await open(urls, { clock }), await open(urls, { clock })];
     await until(() => stores.every(({ isShared }) => isShared));
     for (let account = 0; account < ACCOUNTS; account += 1) {
-      const charge = { owner: `account:${account}`, limits: { perMinute: LIMIT, perDay: 100 } };
-      const taken = Array.from({ length: 3 * LIMIT }, async (_, at) => stores[at % 2]!.take(charge));
+      const limits = { perMinute: LIMIT, perDay: 100 };
+      const taken = Array.from({ length: 3 * LIMIT }, async (_, at) =>
+        stores[at % 2]!.take(`account:${account}`, limits),
+      );
       const verdicts = (await Promise.all(taken)).map(({ verdict }) => verdict);
       expect(verdicts.filter((verdict) => verdict === 'admitted')).toHaveLength(LIMIT);
     }
@@ -71,31 +70,64 @@ describeWithRedis('a connection to Redis', () => {
   it('is opened when Redis starts, with one log line for each change', async () => {
     const server = await servers.start();
     await server.kill();
-    const { link, isOpen } = open([urlOf(server)]);
-    await isOpen;
-    expect(link.isShared).toBe(false);
+    const store = await open([urlOf(server)]);
+    expect(store.isShared).toBe(false);
     await server.start();
-    await until(() => link.isShared);
+    await untilShared(store);
     expect(warnings).toEqual([
       expect.stringContaining('Redis is unavailable (connect ECONNREFUSED'),
       'Redis is available again. The instances share their counters again.',
     ]);
   });
 
+  it('that Redis closed is opened again, before a request fails', async () => {
+    const server = await servers.start();
+    const store = await open([urlOf(server)]);
+    await server.command('CLIENT', 'KILL', 'TYPE', 'normal');
+    await until(() => !store.isShared);
+    await untilShared(store);
+    expect(warnings).toEqual([
+      expect.stringContaining('Redis is unavailable (Socket closed unexpectedly)'),
+      'Redis is available again. The instances share their counters again.',
+    ]);
+  });
+
   it('to a frozen Redis delays neither the start nor a request for longer than its limit, and is opened again', async () => {
     const server = await servers.start();
-    const { link, isOpen } = open([urlOf(server)], { timeoutMs: 50, connectLimitMs: 50 });
-    await isOpen;
+    const store = await open([urlOf(server)], { timeoutMs: 50 });
     server.freeze();
-    const frozen = open([urlOf(server)], { connectLimitMs: 50 });
-    await frozen.isOpen;
-    expect(frozen.link.isShared).toBe(false);
-    await expect(link.run('account:1', undefined, PROBE)).rejects.toThrow('no response within 50 ms');
-    expect(link.isShared).toBe(false);
-    await expect(link.run('account:1', undefined, PROBE)).rejects.toThrow('closed');
+    const frozen = await open([urlOf(server, 'app:secret@')]);
+    expect(frozen.isShared).toBe(false);
+    const began = Date.now();
+    await Promise.all([store.take('account:1', ROOMY), store.take('account:2', ROOMY)]);
+    expect(Date.now() - began).toBeLessThan(1_000);
+    expect(store.isShared).toBe(false);
+    expect(store.take('account:1', ROOMY)).not.toBeInstanceOf(Promise);
     server.thaw();
-    await until(() => link.isShared && frozen.link.isShared);
-    await link.run('account:1', undefined, PROBE);
+    const thawed = Date.now();
+    await untilShared(store);
+    expect(Date.now() - thawed).toBeLessThan(1_000);
+    expect(warnings).toContainEqual(
+      expect.stringContaining('Redis is unavailable (no response within 50 ms)'),
+    );
+  });
+
+  it('is tried by one request every 200 ms while Redis fails', async () => {
+    const server = await servers.start();
+    const store = await open([urlOf(server)], { timeoutMs: 100 });
+    await server.command('CONFIG', 'SET', 'maxmemory', 1);
+    await store.take('account:1', ROOMY);
+    let [tries, waits] = [0, 0];
+    for (const end = Date.now() + 1_000; Date.now() < end;) {
+      const decisions = Array.from({ length: 10 }, () => store.take('account:1', ROOMY));
+      tries += decisions.filter((each) => each instanceof Promise).length;
+      for (const decision of decisions) await decision;
+      await sleep(5);
+      waits += 1;
+    }
+    expect(waits).toBeGreaterThan(10);
+    expect(tries).toBeGreaterThanOrEqual(2);
+    expect(tries).toBeLessThanOrEqual(5);
   });
 
   it.each([
@@ -110,24 +142,29 @@ describeWithRedis('a connection to Redis', () => {
       const allow = (...allowed: string[]) =>
         redis.command('ACL', 'SETUSER', 'app', 'reset', 'on', '>right-secret', '~*', ...allowed);
       await allow(...rules.split(' '));
-      const { link, attempts, isOpen } = open([urlOf(redis, 'app:right-secret@', path)]);
-      await isOpen;
-      await until(() => attempts.mock.calls.length > 2);
-      expect(link.isShared).toBe(false);
+      const attempts = jest.spyOn(net, 'createConnection');
+      const store = await open([urlOf(redis, 'app:right-secret@', path)]);
+      await until(async () => {
+        await store.take('account:1', ROOMY);
+        return attempts.mock.calls.length > 3;
+      });
+      attempts.mockRestore();
+      expect(store.isShared).toBe(false);
       expect(warnings).toEqual([expect.stringMatching(reason)]);
       if (path === '/5000') return;
       await allow('+@all');
-      await until(() => link.isShared);
+      await untilShared(store);
       expect(warnings).toHaveLength(2);
     },
   );
 
-  it('is not used with a wrong password, and no log line has it; a password that Redis does not need is ignored', async () => {
+  it('is not used with a wrong password, and no log line has it', async () => {
     const server = await servers.start('--requirepass', 'right-secret');
-    const [wrong, right] = [open([urlOf(server, ':wrong-secret@')]), open([urlOf(server, ':right-secret@')])];
-    const needless = open([urlOf(redis, ':needless-secret@')]);
-    await Promise.all([wrong.isOpen, right.isOpen, needless.isOpen]);
-    expect([wrong, right, needless].map(({ link }) => link.isShared)).toEqual([false, true, true]);
+    const [wrong, right] = [
+      await open([urlOf(server, ':wrong-secret@')]),
+      await open([urlOf(server, ':right-secret@')]),
+    ];
+    expect([wrong, right].map(({ isShared }) => isShared)).toEqual([false, true]);
     expect(warnings).toEqual([expect.stringContaining('Redis is unavailable (WRONGPASS')]);
     expect(warnings.join()).not.toContain('-secret');
   });
@@ -138,8 +175,7 @@ describeWithRedis('a connection to Redis', () => {
     const port = await servers.startSentinel(master);
     await expectSharing([`redis://till%2F1:p%40ss%3A1@127.0.0.1:${port}/7?sentinel=store`]);
     expect(String(await master.command('INFO', 'keyspace')).match(/db\d+/g)).toEqual(['db7']);
-    // One for each charge, and one probe for each instance.
-    expect(await master.calls('evalsha')).toBe(ACCOUNTS * 3 * LIMIT + 2);
+    expect(await master.calls('evalsha')).toBe(ACCOUNTS * 3 * LIMIT);
   });
 
   it('uses TLS to the sentinel and to its master with rediss://', async () => {
@@ -152,9 +188,8 @@ describeWithRedis('a connection to Redis', () => {
       return socket.once('connect', () => socket.emit('secureConnect'));
     };
     const connectTls = jest.spyOn(tls, 'connect').mockImplementation(plainly as never);
-    const { link, isOpen } = open([`rediss://127.0.0.1:${port}?sentinel=store`]);
-    await isOpen;
-    await until(() => link.isShared);
+    const store = await open([`rediss://127.0.0.1:${port}?sentinel=store`]);
+    expect(store.isShared).toBe(true);
     connectTls.mockRestore();
     expect(ports).toEqual(expect.arrayContaining([port, redis.port]));
   });
@@ -165,61 +200,34 @@ describeWithRedis('a connection to Redis', () => {
     await expectSharing(urls);
     const counts = await Promise.all(nodes.map((node) => node.calls('evalsha')));
     expect(counts.filter((count) => count > 0).length).toBeGreaterThan(1);
-    const { link, isOpen } = open(urls, { timeoutMs: 100, connectLimitMs: 100 });
-    await isOpen;
-    await until(() => link.isShared);
+    const store = await open(urls, { timeoutMs: 100 });
+    expect(store.isShared).toBe(true);
     for (const node of nodes) node.freeze();
-    await expect(link.run('account:1', undefined, PROBE)).rejects.toThrow('no response within 100 ms');
-    expect(link.isShared).toBe(false);
+    await store.take('account:1', ROOMY);
+    expect(store.isShared).toBe(false);
     for (const node of nodes) node.thaw();
-    await until(() => link.isShared);
+    await untilShared(store);
   });
 
-  it.each([
-    ['one server', ['redis://a.example']],
-    ['sentinels', ['redis://a.example?sentinel=store', 'redis://b.example']],
-    ['a cluster', ['redis://a.example', 'redis://a.example:7000', 'redis://b.example']],
-  ])(
-    'to %s waits for one lookup at a time, however often it is attempted while the DNS does not respond',
-    async (_, urls) => {
-      const asked: string[] = [];
-      const lookupHost = (host: string) => {
-        asked.push(host);
-        return new Promise<never>(() => undefined);
-      };
-      const { attempts } = open(urls, { lookup: lookupHost, connectLimitMs: 20 });
-      await until(() => attempts.mock.calls.length > 3);
-      expect(asked).toHaveLength(1);
-    },
-  );
-
-  it('looks up the host name again for each connection', async () => {
-    const asked: string[] = [];
-    const lookupHost = (host: string) => {
-      asked.push(host);
-      return lookup('127.0.0.1', { all: true });
-    };
-    const { link, isOpen } = open([`redis://a.example:${redis.port}`], { lookup: lookupHost });
-    await isOpen;
-    expect([link.isShared, asked]).toEqual([true, ['a.example']]);
-    await redis.command('CLIENT', 'KILL', 'TYPE', 'normal');
-    await until(() => asked.length === 2 && link.isShared);
+  it('to a cluster is not used while one of its nodes does not respond', async () => {
+    const [first, second] = await servers.startCluster();
+    const store = await open([urlOf(first!), urlOf(second!)], { timeoutMs: 250 });
+    second!.freeze();
+    for (let account = 0; account < ACCOUNTS; account += 1) await store.take(`account:${account}`, ROOMY);
+    for (let at = 0, end = Date.now() + 3_000; Date.now() < end; at += 1) {
+      await store.take(`account:${at % ACCOUNTS}`, ROOMY);
+      await sleep(3);
+    }
+    expect(warnings).toEqual([expect.stringContaining('no response within 250 ms')]);
+    second!.thaw();
+    await untilShared(store);
   });
 
   it('has the time of Redis in every instance, even if the clock of one is wrong', async () => {
     const clock = new SystemClock();
     jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + HOUR_MS);
-    const providers: FactoryProvider<RedisRateLimitStore>[] = Reflect.getMetadata(
-      'providers',
-      RateLimitModule,
-    );
-    const { useFactory } = providers.find(({ provide }) => provide === RateLimitStore)!;
-    const config = readConfig({ REDIS_URL: urlOf(redis), REDIS_TIMEOUT_MS: String(PATIENT_MS) });
-    const store = await useFactory(config, new MemoryRateLimitStore(clock, config), clock);
-    await store.onModuleInit();
-    expect(store.isShared).toBe(true);
-    const { now } = await store.take({ owner: 'account:1', limits: { perMinute: LIMIT } });
-    store.onApplicationShutdown();
+    const store = await open([urlOf(redis)], { clock });
+    const { now } = await store.take('account:1', { perMinute: LIMIT });
     expect(now - Date.now()).toBeLessThan(HOUR_MS / 2);
   });
 });

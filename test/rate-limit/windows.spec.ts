@@ -1,6 +1,5 @@
 import type { PlanChoice } from '../../src/accounts';
-import { NO_COUNTERS } from '../../src/rate-limit/counters';
-import { MemoryRateLimitStore } from '../../src/rate-limit/memory.store';
+import { RateLimitStore } from '../../src/rate-limit';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { type HttpResponse, sendRaw } from '../support/http';
@@ -69,9 +68,9 @@ describe('limits by plan', () => {
   it.each(PLANS)('%j admits exactly its limit in a UTC day', async (choice, perMinute, perDay) => {
     const { id, key } = await app.createKey({ choice });
     const [row] = await app.database.query<{ account: string }>(ACCOUNT_OF, [id]);
-    const day = { used: perDay - 3, own: 0, endsAt: midnight * 1_000 };
-    const counters = new Map([[`account:${row!.account}`, { ...NO_COUNTERS, day }]]);
-    app.nest.get(MemoryRateLimitStore, { strict: false }).load(counters, []);
+    const day = { used: perDay - 3, endsAt: midnight * 1_000 };
+    const counters = { owner: `account:${row!.account}`, minute: { used: 0, endsAt: 0 }, day };
+    app.nest.get(RateLimitStore, { strict: false }).load([counters]);
     const ask = () => app.get('/v1/pets', { key });
     const first = await ask();
     expect(shown(first)[1]).toBe(2);

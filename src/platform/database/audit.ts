@@ -5,7 +5,7 @@ export interface AuditEntry {
   /** The command without its arguments, such as `keys revoke`. */
   readonly command: string;
   /** The name of the account that it changed. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   readonly keyId?: string;
   /** The new values, for a person. Never a secret. */
   readonly details?: string;

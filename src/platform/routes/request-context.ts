@@ -9,8 +9,6 @@ export interface Principal {
   readonly plan: string;
   /** Requests that the account may make in each window. */
   readonly limits: { readonly perMinute: number; readonly perDay: number };
-  /** A ban of the key that began before this time was lifted; milliseconds since the epoch, 0 for never. */
-  readonly unbannedAt: number;
   /** Text of the creator of the key. An authenticator of a team may leave out this and the times; getKey then shows null. */
   readonly label?: string;
   readonly createdAt?: Date;
@@ -40,6 +38,8 @@ export interface RateLimitDecision {
   readonly windows: Windows;
   /** The time of the decision, in milliseconds since the epoch. */
   readonly now: number;
+  /** The end of the ban, if the verdict is `banned`, in milliseconds since the epoch. */
+  readonly bannedUntil?: number;
   /** True if this request began a ban of its key. */
   readonly beganBan?: true;
 }
@@ -49,7 +49,7 @@ export interface Standing {
   readonly windows: Windows;
   /** The time, in milliseconds since the epoch. */
   readonly now: number;
-  /** The strikes of the key that still count. A ban resets them. */
+  /** The strikes that this instance gave the key and that still count. A ban resets them. */
   readonly strikes: number;
   /** The end of the ban in milliseconds since the epoch; undefined if the key is not banned. */
   readonly bannedUntil?: number;

@@ -11,13 +11,10 @@ import {
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
-import { Throttle } from '@nestjs/throttler';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
 import type { OperationFacts } from '../../../src/platform/api-docs/operations';
 import { ListPetsQuery, Order, UnvalidatedQuery } from './mistaken.dto';
-
-const LIMIT = { limit: 5, ttl: 60_000 };
 
 interface Place {
   readonly path?: string;
@@ -112,11 +109,3 @@ export const RepeatedResponse = moduleWithRoute([
 ]);
 export const UncheckedQuery = moduleOf(QueryController);
 export const Sound = moduleOf(SoundController);
-
-/** Two controllers with one name. The windows of their routes would be the same. */
-export const SAME_NAMES = ['north', 'south'].map((path) =>
-  moduleWithRoute(
-    [Get(), ApiOperation({ operationId: path }), RequireScope('pets:read'), Throttle({ default: LIMIT })],
-    { path },
-  ),
-);

@@ -71,7 +71,6 @@ class TokenAuthenticator extends Authenticator {
       scopes: scope.split(' '),
       plan: account.plan,
       limits: limitsOf(account),
-      unbannedAt: 0,
     };
     return { principal };
   }

@@ -1,31 +1,52 @@
+import type { ExecutionContext } from '@nestjs/common';
 import { readConfig } from '../../../src/platform/config/config';
-import { MemoryRateLimitStore } from '../../../src/rate-limit/memory.store';
-import type { Charge, Decision, Standing } from '../../../src/rate-limit/rate-limit.store';
+import { Bans } from '../../../src/rate-limit/bans';
+import type { Ban, RateLimitRepository } from '../../../src/rate-limit/rate-limit.repository';
+import { type Decision, type OwnerLimits, RateLimitStore } from '../../../src/rate-limit/rate-limit.store';
+import { ThrottleGuard } from '../../../src/rate-limit/throttle.guard';
 import { TestClock } from '../../support/clock';
 
 const LIMITS = { perMinute: 2, perDay: 1_000_000 };
 
-/** Sends the requests of one account, most of them with one key, to a memory store. */
+/** Sends the requests of one account, most of them with one key, through the guard of an instance without Redis. */
 export class BanClient {
-  unbannedAt = 0;
-
-  readonly store: MemoryRateLimitStore;
+  readonly bans: Bans;
   private readonly clock = new TestClock();
+  private readonly guard: ThrottleGuard;
 
   constructor(settings: Readonly<Record<string, string>> = { RATE_LIMIT_BAN_AFTER: '3' }) {
-    this.store = new MemoryRateLimitStore(this.clock, readConfig(settings));
+    const config = readConfig(settings);
+    const rows = new Map<string, Ban>();
+    const repository = {
+      saveBan: async (ban: Ban) => void rows.set(ban.keyId, ban),
+      readBans: async () => [...rows.values()],
+    };
+    this.bans = new Bans(repository as unknown as RateLimitRepository, this.clock, config);
+    const store = new RateLimitStore(this.clock);
+    this.guard = new ThrottleGuard(store, this.bans, this.clock, undefined as never, config);
   }
 
   get now(): number {
     return this.clock.now();
   }
 
-  take(id = 'key', limits = LIMITS): Decision {
-    return this.store.take(this.charge(id, limits));
+  take(keyId = 'key', limits: OwnerLimits = LIMITS): Decision {
+    const request: { rateLimit?: Decision } & object = Object.assign(
+      { raw: {}, routeOptions: { config: {} } },
+      { principal: { accountId: 1n, keyId, limits } },
+    );
+    const http = { getRequest: () => request, getResponse: () => ({ headers: () => undefined }) };
+    const context = { switchToHttp: () => http, getHandler: () => this, getClass: () => BanClient };
+    try {
+      void this.guard.canActivate(context as unknown as ExecutionContext);
+    } catch {
+      // The decision has the reason.
+    }
+    return request.rateLimit!;
   }
 
-  read(id = 'key'): Standing {
-    return this.store.read(this.charge(id, LIMITS));
+  standing(keyId = 'key') {
+    return this.bans.standing(keyId);
   }
 
   wait(seconds: number): void {
@@ -43,9 +64,5 @@ export class BanClient {
     this.wait(1);
     for (let at = 1; at < strikes; at += 1) this.takeAfter(1);
     return this.takeAfter(1);
-  }
-
-  private charge(id: string, limits: Charge['limits']): Charge {
-    return { owner: 'account:1', limits, key: { id, unbannedAt: this.unbannedAt } };
   }
 }

@@ -1,7 +1,5 @@
-import { readConfig } from '../../../src/platform/config/config';
-import { MemoryRateLimitStore } from '../../../src/rate-limit/memory.store';
-import type { Charge, Decision } from '../../../src/rate-limit/rate-limit.store';
-import { TestClock } from '../../support/clock';
+import type { Decision, OwnerLimits } from '../../../src/rate-limit/rate-limit.store';
+import { BanClient } from './ban-client';
 
 /** Workers that share one key. All times are in seconds. */
 export interface Fleet {
@@ -10,7 +8,7 @@ export interface Fleet {
   readonly pause: readonly [number, number];
   /** Returns how long a worker waits after its nth 429 in a row. */
   readonly wait: (retryAfter: number, nth: number, random: () => number) => number;
-  readonly limits: Charge['limits'];
+  readonly limits: OwnerLimits;
 }
 
 interface Worker {
@@ -18,15 +16,12 @@ interface Worker {
   rejections: number;
 }
 
-const KEY = { id: 'fleet', unbannedAt: 0 };
-
 /** Runs a fleet with the default settings for some seconds of the clock. @returns the second of its first ban */
 export function firstBan(
   { workers, pause: [shortest, longest], wait, limits }: Fleet,
   seconds: number,
 ): number | undefined {
-  const clock = new TestClock();
-  const store = new MemoryRateLimitStore(clock, readConfig({}));
+  const client = new BanClient({});
   const random = seededRandom();
   const pause = () => shortest + random() * (longest - shortest);
   const fleet = Array.from({ length: workers }, (): Worker => ({ nextAt: pause(), rejections: 0 }));
@@ -34,9 +29,9 @@ export function firstBan(
   for (;;) {
     const worker = fleet.reduce((first, each) => (each.nextAt < first.nextAt ? each : first));
     if (worker.nextAt > seconds) return undefined;
-    clock.advance({ seconds: worker.nextAt - now });
+    client.wait(worker.nextAt - now);
     now = worker.nextAt;
-    const decision = store.take({ owner: 'account:1', limits, key: KEY });
+    const decision = client.take('fleet', limits);
     if (decision.verdict === 'banned') return now;
     worker.rejections = decision.verdict === 'limited' ? worker.rejections + 1 : 0;
     const isRetry = worker.rejections > 0;

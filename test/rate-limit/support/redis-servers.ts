@@ -40,7 +40,7 @@ export class RedisServers {
     const bus = await freePort();
     for (let at = 0; at < NODES; at += 1) {
       const port = String(at === 0 ? bus : await freePort());
-      const files = ['--cluster-config-file', `nodes-${at}.conf`];
+      const files = ['--cluster-config-file', `nodes-${port}.conf`];
       const node = await this.start('--cluster-enabled', 'yes', '--cluster-port', port, ...files);
       const [from = 0, to = 0] = [at, at + 1].map((share) => Math.floor((share * SLOTS) / NODES));
       await node.command('CLUSTER', 'ADDSLOTSRANGE', from, to - 1);

@@ -6,8 +6,8 @@ const FIRST_STRIKE = { RATE_LIMIT_BAN_AFTER: '1' };
 const FLEET_SECONDS = 3_600;
 const MAX_SECONDS_BEFORE_BAN = 240;
 
-// The Redis store decides like this one: redis-store.spec. bans.spec has the responses to a client.
-describe('strikes and bans of the memory store', () => {
+// bans.spec has the responses to a client, and redis-instances.spec the bans of other instances.
+describe('strikes and bans', () => {
   it('the last strike gets the verdict banned, and only it begins the ban', () => {
     const client = new BanClient();
     expect(client.hammer(2).verdict).toBe('limited');
@@ -34,14 +34,6 @@ describe('strikes and bans of the memory store', () => {
     expect(client.takeAfter(0.999).verdict).toBe('limited');
     // The second strike, and the third.
     expect(client.takeAfter(0.001).verdict).toBe('limited');
-    expect(client.takeAfter(1).verdict).toBe('banned');
-  });
-
-  it('a key gets strikes as before if the clock was set back, and none for earlier 429s', () => {
-    const client = new BanClient();
-    client.hammer(2);
-    client.wait(-3_600);
-    expect(client.hammer(2).verdict).toBe('limited');
     expect(client.takeAfter(1).verdict).toBe('banned');
   });
 
@@ -75,18 +67,6 @@ describe('strikes and bans of the memory store', () => {
     client.wait(300);
     expect(client.take().windows.minute.remaining).toBe(1);
     expect(client.hammer(1).verdict).toBe('limited');
-  });
-
-  it('a ban does not become longer if the clock is set back', () => {
-    const client = new BanClient();
-    client.hammer(3);
-    client.wait(-86_400);
-    for (let at = 0; at < 2; at += 1) {
-      const { bannedUntil } = client.take();
-      expect(bannedUntil).toBe(client.now + 300_000);
-    }
-    client.wait(300);
-    expect(client.take().verdict).not.toBe('banned');
   });
 
   it('a client that waits for Retry-After gets no strike, in the next window either', () => {
@@ -134,28 +114,35 @@ describe('strikes and bans of the memory store', () => {
     expect(client.take('key', limits).verdict).toBe('banned');
   });
 
-  it('read begins no window', () => {
-    const client = new BanClient();
-    client.read();
-    client.wait(30);
-    const { windows } = client.take();
-    expect(windows.minute.resetAt).toBe(client.now + 60_000);
-  });
-
-  it('a sweep keeps the strikes of a key for 5 minutes and its last ban for 24 h', () => {
+  it('a key keeps its strikes for 5 minutes and its last ban; all other keys are forgotten', async () => {
     const client = new BanClient({ RATE_LIMIT_BAN_AFTER: '2' });
-    const verdicts = (...waits: number[]) =>
-      waits.map((wait) => {
+    const verdicts = async (...waits: number[]) => {
+      const found = [];
+      for (const wait of waits) {
         client.wait(wait);
-        client.store.sweep();
-        return client.take('key', { perMinute: 1, perDay: 3 }).verdict;
-      });
+        await client.bans.save();
+        await client.bans.read();
+        found.push(client.take('key', { perMinute: 1, perDay: 3 }).verdict);
+      }
+      return found;
+    };
     // The first strike, then two admitted requests, each in another minute.
-    expect(verdicts(0, 0, 2, 58, 60)).toEqual(['admitted', 'limited', 'limited', 'admitted', 'admitted']);
+    expect(await verdicts(0, 0, 2, 58, 60)).toEqual([
+      'admitted',
+      'limited',
+      'limited',
+      'admitted',
+      'admitted',
+    ]);
     // The day is used up. The second strike is 179 s after the first.
-    expect(verdicts(59, 2)).toEqual(['limited', 'banned']);
-    expect(verdicts(300, 2, 1)).toEqual(['limited', 'limited', 'banned']);
-    expect(client.read().bannedUntil! - client.now).toBe(6 * 300_000);
+    expect(await verdicts(59, 2)).toEqual(['limited', 'banned']);
+    expect(await verdicts(300, 2, 1)).toEqual(['limited', 'limited', 'banned']);
+    expect(client.standing().bannedUntil! - client.now).toBe(6 * 300_000);
+    for (let at = 0; at < 1_000; at += 1) client.take(`key ${at}`, { perMinute: 1, perDay: 3 });
+    expect(client.bans.histories.size).toBe(1_001);
+    client.wait(86_400);
+    await client.bans.read();
+    expect([...client.bans.histories.keys()]).toEqual(['key']);
   });
 
   describe('with the default settings, a key that several workers share', () => {
@@ -167,6 +154,7 @@ describe('strikes and bans of the memory store', () => {
     const exponential: Fleet['wait'] = (_retryAfter, nth) => Math.min(32, 2 ** (nth - 1));
 
     it.each<[name: string, fleet: Fleet]>([
+      ['40 workers wait as told', { workers: 40, pause: [0, 5], wait: asTold, limits: free }],
       ['100 workers wait as told', { workers: 100, pause: [0, 5], wait: asTold, limits: free }],
       ['100 on the pro plan wait as told', { workers: 100, pause: [2, 4], wait: asTold, limits: pro }],
       ['100 workers wait up to 10 s longer', { workers: 100, pause: [0, 5], wait: jittered, limits: free }],
@@ -174,6 +162,13 @@ describe('strikes and bans of the memory store', () => {
       ['20 wait at most 30 s after the day', { workers: 20, pause: [0, 5], wait: atMost30, limits: spent }],
     ])('is not banned within an hour if %s', (_name, fleet) => {
       expect(firstBan(fleet, FLEET_SECONDS)).toBeUndefined();
+    });
+
+    it('is banned after 100 s, within 10 s, if it ignores Retry-After for a whole day', () => {
+      const fleet: Fleet = { workers: 1, pause: [0.1, 0.1], wait: () => 0.1, limits: spent };
+      const seconds = firstBan(fleet, FLEET_SECONDS);
+      expect(seconds).toBeGreaterThan(90);
+      expect(seconds).toBeLessThan(110);
     });
 
     it.each([

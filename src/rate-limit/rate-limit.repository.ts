@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../platform/database/sql';
+import type { Statement } from '../platform/database/statement';
+import type { Counters } from './rate-limit.store';
+
+const BATCH_SIZE = 5_000;
+
+/** The last ban of a key. Times are milliseconds since the epoch. */
+export interface Ban {
+  readonly keyId: string;
+  readonly bannedAt: number;
+  readonly bannedUntil: number;
+}
+
+const SAVE: Statement = {
+  name: 'rate_limit_save',
+  text: `
+    INSERT INTO rate_limit_counters (owner, minute_used, minute_ends_at, day_used, day_ends_at)
+    SELECT owner, (minute->>'used')::integer, to_timestamp((minute->>'endsAt')::float8 / 1000),
+           (day->>'used')::integer, to_timestamp((day->>'endsAt')::float8 / 1000)
+    FROM jsonb_to_recordset($1) AS counters (owner text, minute jsonb, day jsonb)
+    ON CONFLICT (owner) DO UPDATE SET
+      minute_used = excluded.minute_used, minute_ends_at = excluded.minute_ends_at,
+      day_used = excluded.day_used, day_ends_at = excluded.day_ends_at`,
+};
+
+const LOAD: Statement = {
+  name: 'rate_limit_load',
+  text: `
+    SELECT owner,
+           json_build_object('used', minute_used, 'endsAt', (extract(epoch FROM minute_ends_at) * 1000)::bigint) AS minute,
+           json_build_object('used', day_used, 'endsAt', (extract(epoch FROM day_ends_at) * 1000)::bigint) AS day
+    FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) > $1`,
+};
+
+/**
+ * Writes the row of this instance, and counts the others that wrote theirs lately. Deletes the rows of stopped instances,
+ * and ended counters by the earlier of two clocks and a margin: a fast clock must not delete the rows of the others.
+ */
+const FIND_OTHERS: Statement = {
+  name: 'rate_limit_find_others',
+  text: `
+    WITH this AS (
+      INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, clock_timestamp())
+      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+    ), stopped AS (
+      DELETE FROM rate_limit_instances WHERE seen_at < clock_timestamp() - interval '1 hour'
+    ), ended AS (
+      DELETE FROM rate_limit_counters
+      WHERE greatest(minute_ends_at, day_ends_at) < least($2, clock_timestamp()) - interval '1 hour'
+    )
+    SELECT count(*)::integer AS others FROM rate_limit_instances
+    WHERE id <> $1 AND seen_at > clock_timestamp() - interval '5 seconds'`,
+};
+
+const SAVE_BAN: Statement = {
+  name: 'key_bans_save',
+  text: `
+    INSERT INTO key_bans (key_id, banned_at, banned_until) VALUES ($1, $2, $3)
+    ON CONFLICT (key_id) DO UPDATE SET banned_at = excluded.banned_at, banned_until = excluded.banned_until`,
+};
+
+/** Also deletes the bans that affect no decision, by the earlier of two clocks. */
+const READ_BANS: Statement = {
+  name: 'key_bans_read',
+  text: `
+    WITH ended AS (
+      DELETE FROM key_bans
+      WHERE greatest(banned_until, banned_at + interval '24 hours') < least($1, clock_timestamp())
+    )
+    SELECT key_id AS "keyId", (extract(epoch FROM banned_at) * 1000)::float8 AS "bannedAt",
+           (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
+    FROM key_bans`,
+};
+
+/** The counters, the bans, and the list of the instances that write counters. Times are milliseconds since the epoch. */
+@Injectable()
+export class RateLimitRepository {
+  constructor(private readonly sql: Sql) {}
+
+  /** Returns the counters with at least one window that has not ended. */
+  loadCounters(now: number): Promise<(Counters & { readonly owner: string })[]> {
+    return this.sql.rows(LOAD, [new Date(now)]);
+  }
+
+  /** Saves in batches, which do not block the event loop, and in the order of the owners, which prevents deadlocks. */
+  async saveCounters(changes: ReadonlyMap<string, Counters>): Promise<void> {
+    const rows = [...changes].map(([owner, counters]) => ({ owner, ...counters }));
+    rows.sort((one, other) => (one.owner < other.owner ? -1 : 1));
+    for (let at = 0; at < rows.length; at += BATCH_SIZE)
+      await this.sql.rows(SAVE, [JSON.stringify(rows.slice(at, at + BATCH_SIZE))]);
+  }
+
+  /** Registers the instance as running. @returns the number of other running instances */
+  async findOthers(instanceId: string, now: number): Promise<number> {
+    const [row] = await this.sql.rows<{ others: number }>(FIND_OTHERS, [instanceId, new Date(now)]);
+    return row?.others ?? 0;
+  }
+
+  async saveBan({ keyId, bannedAt, bannedUntil }: Ban): Promise<void> {
+    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedAt), new Date(bannedUntil)]);
+  }
+
+  readBans(now: number): Promise<Ban[]> {
+    return this.sql.rows(READ_BANS, [new Date(now)]);
+  }
+}
