@@ -115,10 +115,8 @@ export class McpService {
   private inject(request: InjectOptions): Promise<Injected> {
     const { inject }: typeof import('light-my-request') = require('light-my-request');
     const fastify = this.host.httpAdapter.getInstance();
-    return inject(
-      (incoming, outgoing) => fastify.routing(Object.assign(incoming, { [COUNTED]: true }), outgoing),
-      request,
-    );
+    const counted = { [COUNTED]: true };
+    return inject((incoming, out) => fastify.routing(Object.assign(incoming, counted), out), request);
   }
 }
 
