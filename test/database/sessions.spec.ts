@@ -91,7 +91,7 @@ describe('a session of the database', () => {
   });
 });
 
-describe('a connection of the pool after a query timeout', () => {
+describe('a connection of the pool', () => {
   let database: TestDatabase;
   let pool: Pool;
   beforeAll(async () => {
@@ -103,7 +103,7 @@ describe('a connection of the pool after a query timeout', () => {
     await database.drop();
   });
 
-  it('is closed: a ROLLBACK does not wait for a second timeout, and the pool opens another one', async () => {
+  it('is closed after a query timeout: a ROLLBACK does not wait for a second timeout, and the pool opens another one', async () => {
     const client = await pool.connect();
     await client.query('BEGIN');
     await expect(client.query('SELECT pg_sleep(1)')).rejects.toThrow('Query read timeout');
@@ -111,6 +111,24 @@ describe('a connection of the pool after a query timeout', () => {
     client.release();
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
+
+  it.each([
+    ['has lost', 'DEALLOCATE ALL', '26000'],
+    ['has already', 'PREPARE p42P05 AS SELECT 1', '42P05'],
+  ])(
+    'is closed, also within a transaction, if its session %s a prepared statement',
+    async (_how, change, code) => {
+      const prepared = { name: `p${code}`.toLowerCase(), text: 'SELECT 1' };
+      const client = await pool.connect();
+      if (code === '26000') await client.query(prepared);
+      await client.query(change);
+      await client.query('BEGIN');
+      await expect(client.query(prepared)).rejects.toMatchObject({ code });
+      await expect(client.query('ROLLBACK')).rejects.toThrow('not queryable');
+      client.release();
+      expect((await pool.query(prepared)).rowCount).toBe(1);
+    },
+  );
 
   it('is closed if the server does not respond, or can no longer be reached', async () => {
     const proxy = await startCuttingProxy(database.directUrl);

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig, type QueryResult } from 'pg';
+import { isStatementLost } from './database-errors';
 
 /** The message of node-postgres, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT_MESSAGE = 'Query read timeout';
@@ -13,11 +14,12 @@ export const COMMIT = 'COMMIT';
 const FAILED_TRANSACTION_STATE = '25P02';
 
 /**
- * A connection that reports a commit that was a rollback. It closes itself, so that the pool removes it, in two cases:
+ * A connection that reports a commit that was a rollback. It closes itself, so that the pool removes it, in three cases:
  *
  * - A query times out. node-postgres leaves the query running, and the next query on the connection waits for it. If
  *   the server has disappeared, that lasts until TCP gives up.
  * - The session is read-only. After a failover the old server may keep its sessions open.
+ * - The session has other prepared statements than node-postgres knows. PgBouncer keeps the name of a rejected one.
  */
 export class BoundedClient extends Client {
   constructor(config?: string | ClientConfig) {
@@ -31,7 +33,7 @@ export class BoundedClient extends Client {
       if (!(result instanceof Promise)) return result;
       // Runs before the caller gets the error, and so before the pool gets the connection.
       const bounded = result.catch((error: unknown) => {
-        if (isQueryTimeout(error) || isReadOnly(error)) void this.end();
+        if (isQueryTimeout(error) || isReadOnly(error) || isStatementLost(error)) void this.end();
         throw error;
       });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
