@@ -53,7 +53,9 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
     program.command('accounts').description('manage accounts, which own keys and have a plan'),
     context,
   );
-  const db = program.command('db').description('manage the schema of the database, copy it, and back it up');
+  const db = program
+    .command('db')
+    .description('manage the schema of the database, back it up and restore it');
   addDbCommands(db, context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);

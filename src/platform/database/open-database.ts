@@ -1,5 +1,6 @@
 import { type Config } from '../config/config';
 import { type EmbeddedOptions, joinEmbedded, startEmbedded } from '../../embedded-postgres';
+import { settings } from '../config/settings';
 import { UserError } from '../errors/user-error';
 
 export type DatabaseSettings = Pick<
@@ -71,6 +72,7 @@ function external(url: string): OpenDatabase {
 function embeddedOptions({ dataDir, deployment, embeddedPgBin }: DatabaseSettings): EmbeddedOptions {
   return {
     dataDir,
+    canMove: dataDir === settings.dataDir.defaultText,
     binDir: embeddedPgBin,
     allowSharedUser: deployment !== 'production',
   };
