@@ -55,7 +55,7 @@ const LIST: Statement = {
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN: Statement = {
   name: 'key_bans_lift',
-  text: 'DELETE FROM key_bans WHERE key_id = $1 RETURNING key_id',
+  text: 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id',
 };
 
 const LIST_AUDIT: Statement = {

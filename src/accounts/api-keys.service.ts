@@ -85,7 +85,7 @@ export class ApiKeysService {
   unban(id: string): Promise<void> {
     const keyId = isKeyId(id) ? id.toLowerCase() : id;
     return this.source.transaction(async (manager) => {
-      const isLifted = await this.keys.liftBan(keyId, manager);
+      const isLifted = await this.keys.liftBan(id, manager);
       const key = isKeyId(keyId) ? await this.keys.lock(keyId, manager) : null;
       // A key of a team's authenticator is known only by its ban.
       if (!key && !isLifted) throw unknownKey(id);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../platform/errors/api-error';
@@ -21,6 +22,8 @@ export abstract class Authenticator {
 /** Injection token of an `Authenticator` that replaces `KeyAuthenticator`. A `@Global()` module provides and exports it. */
 export const OWN_AUTHENTICATOR = Symbol('OWN_AUTHENTICATOR');
 
+const MAX_KEY_ID_LENGTH = 255;
+
 /** The authenticator of a team: a client error that it throws is a rejection, too, and every 401 has a challenge. */
 export class ChallengingAuthenticator extends Authenticator {
   constructor(private readonly own: Authenticator) {
@@ -30,7 +33,8 @@ export class ChallengingAuthenticator extends Authenticator {
   override async identify(request: FastifyRequest): Promise<Identity> {
     try {
       const identity = await this.own.identify(request);
-      return 'rejection' in identity ? { rejection: withChallenge(identity.rejection) } : identity;
+      if ('rejection' in identity) return { rejection: withChallenge(identity.rejection) };
+      return { principal: withStorableKey(identity.principal) };
     } catch (error) {
       const rejection = error instanceof HttpException ? fromNestException(error) : error;
       if (rejection instanceof ApiError && rejection.status < 500)
@@ -38,6 +42,15 @@ export class ChallengingAuthenticator extends Authenticator {
       throw error;
     }
   }
+}
+
+/** Replaces a key id that PostgreSQL cannot store in the index of bans by its hash. */
+function withStorableKey(principal: Principal): Principal {
+  const { keyId } = principal;
+  if (keyId.length <= MAX_KEY_ID_LENGTH && keyId.isWellFormed() && !keyId.includes('\0')) return principal;
+  // JSON keeps lone surrogates apart, which UTF-8 does not.
+  const hash = createHash('sha256').update(JSON.stringify(keyId)).digest('hex');
+  return { ...principal, keyId: `sha256:${hash}` };
 }
 
 /** A 401 has a challenge (RFC 9110, section 15.5.2). */

@@ -114,6 +114,8 @@ export class KeyCache {
     // A flood of made-up keys holds one connection of the pool.
     const lookups = this.batches(1, (hashes) => keys.find(hashes));
     this.unknown = new LRUCache<string, KeyLookup>({
+      // A full cache may evict a lookup under way.
+      ignoreFetchAbort: true,
       max: MAX_UNKNOWN,
       fetchMethod: async (hash) => {
         const found = await lookups.add(hash);

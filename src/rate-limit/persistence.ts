@@ -61,8 +61,9 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
   private async save(isRound = false): Promise<void> {
     const changes = this.store.takeChanges();
     try {
+      // Those that this instance counts while it has no Redis: a restart must not forget them.
+      if (!this.store.isShared) await this.repository.saveCounters(changes);
       await this.bans.save();
-      if (!(this.store instanceof RedisRateLimitStore)) await this.repository.saveCounters(changes);
       await this.bans.read();
       if (isRound) await this.findOthers();
       if (this.isFailing) this.logger.warn('The rate-limit counters and bans are saved again.');

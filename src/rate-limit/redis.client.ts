@@ -1,3 +1,8 @@
+import { ADDRCONFIG, type LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
+
 /** Longest attempt to connect. Sharing resumes within a second of the return of Redis, even if packets are lost. */
 const CONNECT_LIMIT_MS = 750;
 const SENTINEL_PORT = '26379';
@@ -44,7 +49,7 @@ export class RedisConnector {
   private async connectServer(url: string) {
     const { template } = await this.library;
     // The caller connects again, perhaps to another server, such as a new master.
-    const socket = { connectTimeout: CONNECT_LIMIT_MS, reconnectStrategy: false } as const;
+    const socket = { connectTimeout: CONNECT_LIMIT_MS, reconnectStrategy: false, lookup: lookUp } as const;
     const client = template.duplicate({ url, socket });
     client.on('error', () => undefined);
     const connecting = client.connect();
@@ -83,13 +88,16 @@ export class RedisConnector {
   /** Finds the nodes. The first command for a node connects to it, and the library reconnects. */
   private async connectCluster({ protocol, username, password }: URL): Promise<RedisClient> {
     const { createCluster } = await this.library;
-    const socket = { connectTimeout: CONNECT_LIMIT_MS, tls: protocol === 'rediss:' } as const;
+    const socket = { connectTimeout: CONNECT_LIMIT_MS, tls: protocol === 'rediss:', lookup: lookUp } as const;
     const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
     const cluster = createCluster({
       ...COMMANDS,
       minimizeConnections: true,
       // A frozen node accepts the connection, but does not list the others.
-      rootNodes: this.urls.map((url) => ({ url, socket: { socketTimeout: CONNECT_LIMIT_MS } })),
+      rootNodes: this.urls.map((url) => ({
+        url,
+        socket: { socketTimeout: CONNECT_LIMIT_MS, lookup: lookUp },
+      })),
       // The nodes list their addresses, but not their login.
       defaults: { ...CONNECTION, ...login, socket },
     });
@@ -99,6 +107,26 @@ export class RedisConnector {
     return cluster;
   }
 }
+
+/** The lookups under way, by host, and the last one. */
+const lookups = new Map<string, Promise<LookupAddress[]>>();
+let lastLookup: Promise<unknown> = Promise.resolve();
+
+/**
+ * Looks up one host at a time; concurrent lookups of a host share a result.
+ *
+ * A lookup cannot be cancelled, and holds one of the process's few threads until the DNS gives up, long after the attempt
+ * to connect. With one lookup for each attempt, that of the database would wait behind those of Redis.
+ */
+const sharedLookup = callbackify((host: string): Promise<LookupAddress[]> => {
+  const known = lookups.get(host);
+  if (known) return known;
+  const addresses = lastLookup.then(() => lookup(host, { all: true, hints: ADDRCONFIG }));
+  lookups.set(host, addresses);
+  lastLookup = addresses.catch(() => undefined).finally(() => lookups.delete(host));
+  return addresses;
+});
+const lookUp: LookupFunction = (host, _options, callback) => sharedLookup(host, callback);
 
 /** The library takes 0.2 s and 20 MiB, which a service without Redis need not spend. */
 async function importLibrary() {

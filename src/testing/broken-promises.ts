@@ -42,13 +42,16 @@ async function brokenMigrations(store: TestStore): Promise<string[]> {
   if (names.size === 0) return [];
   const database = await store.createDatabase();
   const config = { ...readConfig({}, settings), databaseUrl: database.url, migrations };
+  let fault = 'The migrations cannot be applied.';
   try {
     await migrate(config);
+    fault = 'The "down" of a migration fails.';
     for (const name of [...names].toReversed()) await revert(config, name);
+    fault = 'The "down" of a migration does not take back what its "up" did.';
     await migrate(config);
     return [];
   } catch (error) {
-    return [`The migrations cannot be applied, reverted and applied again. ${userMessage(error)}`];
+    return [`${fault} ${userMessage(error)}`];
   } finally {
     await database.drop();
   }

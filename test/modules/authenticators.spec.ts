@@ -113,6 +113,18 @@ describe("the identity of an authenticator of a team's own", () => {
     });
   });
 
+  it.each(['with \0', 'x'.repeat(3_000), '\ud800'])(
+    'may have a key id that PostgreSQL cannot store (%j)',
+    async (keyId) => {
+      identify = (principal) => ({ principal: { ...principal, keyId } });
+      const { status, json } = await app.get('/v1/key');
+      expect({ status, id: json.id }).toEqual({
+        status: 200,
+        id: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      });
+    },
+  );
+
   it.each<[string, () => unknown]>([
     ['returned', () => ({ rejection: new ApiError(UNKNOWN) })],
     [

@@ -4,10 +4,11 @@ import { scrape, valueOf } from '../support/metrics';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { until } from '../support/until';
 
-const LIMIT = 100;
+const LIMIT = 40;
 const WORKERS = 8;
-const OUTAGE_MS = 1_000;
-const TIMEOUT_MS = 200;
+/** The outage is longer than the wait for a frozen Redis, which is longer than a busy machine needs. */
+const TIMEOUT_MS = 1_000;
+const OUTAGE_MS = 1_500;
 
 describeWithRedis('two instances while Redis fails', () => {
   let redis: RedisServer;
@@ -78,10 +79,9 @@ describeWithRedis('two instances while Redis fails', () => {
       const returnedAt = performance.now();
       await untilShared();
       expect(performance.now() - returnedAt).toBeLessThan(1_000);
-      // On a busy machine the load reaches the limit later.
-      await until(() => Promise.resolve(statuses.includes(429)));
       over.abort();
       await Promise.all(load);
+      for (let sent = 0; sent < 3 * LIMIT; sent += 1) statuses.push((await list(key)).status);
       expect(await metric()).toEqual([1, 1]);
       expect(new Set(statuses)).toEqual(new Set([200, 429]));
       expect(admitted(statuses)).toBeGreaterThanOrEqual(LIMIT);
