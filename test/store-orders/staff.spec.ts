@@ -88,7 +88,12 @@ describe('orders as buyers and staff see them', () => {
       new Set(buyers.map(({ account }) => account)),
     );
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
-    expect((await app.post(PATH, { petId })).text).not.toContain('account');
+    const placed = await app.post(PATH, { petId });
+    expect(placed.text).not.toContain('account');
+    const headers = { 'if-match': placed.headers['etag']! };
+    const path = `${PATH}/${placed.json.id}`;
+    expect((await app.send('PATCH', path, { body: { status: 'cancelled' }, headers })).status).toBe(200);
+    expect((await app.send('PATCH', path, { body: { status: 'cancelled' }, headers })).status).toBe(412);
   });
 
   it('staff lists the orders of one account by its name, of all by *, and its own without the parameter', async () => {
