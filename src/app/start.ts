@@ -4,10 +4,9 @@ import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
-import { prepareGracefulStop } from '../server/graceful-stop';
 import { listenError } from '../platform/errors/user-error';
 import type { LogStream } from '../platform/logging/logger';
-import { exitOnStopSignal, onStopSignal } from '../server/graceful-stop';
+import { exitOnStopSignal, onStopSignal, prepareGracefulStop } from '../server/graceful-stop';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {

@@ -40,7 +40,7 @@ export function routeHeaders(
   const headers = headersOf(shown, plan.windows, plan.now);
   for (const { name, limit, ttl, remaining, resetAt } of routes) {
     headers['RateLimit-Policy'] += `, "${name}";q=${limit};w=${seconds(ttl)}`;
-    // A window that was not charged has the time of this process, and the store's time may be later.
+    // A window that was not counted has the time of this process, and the store's time may be later.
     headers.RateLimit += `, "${name}";r=${remaining};t=${Math.max(0, seconds(resetAt - now))}`;
   }
   return headers;
