@@ -8,6 +8,8 @@ import { escapeControls } from '../platform/logging/logger';
 /** Bytes of lines that wait while the reader stalls or writing fails, about 18,000 lines. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const RETRY_MS = 1_000;
+/** Lines of this time are one write: it costs about as much as ten lines. */
+const COLLECT_MS = 10;
 const FLUSH_LIMIT_MS = 1_000;
 
 /**
@@ -20,7 +22,7 @@ export class StandardOutput {
   /** Lines dropped since the start. */
   droppedLines = 0;
   private readonly stream: SonicBoom;
-  /** The lines of this turn of the event loop: each write costs about as much as ten lines. */
+  /** The lines that the next write contains. */
   private lines = '';
   private failure: NodeJS.ErrnoException | undefined;
 
@@ -37,7 +39,7 @@ export class StandardOutput {
   }
 
   write(line: string): void {
-    if (this.lines === '') setImmediate(() => this.writeLines());
+    if (this.lines === '') setTimeout(() => this.writeLines(), COLLECT_MS);
     this.lines += this.format(line);
   }
 
