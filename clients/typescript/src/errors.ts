@@ -1,3 +1,4 @@
+import type { ProblemItem } from './generated/types.js';
 import type { DocumentedCode } from './generated/values.js';
 
 /** The `code` of an error: one of the document, that of an extension, or `unexpected_response`. */
@@ -6,6 +7,7 @@ export type ErrorCode = DocumentedCode | 'unexpected_response' | (string & {});
 export interface ErrorDetails {
   readonly code: ErrorCode;
   readonly status: number;
+  readonly problems?: readonly ProblemItem[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
 }
@@ -16,6 +18,8 @@ export class AnimalStoreError extends Error implements ErrorDetails {
   /** `unexpected_response` if the response is not one of the service, such as the page of a proxy. */
   readonly code: ErrorCode;
   readonly status: number;
+  /** The invalid fields and parameters: `pointer`, `parameter` or `header`, and `detail`. Empty for most codes. */
+  readonly problems: readonly ProblemItem[];
   /** The shortest wait before a retry, from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
   /** `X-Request-Id`, by which the service's log names the request. */
@@ -25,17 +29,19 @@ export class AnimalStoreError extends Error implements ErrorDetails {
     super(message);
     this.code = details.code;
     this.status = details.status;
+    this.problems = details.problems ?? [];
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.requestId = details.requestId;
   }
 }
 
-/** Makes the error of a response from its body, if that is an Error body. */
+/** Makes the error of a response from its body: problem details, or an Error body. */
 export function errorOf(status: number, headers: Headers, text: string): AnimalStoreError {
-  const { code, message } = errorBodyOf(text);
+  const { code, message, problems } = errorBodyOf(text);
   return new AnimalStoreError(message ?? unexpectedMessage(status), {
     code: code ?? 'unexpected_response',
     status,
+    problems,
     retryAfterSeconds: retryAfterOf(headers),
     requestId: headers.get('x-request-id') ?? undefined,
   });
@@ -48,11 +54,18 @@ function unexpectedMessage(status: number): string {
   return `The response is not one of the service: status ${status}${advice}.`;
 }
 
-function errorBodyOf(text: string): { readonly code?: string; readonly message?: string } {
+interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  readonly problems?: readonly ProblemItem[];
+}
+
+/** Empty if the text is not one of the service. */
+function errorBodyOf(text: string): ErrorBody {
   try {
-    const body: unknown = JSON.parse(text);
-    const isErrorBody = typeof body === 'object' && body !== null && 'code' in body && 'message' in body;
-    return isErrorBody ? { code: String(body.code), message: String(body.message) } : {};
+    const { code, detail, message = detail, errors = [] } = JSON.parse(text);
+    const isErrorBody = typeof code === 'string' && typeof message === 'string' && Array.isArray(errors);
+    return isErrorBody ? { code, message, problems: errors } : {};
   } catch {
     return {};
   }

@@ -23,6 +23,7 @@ import { Requests } from './request.js';
 
 export { etagOf } from './entity-tags.js';
 export { AnimalStoreError, type ErrorCode } from './errors.js';
+export { type Json, stringify, toJSON } from './json.js';
 export type {
   ApiKey,
   NewOrder,
@@ -33,6 +34,7 @@ export type {
   Pet,
   PetStatus,
   PetUpdate,
+  ProblemItem,
 } from './generated/types.js';
 export type { List } from './paging.js';
 export type { AnimalStoreOptions, CallOptions, ChangeOptions, PostOptions, Query, Reply, RequestOptions };
@@ -85,6 +87,10 @@ export function createAnimalStore(options: AnimalStoreOptions) {
     },
     /** Returns what the key may do, and how much of its limits is left. The request counts in no limit. */
     key: (own?: CallOptions) => call<ApiKey>('GET', '/key', own),
+    /** The requests that were left after the last response, also of an error; undefined before the first one. */
+    get remaining(): number | undefined {
+      return requests.remaining;
+    },
     request,
     list,
   };

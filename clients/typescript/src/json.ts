@@ -1,7 +1,20 @@
-import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import { parse, parseNumberAndBigInt, stringify as losslessStringify } from 'lossless-json';
 
-/** Prints a body as JSON, with a bigint as an integer. */
-export const printJson = (value: unknown): string => stringify(value) ?? 'null';
+/** The type of `toJSON(value)`: each bigint is a string. */
+export type Json<T> = T extends bigint ? string : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
+
+/** Copies a value for code that calls `JSON.stringify`, which rejects a bigint: each bigint becomes a decimal string. */
+export function toJSON<T>(value: T): Json<T> {
+  const text = JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'bigint' ? String(member) : member,
+  );
+  return JSON.parse(text);
+}
+
+/** Writes a value as JSON, like `JSON.stringify`. A bigint becomes an integer with all its digits. */
+export function stringify(value: unknown, space?: string | number): string {
+  return losslessStringify(value, undefined, space) ?? 'null';
+}
 
 /**
  * Parses a body. The integers of the named members are bigint, exact over the whole range; other numbers are number.

@@ -3,6 +3,8 @@ import type { Reply } from './options.js';
 /** A list of the service. Iterate over its items, or over its pages. Each iteration begins with the first page. */
 export interface List<T> extends AsyncIterable<T> {
   pages(): AsyncIterable<readonly T[]>;
+  /** Reads all pages and keeps their items in memory. */
+  toArray(): Promise<T[]>;
 }
 
 /** Reads a list by following `Link: rel="next"`. The request for a page is sent when the iteration needs it. */
@@ -17,7 +19,12 @@ export function listOf<T>(first: URL | undefined, send: (url: URL) => Promise<Re
   async function* items(): AsyncGenerator<T> {
     for await (const page of pages()) yield* page;
   }
-  return { pages, [Symbol.asyncIterator]: items };
+  async function toArray(): Promise<T[]> {
+    const all: T[] = [];
+    for await (const item of items()) all.push(item);
+    return all;
+  }
+  return { pages, toArray, [Symbol.asyncIterator]: items };
 }
 
 /**

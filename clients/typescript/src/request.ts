@@ -1,7 +1,7 @@
 import { BodyCache, rememberEtag } from './entity-tags.js';
 import { AnimalStoreError, errorOf } from './errors.js';
 import { INT64_MEMBERS } from './generated/values.js';
-import { parseJson, printJson } from './json.js';
+import { parseJson, stringify } from './json.js';
 import type { AnimalStoreOptions, Query, Reply, RequestOptions } from './options.js';
 import { MAX_TIMER_MS, withRetries } from './retry.js';
 
@@ -11,11 +11,19 @@ interface Received {
   readonly text: string;
 }
 
+/** Asks for errors that name each invalid field (RFC 9457), also for a misspelled parameter (RFC 7240). */
+const DEFAULT_HEADERS = [
+  ['accept', 'application/json;q=0.9, application/problem+json'],
+  ['prefer', 'handling=strict'],
+] as const;
+
 /** Sends the requests of a client: key, body, retries, entity tags. */
 export class Requests {
   private readonly baseUrl: string;
   private readonly int64Members: ReadonlySet<string>;
   private readonly cache: BodyCache;
+  /** The requests that were left after the last response; undefined before the first one. */
+  remaining: number | undefined;
 
   constructor(private readonly options: AnimalStoreOptions) {
     const { href } = new URL(options.baseUrl, globalThis.location?.href);
@@ -44,7 +52,7 @@ export class Requests {
     const isCached = method === 'GET' && !headers.has('if-none-match');
     const cached = isCached ? this.cache.get(url.href) : undefined;
     if (cached !== undefined) headers.set('if-none-match', cached.etag);
-    const body = options.body === undefined ? null : printJson(options.body);
+    const body = options.body === undefined ? null : stringify(options.body);
     const init: RequestInit = { method, headers, body, redirect: 'manual' };
     // A request that cannot be sent fails here, without retries: fetch has the same error for a lost connection.
     void new Request(url, init);
@@ -66,7 +74,8 @@ export class Requests {
   }
 
   private headersOf(method: string, { body, headers, idempotencyKey, ifMatch }: RequestOptions): Headers {
-    const result = new Headers({ accept: 'application/json', ...headers });
+    const result = new Headers(headers);
+    for (const [name, value] of DEFAULT_HEADERS) if (!result.has(name)) result.set(name, value);
     result.set('authorization', `Bearer ${this.options.key}`);
     if (body !== undefined) result.set('content-type', 'application/json');
     if (ifMatch !== undefined) result.set('if-match', ifMatch);
@@ -83,6 +92,8 @@ export class Requests {
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     const { status, headers } = response;
+    const remaining = headers.get('x-ratelimit-remaining');
+    if (remaining !== null) this.remaining = Number(remaining);
     const text = await response.text();
     if (!response.ok && status !== 304) throw errorOf(status, headers, text);
     return { status, headers, text };

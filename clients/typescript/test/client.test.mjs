@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, mock, suite, test } from 'node:test';
-import { etagOf } from 'animal-store-client';
-import { ADDRESS, fakeService, ok, PET } from './support/fake-service.mjs';
+import { etagOf, stringify, toJSON } from 'animal-store-client';
+import { ADDRESS, fakeService, ok, PET, rejection } from './support/fake-service.mjs';
 
 const next = (address) => ({ link: `<${ADDRESS}/pets>; rel="first", <${address}>; rel="next"` });
 
@@ -52,6 +52,15 @@ suite('a list', () => {
     assert.deepEqual([seen, requests.length], [[1n], 1]);
   });
 
+  test('is one array with toArray', async () => {
+    const { store } = fakeService([ok([PET], next('/v1/pets?cursor=a')), ok([{ ...PET, id: 2 }])]);
+    const pets = await store.pets.list().toArray();
+    assert.deepEqual(
+      pets.map(({ id }) => id),
+      [1n, 2n],
+    );
+  });
+
   test('requests a page only when it is needed', async () => {
     const { store, requests } = fakeService([ok([PET, PET], next('/v1/pets?cursor=a'))]);
     for await (const { id } of store.pets.list()) if (id === 1n) break;
@@ -91,12 +100,14 @@ suite('a request', () => {
 
   test('has the headers of the caller and those of the client', async () => {
     const { store, requests } = fakeService([ok(PET)]);
-    await store.request('PATCH', '/pets/1', { body: {}, headers: { 'X-Request-Id': 'r1' }, ifMatch: '"a"' });
+    const headers = { 'X-Request-Id': 'r1', Prefer: 'handling=lenient' };
+    await store.request('PATCH', '/pets/1', { body: {}, headers, ifMatch: '"a"' });
     assert.deepEqual(requests[0].headers, {
-      accept: 'application/json',
+      accept: 'application/json;q=0.9, application/problem+json',
       authorization: 'Bearer ask_test_1',
       'content-type': 'application/json',
       'if-match': '"a"',
+      prefer: 'handling=lenient',
       'x-request-id': 'r1',
     });
   });
@@ -127,6 +138,77 @@ suite('a request', () => {
     const { store } = fakeService([page(404), page(200)]);
     await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status: 404 });
     await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status: 200 });
+  });
+});
+
+suite('an error', () => {
+  afterEach(() => mock.reset());
+
+  test('names the invalid fields, and is asked for in the form that has them', async () => {
+    const errors = [{ pointer: '#/name', detail: 'name must be a string.' }];
+    const problem = {
+      title: 'Validation failed',
+      status: 400,
+      detail: 'Two mistakes.',
+      code: 'validation_failed',
+    };
+    const { store, requests } = fakeService([
+      new Response(JSON.stringify({ ...problem, errors }), { status: 400 }),
+      rejection(404, 'pet_not_found'),
+    ]);
+    await assert.rejects(store.pets.get(1n), {
+      code: 'validation_failed',
+      message: 'Two mistakes.',
+      problems: errors,
+    });
+    await assert.rejects(store.pets.get(1n), { message: 'It is pet_not_found.', problems: [] });
+    assert.match(requests[0].headers.accept, /application\/problem\+json/);
+    assert.equal(requests[0].headers.prefer, 'handling=strict');
+  });
+
+  test('has its own code if its JSON is not that of the service', async () => {
+    const bodies = [
+      'null',
+      '7',
+      '{"code":7,"message":"a"}',
+      '{"code":"a"}',
+      '{"code":"a","detail":"b","errors":"c"}',
+    ];
+    const { store } = fakeService(bodies.map((body) => new Response(body, { status: 404 })));
+    for (const body of bodies)
+      await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', problems: [] }, body);
+  });
+});
+
+suite('the requests that are left', () => {
+  afterEach(() => mock.reset());
+
+  test('are those of the last response, also of an error or a page of a proxy', async () => {
+    const left = (remaining) => ({ 'x-ratelimit-remaining': remaining });
+    const { store } = fakeService([ok(PET, left('41')), ok(PET), rejection(404, 'pet_not_found', left('0'))]);
+    const seen = [store.remaining];
+    for (let at = 0; at < 3; at += 1) {
+      await store.pets.get(1n).catch(() => undefined);
+      seen.push(store.remaining);
+    }
+    assert.deepEqual(seen, [undefined, 41, 41, 0]);
+  });
+});
+
+suite('animals and orders as JSON', () => {
+  const pet = { id: 9007199254740993n, name: 'Rex', tags: [{ of: -1n }], price: 1.5, note: null };
+
+  test('are exact integers with stringify', () => {
+    const text = '{"id":9007199254740993,"name":"Rex","tags":[{"of":-1}],"price":1.5,"note":null}';
+    assert.equal(stringify(pet), text);
+    assert.equal(stringify([1n], 2), '[\n  1\n]');
+  });
+
+  test('have decimal strings with toJSON, for JSON.stringify', () => {
+    const copy = { id: '9007199254740993', name: 'Rex', tags: [{ of: '-1' }], price: 1.5, note: null };
+    assert.deepEqual(toJSON(pet), copy);
+    assert.deepEqual(toJSON([pet]), [copy]);
+    assert.equal(JSON.stringify(toJSON(pet)), JSON.stringify(copy));
   });
 });
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -9,6 +11,8 @@ import { startStore } from './support/store.mjs';
 const PACKAGE = join(import.meta.dirname, '..');
 const GENERATED = join(import.meta.dirname, 'generated');
 const TSC = join(PACKAGE, 'node_modules', 'typescript', 'bin', 'tsc');
+/** The port on which an example listens. */
+const PORT = '8080';
 const run = promisify(execFile);
 
 const documents = {
@@ -16,17 +20,41 @@ const documents = {
   'docs/api.md': join(PACKAGE, '..', '..', 'docs', 'api.md'),
 };
 
-/** The TypeScript blocks of a document are one program, and each text block after one is what it prints. */
-function exampleOf(markdown) {
-  const blocks = [...markdown.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, text]) => [
-    language,
-    text,
-  ]);
-  const code = blocks.filter(([language]) => language === 'ts').map(([, text]) => text);
-  const output = blocks
-    .filter(([language], index) => language === 'text' && blocks[index - 1]?.[0] === 'ts')
-    .map(([, text]) => text);
-  return { code: code.join('\n'), output: output.join('') };
+/**
+ * A TypeScript block that begins with an import begins a program, and the following ones continue it. A text block after
+ * one has its output, a console block the curl commands to it and their output.
+ */
+function programsOf(markdown) {
+  const programs = [];
+  let previous = '';
+  for (const [, language, text] of markdown.matchAll(/^```(\w+)\n(.*?)^```$/gms)) {
+    if (language === 'ts' && text.startsWith('import ')) programs.push({ code: '', output: '', session: '' });
+    const program = programs.at(-1);
+    if (language === 'ts') program.code += text;
+    else if (language === 'text' && previous === 'ts') program.output += text;
+    else if (language === 'console' && previous === 'ts') program.session += text;
+    previous = language;
+  }
+  return programs;
+}
+
+/** Sends the commands of a session to a program, and returns the session with the responses. */
+async function repeatSession(session, port) {
+  let repeated = '';
+  for (const [line, command] of session.matchAll(/^\$ (curl .*)\n/gm)) {
+    const patient = command.replace('curl', 'curl --silent --retry 30 --retry-delay 1 --retry-connrefused');
+    const { stdout } = await run('sh', ['-c', patient.replace(PORT, port)]);
+    repeated += `${line}${stdout}\n`;
+  }
+  return repeated;
+}
+
+async function findFreePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return String(port);
 }
 
 suite('the examples', () => {
@@ -43,17 +71,28 @@ suite('the examples', () => {
       after(() => store.stop());
 
       test('compile, and print what the document says', async () => {
-        const { code, output } = exampleOf(readFileSync(path, 'utf8'));
-        assert.ok(code.includes('createAnimalStore({'));
+        const programs = programsOf(readFileSync(path, 'utf8'));
+        assert.ok(programs.length > 0);
         const key = await store.createKey('reader', { scopes: store.STAFF });
-        const program = code.replaceAll('http://127.0.0.1:3000', store.url).replaceAll('ask_test_…', key);
-        const file = `${name.replaceAll(/\W/g, '-')}.ts`;
-        writeFileSync(join(GENERATED, file), program);
+        const port = await findFreePort();
+        const script = `${name.replaceAll(/\W/g, '-')}-`;
+        for (const [at, { code }] of programs.entries()) {
+          const own = code.replaceAll('http://127.0.0.1:3000', store.url).replaceAll('ask_test_…', key);
+          writeFileSync(join(GENERATED, `${script}${at}.ts`), own.replace(PORT, port));
+        }
         const options = ['--project', 'test/types/examples.json'];
         await run(process.execPath, [TSC, ...options], { cwd: PACKAGE });
-        const script = join(GENERATED, 'js', file.replace(/ts$/, 'js'));
-        const { stdout } = await run(process.execPath, [script]);
-        assert.equal(stdout, output);
+        for (const [at, { output, session }] of programs.entries()) {
+          const child = spawn(process.execPath, [join(GENERATED, 'js', `${script}${at}.js`)], {
+            stdio: ['ignore', 'pipe', 'inherit'],
+          });
+          const printed = child.stdout.setEncoding('utf8').toArray();
+          if (session !== '') {
+            assert.equal(await repeatSession(session, port), session);
+            child.kill();
+          }
+          assert.equal((await printed).join(''), output);
+        }
       });
     });
   }

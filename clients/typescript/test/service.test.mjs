@@ -116,9 +116,15 @@ suite('the client against the built service, with a Free key', () => {
         });
       });
 
-      test('throws an AnimalStoreError with code, status and request id', async () => {
-        const expected = { isTyped: true, code: 'validation_failed', status: 400, hasRequestId: true };
-        assert.deepEqual(await run('typedError'), expected);
+      test('throws an AnimalStoreError with code, status, fields and request id', async () => {
+        assert.deepEqual(await run('typedError'), {
+          isTyped: true,
+          code: 'validation_failed',
+          status: 400,
+          fields: ['#/name'],
+          hasRequestId: true,
+          isCounted: true,
+        });
       });
     });
   }

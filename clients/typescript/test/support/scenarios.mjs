@@ -88,9 +88,19 @@ export async function orderAndCancel(options) {
 
 /** Provokes an error. @returns what the error knows */
 export async function typedError(options) {
-  const error = await errorOf(open(options).pets.create({ name: '', categoryId: 1n }));
+  const store = open(options);
+  const error = await errorOf(store.pets.create({ name: '', categoryId: 1n }));
   const isTyped = error instanceof AnimalStoreError;
-  return { isTyped, code: error.code, status: error.status, hasRequestId: error.requestId !== undefined };
+  const { code, status, requestId, problems } = error;
+  const fields = problems.map(({ pointer }) => pointer);
+  return {
+    isTyped,
+    code,
+    status,
+    fields,
+    hasRequestId: requestId !== undefined,
+    isCounted: store.remaining < 60,
+  };
 }
 
 /** Reads one page. @returns the retries that this took */

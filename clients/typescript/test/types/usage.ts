@@ -6,6 +6,8 @@ import {
   etagOf,
   type Order,
   type Pet,
+  stringify,
+  toJSON,
 } from 'animal-store-client';
 
 export async function accepted(store: AnimalStore): Promise<void> {
@@ -26,6 +28,16 @@ export async function accepted(store: AnimalStore): Promise<void> {
   const { limits, strikes } = await store.key();
   const share: number = limits.minute.remaining / limits.minute.limit + strikes.count;
   share.toFixed();
+  const pets: Pet[] = await store.pets.list().toArray();
+  const [first] = toJSON(pets);
+  const json: { id: string; name: string; status: 'available' | 'pending' | 'sold' } | undefined = first;
+  const text: string = stringify(json);
+  const left: number | undefined = store.remaining;
+  void [text, left];
+}
+
+export function fieldsOf({ problems }: AnimalStoreError): readonly (string | undefined)[] {
+  return problems.map(({ pointer, parameter, header }) => pointer ?? parameter ?? header);
 }
 
 export function codeOf(error: unknown): ErrorCode | undefined {

@@ -1,0 +1,200 @@
+"""A client of the Animal Store API. It needs only the standard library."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from http.client import HTTPException
+from itertools import chain
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.request import HTTPErrorProcessor, Request, build_opener
+
+FIRST_BACKOFF_SECONDS = 0.5
+MAX_BACKOFF_SECONDS = 10
+# The request did not arrive, or the service or a proxy is unavailable for a moment.
+RETRIED_STATUSES = {408, 429, 500, 502, 503, 504}
+DEFAULT_HEADERS = {
+    # Asks for errors that name each invalid field (RFC 9457), also for a misspelled parameter (RFC 7240).
+    "Accept": "application/json;q=0.9, application/problem+json",
+    "Prefer": "handling=strict",
+}
+
+
+class AnimalStoreError(Exception):
+    """An error response. A later release may add codes: handle an unknown code by its status.
+
+    code          such as "pet_not_found"; "unexpected_response" if the response is not one of the service
+    problems      the invalid fields and parameters: "pointer", "parameter" or "header", and "detail"
+    is_temporary  True if the client retries it
+    retry_after   the shortest wait before a retry, in seconds, or None
+    request_id    names the request in the log of the service, or None
+    """
+
+    def __init__(self, status: int, headers: Message, body: bytes):
+        self.status = status
+        retry_after = headers["Retry-After"] or ""
+        self.retry_after = int(retry_after) if retry_after.isdecimal() else None
+        self.request_id = headers["X-Request-Id"]
+        try:
+            error = json.loads(body)
+            self.code = error["code"]
+            self.message = error["detail"] if "detail" in error else error["message"]
+            self.problems = error.get("errors", [])
+        except (ValueError, TypeError, KeyError):
+            self.code = "unexpected_response"
+            self.message = "The response is not one of the service. After a redirect, correct base_url."
+            self.problems = []
+        self.is_temporary = status in RETRIED_STATUSES or self.code == "idempotency_key_in_use"
+        super().__init__(f"{self.status} {self.code}: {self.message}")
+
+
+class Response(NamedTuple):
+    status: int
+    headers: Message
+    data: Any
+
+
+@dataclass
+class AnimalStore:
+    """A client of one deployment with one key. Animals and orders are dictionaries, with the names of the API.
+
+    base_url      the address of the API with its version, such as https://api.example.com/v1
+    timeout       the longest wait for a connection, or for the next part of a response, in seconds
+    retry_budget  the time after which no retry of a call begins, in seconds; 0: no retries
+    max_retries   the most retries after failures without Retry-After, such as lost connections
+    on_wait       is called before each wait, with the error and the seconds
+    remaining     the requests that were left after the last response; None before the first one
+    """
+
+    base_url: str
+    key: str = field(repr=False)
+    timeout: float = 30
+    retry_budget: float = 120
+    max_retries: int = 5
+    on_wait: Callable[[Exception, float], None] = lambda error, seconds: None
+    remaining: int | None = field(default=None, init=False)
+
+    def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """Filters: status, categoryId, id (a list), sort. `limit` is the size of a page."""
+        return chain.from_iterable(self.pages("/pets", limit=limit, **filters))
+
+    def get_pet(self, pet_id: int) -> dict:
+        """Deprecated, will be removed on 5 December 2030. Use list_pets(id=[pet_id])."""
+        return self.request("GET", f"/pets/{pet_id:d}").data
+
+    def create_pet(self, *, idempotency_key: str | None = None, **pet: Any) -> dict:
+        return self.request("POST", "/pets", body=pet, headers={"Idempotency-Key": idempotency_key}).data
+
+    def update_pet(self, pet_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
+        return self.request("PATCH", f"/pets/{pet_id:d}", body=changes, headers={"If-Match": if_match}).data
+
+    def delete_pet(self, pet_id: int, *, if_match: str | None = None) -> None:
+        self.request("DELETE", f"/pets/{pet_id:d}", headers={"If-Match": if_match})
+
+    def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """Filters: status, sort, account. `limit` is the size of a page."""
+        return chain.from_iterable(self.pages("/store/orders", limit=limit, **filters))
+
+    def get_order(self, order_id: int) -> dict:
+        return self.request("GET", f"/store/orders/{order_id:d}").data
+
+    def place_order(self, *, idempotency_key: str | None = None, **order: Any) -> dict:
+        headers = {"Idempotency-Key": idempotency_key}
+        return self.request("POST", "/store/orders", body=order, headers=headers).data
+
+    def update_order(self, order_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
+        headers = {"If-Match": if_match}
+        return self.request("PATCH", f"/store/orders/{order_id:d}", body=changes, headers=headers).data
+
+    def get_key(self) -> dict:
+        """Returns what the key may do, and how much of its limits is left. The request counts in no limit."""
+        return self.request("GET", "/key").data
+
+    def pages(self, path: str, **query: Any) -> Iterator[list[dict]]:
+        """Iterates over the pages of any list. Each is requested when the iteration needs it."""
+        # A filter without values would not be sent, and the list would be everything.
+        if any(value in ([], ()) for value in query.values()):
+            return
+        url = self._url(path, query)
+        while url is not None:
+            response = self._send(Request(url, headers=DEFAULT_HEADERS))
+            yield response.data
+            url = _next_page(url, ", ".join(response.headers.get_all("Link", [])))
+
+    def request(
+        self, method: str, path: str, *, query: Mapping = {}, body: Any = None, headers: Mapping = {}
+    ) -> Response:
+        """Sends any request. A POST has an Idempotency-Key, the same in all attempts."""
+        sent = dict(DEFAULT_HEADERS)
+        if method == "POST":
+            sent["Idempotency-Key"] = uuid.uuid4().hex
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        sent.update((name, value) for name, value in headers.items() if value is not None)
+        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        return self._send(Request(self._url(path, query), content, sent, method=method))
+
+    def _url(self, path: str, query: Mapping) -> str:
+        given = {name: value for name, value in query.items() if value is not None}
+        url = f"{self.base_url.rstrip('/')}/{path.lstrip('/')}"
+        return f"{url}?{urlencode(given, doseq=True)}" if given else url
+
+    def _send(self, request: Request) -> Response:
+        """Repeats a request until it succeeds, or until the next wait would exceed the budget."""
+        request.add_header("Authorization", f"Bearer {self.key}")
+        deadline = time.monotonic() + self.retry_budget
+        backoff = FIRST_BACKOFF_SECONDS
+        failures = 0
+        while True:
+            try:
+                return self._attempt(request)
+            except (AnimalStoreError, OSError, HTTPException) as error:
+                retry_after = getattr(error, "retry_after", None)
+                failures += retry_after is None
+                # Full jitter: clients that failed together do not return together.
+                seconds = (retry_after or 0) + random.random() * backoff
+                is_late = failures > self.max_retries or time.monotonic() + seconds > deadline
+                if is_late or not getattr(error, "is_temporary", True):
+                    raise
+                self.on_wait(error, seconds)
+            time.sleep(seconds)
+            backoff = min(backoff * 2, MAX_BACKOFF_SECONDS)
+
+    def _attempt(self, request: Request) -> Response:
+        with build_opener(_EveryStatus).open(request, timeout=self.timeout) as response:
+            status, headers, body = response.status, response.headers, response.read()
+        if "X-RateLimit-Remaining" in headers:
+            self.remaining = int(headers["X-RateLimit-Remaining"])
+        try:
+            if status < 300 or status == 304:
+                return Response(status, headers, json.loads(body) if body else None)
+        except ValueError:
+            pass
+        raise AnimalStoreError(status, headers, body)
+
+
+class _EveryStatus(HTTPErrorProcessor):
+    """Returns every response. urllib would follow a redirect, with the key, and with a GET instead of a POST."""
+
+    def http_response(self, request: Request, response: Any) -> Any:
+        return response
+
+    https_response = http_response
+
+
+def _next_page(url: str, links: str) -> str | None:
+    """Finds rel="next" (RFC 8288)."""
+    found = re.search(r'<([^>]*)>[^<]*;\s*rel="?next\b', links, re.IGNORECASE)
+    if found is None:
+        return None
+    following = urljoin(url, found[1])
+    if urlsplit(following)[:2] != urlsplit(url)[:2]:
+        raise ValueError(f"The next page is at {following}. Its address must begin like base_url, {url}.")
+    return following

@@ -1,0 +1,152 @@
+"""The client against a server with prepared responses. Time passes immediately."""
+
+import json
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from unittest import mock
+
+from animal_store import AnimalStore, AnimalStoreError
+
+PET = {"id": 1, "name": "Rex", "categoryId": 3, "status": "available"}
+
+
+def ok(body=PET, **headers):
+    return 200, headers, json.dumps(body)
+
+
+def rejection(status, code, **headers):
+    return status, headers, json.dumps({"code": code, "message": f"It is {code}.", "status": status})
+
+
+def lost():
+    return None, {}, ""
+
+
+class PreparedServer(unittest.TestCase):
+    def setUp(self):
+        self.requests = []
+        self.waits = []
+        self.responses = []
+        case = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def respond(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                case.requests.append((self.command, self.path, dict(self.headers), body))
+                status, headers, text = case.responses.pop(0)
+                if status is None:
+                    return
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            do_GET = do_POST = do_PATCH = respond
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=[0.01]).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        self.store = AnimalStore(f"{self.url}/v1/", "ask_test_1")
+        for name, replacement in {"time.sleep": self.waits.append, "random.random": lambda: 0.5}.items():
+            patch = mock.patch(name, replacement)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def assert_error(self, call, *args, **expected):
+        with self.assertRaises(AnimalStoreError) as caught:
+            call(*args)
+        error = caught.exception
+        self.assertEqual({name: getattr(error, name) for name in expected}, expected)
+
+
+class Retries(PreparedServer):
+    def test_wait_at_least_retry_after_with_growing_jitter(self):
+        self.responses = [rejection(429, "rate_limit_exceeded", Retry_After=after) for after in (42, 1)] + [ok()]
+        self.assertEqual(self.store.get_pet(1), PET)
+        self.assertEqual(self.waits, [42.25, 1.5])
+
+    def test_end_immediately_if_the_wait_exceeds_the_budget(self):
+        self.responses = [rejection(429, "api_key_banned", Retry_After=300)]
+        self.assert_error(self.store.get_pet, 1, code="api_key_banned", status=429, retry_after=300)
+        self.assertEqual(self.waits, [])
+
+    def test_of_a_post_have_the_idempotency_key_and_the_body_of_the_first_attempt(self):
+        in_use = rejection(409, "idempotency_key_in_use", Retry_After=1)
+        self.responses = [lost(), in_use, ok(), ok()]
+        self.store.create_pet(name="Rex", categoryId=3)
+        self.store.create_pet(name="Rex", categoryId=3)
+        first, second, third, other = self.requests
+        self.assertEqual([second, third], [first, first])
+        self.assertRegex(first[2]["Idempotency-Key"], "^[0-9a-f]{32}$")
+        self.assertNotEqual(other[2]["Idempotency-Key"], first[2]["Idempotency-Key"])
+
+    def test_end_after_five_lost_connections(self):
+        self.responses = [lost()] * 6
+        with self.assertRaises(OSError):
+            self.store.get_pet(1)
+        self.assertEqual(self.waits, [0.25, 0.5, 1, 2, 4])
+
+    def test_follow_a_response_that_breaks_in_its_body(self):
+        self.responses = [(200, {"Content_Length": 100}, "{"), ok()]
+        self.assertEqual(self.store.get_pet(1), PET)
+
+    def test_do_not_follow_other_errors(self):
+        for status in (400, 401, 403, 404, 409, 412, 422):
+            with self.subTest(status):
+                self.responses = [rejection(status, "some_code")]
+                self.assert_error(self.store.get_pet, 1, code="some_code", message="It is some_code.", problems=[])
+        self.assertEqual(self.waits, [])
+
+
+class Requests(PreparedServer):
+    def test_have_the_key_and_ask_for_strict_handling_and_problem_details(self):
+        self.responses = [ok()]
+        self.store.get_pet(1)
+        _, path, headers, _ = self.requests[0]
+        self.assertEqual((path, headers["Authorization"]), ("/v1/pets/1", "Bearer ask_test_1"))
+        self.assertEqual(headers["Prefer"], "handling=strict")
+        self.assertIn("application/problem+json", headers["Accept"])
+        self.assertNotIn("ask_test_1", repr(self.store))
+
+    def test_do_not_follow_redirects(self):
+        for status in (301, 302, 303, 307, 308):
+            with self.subTest(status):
+                self.responses = [(status, {"Location": f"{self.url}/other"}, "")]
+                self.assert_error(self.store.get_pet, 1, code="unexpected_response", status=status)
+        self.assertEqual({path for _, path, _, _ in self.requests}, {"/v1/pets/1"})
+
+    def test_raise_an_error_if_the_response_is_not_one_of_the_service(self):
+        for status, text in [(200, "<html>"), (404, "<html>"), (404, "null"), (404, "[]"), (404, '{"code":"a"}')]:
+            with self.subTest(text, status=status):
+                self.responses = [(status, {}, text)]
+                self.assert_error(self.store.get_pet, 1, code="unexpected_response", status=status, problems=[])
+
+
+class Lists(PreparedServer):
+    def test_follow_next_and_ask_for_large_pages(self):
+        links = [f'<{self.url}/v1/pets>; rel="first", </v1/pets?cursor=a>; rel="next"', "</v1/pets?cursor=b>; rel=next"]
+        self.responses = [ok([PET], Link=link) for link in links] + [ok([PET], Link='</v1/pets>; rel="first"')]
+        self.assertEqual(list(self.store.list_pets(id=[7, 9007199254740993], status=None)), [PET] * 3)
+        paths = ["?limit=100&id=7&id=9007199254740993", "?cursor=a", "?cursor=b"]
+        self.assertEqual([path for _, path, _, _ in self.requests], [f"/v1/pets{path}" for path in paths])
+
+    def test_request_a_page_only_when_it_is_needed(self):
+        self.responses = [ok([PET, PET], Link='</v1/pets?cursor=a>; rel="next"')]
+        next(self.store.list_pets())
+        self.assertEqual(len(self.requests), 1)
+
+    def test_never_send_the_key_to_another_address(self):
+        self.responses = [ok([PET], Link='<https://evil.example.com/v1/pets>; rel="next"')]
+        with self.assertRaisesRegex(ValueError, "evil.example.com"):
+            list(self.store.list_pets())
+
+    def test_are_empty_without_a_request_if_a_filter_has_no_values(self):
+        self.assertEqual(list(self.store.list_pets(id=[])), [])
+        self.assertEqual(self.requests, [])
