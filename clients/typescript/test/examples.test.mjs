@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 const documents = {
   'README.md': join(PACKAGE, 'README.md'),
-  'docs/api.md': join(PACKAGE, '..', '..', 'docs', 'api.md'),
+  'docs/guide.md': join(PACKAGE, '..', '..', 'docs', 'guide.md'),
 };
 
 /** The TypeScript blocks of a document are one program, and each text block after one is what it prints. */
