@@ -54,7 +54,7 @@ function envExample(all: readonly Setting<unknown>[]): string {
 }
 
 function settingsPage(all: readonly Setting<unknown>[]): string {
-  const basic = BASIC.map((name) => all.find(({ variable }) => variable === name)!);
+  const basic = BASIC.flatMap((name) => all.filter(({ variable }) => variable === name));
   const advanced = all.filter(({ variable }) => !BASIC.includes(variable));
   const tables = `${tableOf(basic)}\n\n## Advanced\n\n${tableOf(advanced)}`;
   return `${PAGE_INTRODUCTION}\n<!-- prettier-ignore-start -->\n\n${tables}\n\n<!-- prettier-ignore-end -->\n`;

@@ -38,8 +38,8 @@ describe('README.md, CONTRIBUTING.md and docs', () => {
   it(`have at most ${MAX_WORDS} words`, () => {
     const counts = manual.map((document) => [document.path, wordsOf(document)] as const);
     const sum = counts.reduce((total, [, words]) => total + words, 0);
-    const table = counts.map(([path, words]) => `${String(words).padStart(6)} ${path}`).join('\n');
-    if (sum > MAX_WORDS) throw new Error(`${sum} words:\n${table}`);
+    // Shows the words of each file if they are too many.
+    expect(sum > MAX_WORDS ? counts : []).toEqual([]);
   });
 
   it('the README has at most 120 lines', () => {
