@@ -25,7 +25,7 @@ const STAFF_SCOPES = 'pets:read,pets:write,pets:manage,orders:read,orders:write,
 
 interface Command {
   readonly line: string;
-  /** What the document shows below it; undefined in a block of commands only. */
+  /** The lines below it in the document; undefined in a block of commands only. */
   readonly output: string | undefined;
 }
 
@@ -157,6 +157,32 @@ function differences(shown: string, printed: string, line: string): string[] {
   return [...missing.map((header) => `no "${header}" in:\n${realHead}`), ...differences(body, realBody, '')];
 }
 
+/** Options and commands of documents that the program is about to get. */
+const PENDING = [
+  'accounts disable',
+  'accounts enable',
+  '--version',
+  '--yes',
+  '--existing',
+  '--leave',
+  '--expiring',
+  '--revoked',
+  '--banned',
+  '--since',
+  '--limit',
+];
+
+/** Returns every command below a group, such as `keys create`, and its options, by the text of `--help`. */
+async function namesOf(group: readonly string[]): Promise<string[]> {
+  const { out } = await runCli([...group, '--help']);
+  const [options = '', commands = ''] = out.split('\nCommands:\n');
+  const below = [...commands.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => [...group, name!]);
+  const names = [group.join(' '), ...(options.match(/--[a-z][a-z-]*/g) ?? [])];
+  // One after the other: a command in this process captures standard output.
+  for (const each of below) if (each.at(-1) !== 'help') names.push(...(await namesOf(each)));
+  return names;
+}
+
 describe('the commands of', () => {
   const withCommands = documents.filter((document) => commandsOf(document).length > 0);
 
@@ -175,6 +201,18 @@ describe('the commands of', () => {
       expect(wrong).toEqual([]);
     },
   );
+
+  it('docs/admin.md and other sentences exist, with their options', async () => {
+    const known = new Set([...(await namesOf([])), ...PENDING]);
+    const named = documents.flatMap(({ path, text }) => {
+      const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, each]) => each!);
+      const commands = code.flatMap((each) => /^(?:keys|accounts|audit|db) [a-z-]+/.exec(each) ?? []);
+      const options = path === 'docs/admin.md' ? code.join(' ').match(/--[a-z][a-z-]*/g) : [];
+      return [...commands, ...(options ?? [])];
+    });
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter((each) => !known.has(each))).toEqual([]);
+  });
 
   it('the documents are all executed, or tested elsewhere', () => {
     const lines = documents.flatMap(commandsOf).map(({ line }) => line);
