@@ -102,10 +102,12 @@ class Shell {
 
   /** @returns what differs from the document */
   async execute({ line, output: shown }: Command): Promise<string[]> {
-    const [, name, value] = /^(?:export )?(\w+)=('[^']*'|\S+)$/.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) {
-      const key = this.keys[name];
-      this.variables[name] = this.real(value.replaceAll("'", '')).replace('ask_test_…', key ?? '');
+    const [, name, value] = /^(\w+)=('[^']*'|\S+)$/.exec(line) ?? [];
+    const [, typed] = /^read -rs (\w+) && export \1$/.exec(line) ?? [];
+    const variable = name ?? typed;
+    if (variable !== undefined) {
+      const text = value?.replaceAll("'", '') ?? 'ask_test_…';
+      this.variables[variable] = this.real(text).replace('ask_test_…', this.keys[variable] ?? '');
       return [];
     }
     const [, args] = /^(?:npm run -s cli --|animal-store) (.*)$/.exec(line) ?? [];
