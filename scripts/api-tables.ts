@@ -3,7 +3,6 @@ import { createStore } from '../src/app/store';
 import { findOperation } from '../src/platform/api-docs/operations';
 import { ANY_KEY, type RequiredScope } from '../src/platform/api-docs/required-scopes';
 import { codesOf, operationsOf } from '../src/server/openapi/codes';
-import { codesByStatus } from '../src/server/openapi/description';
 
 type Row = readonly string[];
 
@@ -18,7 +17,7 @@ Each error has the body \`{"code", "message", "status"}\`. A running service has
 
 ${tableOf([['status', '`code`', 'when'], ...rows])}
 
-${codesByStatus()}
+Operations of extensions may have generic codes, such as \`bad_request\` or \`conflict\`. Handle a code that you do not know by its status.
 `;
 }
 

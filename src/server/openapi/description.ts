@@ -48,7 +48,7 @@ Every GET operation also accepts HEAD; the response is the same without the body
 Additions to \`/v1\` do not break clients: operations, optional parameters, response members, headers, error codes. Any other change is a new version next to it. Responses of a deprecated operation have \`Deprecation\` and \`Sunset\` headers until it is removed.`;
 }
 
-/** Explains the codes that only operations of a deployment return. `docs/errors.md` has the same sentence. */
+/** Explains the codes that only operations of a deployment return. `docs/api.md` has the same sentence. */
 export function codesByStatus(): string {
   const examples = [400, 403, 409].map((status) => `${status} \`${codeOfStatus(status).code}\``).join(', ');
   return `An operation that a deployment adds may have no code for an error. The code is then the reason phrase of its status in snake case, such as ${examples}; \`client_error\` if the status has none.`;
