@@ -23,6 +23,13 @@ const NOT_RUN: readonly (readonly [command: RegExp, tested: string])[] = [
 
 const STAFF_SCOPES = 'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage';
 
+/** The arguments that create the key of a variable. */
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  AUTH: ['acme'],
+  STAFF: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
+  ANIMAL_STORE_KEY: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
+};
+
 interface Command {
   readonly line: string;
   /** The lines below it in the document; undefined in a block of commands only. */
@@ -78,20 +85,13 @@ class Shell {
   private constructor(
     private readonly database: TestDatabase,
     private readonly service: ServiceHere,
-    private readonly keys: Readonly<Record<string, string>>,
   ) {
     writeFileSync(join(this.folder, '.curlrc'), 'silent\n');
   }
 
   static async start(): Promise<Shell> {
     const database = await createDatabase();
-    const environment = { DATABASE_URL: database.directUrl };
-    const service = await startHere(environment);
-    const create = async (...args: string[]) =>
-      (await runCli(['keys', 'create', '--json', '--account', ...args], environment)).json().key as string;
-    const buyer = await create('acme');
-    const staff = await create('shop', '--plan', 'business', '--scopes', STAFF_SCOPES);
-    return new Shell(database, service, { AUTH: buyer, STAFF: staff, ANIMAL_STORE_KEY: staff });
+    return new Shell(database, await startHere({ DATABASE_URL: database.directUrl }));
   }
 
   async stop(): Promise<void> {
@@ -107,7 +107,8 @@ class Shell {
     const variable = name ?? typed;
     if (variable !== undefined) {
       const text = value?.replaceAll("'", '') ?? 'ask_test_…';
-      this.variables[variable] = this.real(text).replace('ask_test_…', this.keys[variable] ?? '');
+      const key = text.includes('ask_test_…') ? await this.createKey(KEYS[variable] ?? []) : '';
+      this.variables[variable] = this.real(text).replace('ask_test_…', key);
       return [];
     }
     const [, args] = /^(?:npm run -s cli --|animal-store) (.*)$/.exec(line) ?? [];
@@ -123,6 +124,11 @@ class Shell {
     return differences(same(shown), same(printed.replaceAll(this.folder, '/srv/backups')), line).map(
       (each) => `$ ${line}\n${each}`,
     );
+  }
+
+  private async createKey(args: readonly string[]): Promise<string> {
+    const environment = { DATABASE_URL: this.database.directUrl };
+    return (await runCli(['keys', 'create', '--json', '--account', ...args], environment)).json().key;
   }
 
   private async command(args: string): Promise<string> {
