@@ -22,6 +22,7 @@ const shared = {
 const SLOW = [
   '/test/(browser|cli|embedded|failure|logging|mcp|metrics|process)/',
   '/test/auth/rotate-key[.]',
+  '/test/docs/commands[.]',
   '/test/database/(backup|migrations|restore|sessions)[.]',
   '/test/edge/(greedy-clients|limits|protocol-errors|raw|request-log)[.]',
   '/test/modules/(authenticators|start-checks)[.]',

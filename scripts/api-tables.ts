@@ -6,30 +6,31 @@ import { codesOf, operationsOf } from '../src/server/openapi/codes';
 
 type Row = readonly string[];
 
-/** Returns `docs/api.md` with the tables of scopes and of error codes of this document. */
-export function withApiTables(page: string, { paths }: OpenAPIObject): string {
-  const tables = { scopes: scopeRows(paths), codes: codeRows(paths) };
-  return Object.entries(tables).reduce((text, [name, rows]) => replaceTable(text, name, rows), page);
+/** Builds `docs/errors.md`: a row for each code of this document. */
+export function errorsPage({ paths }: OpenAPIObject): string {
+  const rows = codesOf(paths).map(({ status, code, when }) => [String(status), `\`${code}\``, when]);
+  return `# Error codes
+
+<!-- Written by npm run -s openapi. -->
+
+Each error has the body \`{"code", "message", "status"}\`. A running service has this list at \`/problems\`, and a page for each code at \`/problems/{code}\`.
+
+${tableOf([['status', '`code`', 'when'], ...rows])}
+
+Operations of extensions may have generic codes, such as \`bad_request\` or \`conflict\`. Handle a code that you do not know by its status.
+`;
 }
 
-function scopeRows(paths: OpenAPIObject['paths']): Row[] {
+/** Returns `docs/guide.md` with the table of scopes between the comments `<!-- scopes: … -->` and `<!-- /scopes -->`. */
+export function withScopes(page: string, { paths }: OpenAPIObject): string {
   const ids = operationsOf(paths).map(({ operationId = '' }) => operationId);
   const idsOf = (scope: RequiredScope) =>
     ids.filter((id) => [findOperation(id)?.scope].flat().some((each) => each === scope)).join(', ');
   const rows = createStore().scopes.map((scope) => [`\`${scope}\``, idsOf(scope)]);
-  return [['scope', 'operations'], ...rows, ['every key', idsOf(ANY_KEY)]];
-}
-
-function codeRows(paths: OpenAPIObject['paths']): Row[] {
-  const rows = codesOf(paths).map(({ status, code, when }) => [String(status), `\`${code}\``, when]);
-  return [['status', '`code`', 'when'], ...rows];
-}
-
-/** Replaces what is between the comments `<!-- name: … -->` and `<!-- /name -->`. */
-function replaceTable(page: string, name: string, rows: readonly Row[]): string {
-  const place = new RegExp(`(<!-- ${name}: .*-->\n\n)[^]*?(\n\n<!-- /${name} -->)`);
-  if (!place.test(page)) throw new Error(`docs/api.md has no comments for the table of ${name}`);
-  return page.replace(place, (_, begin: string, end: string) => begin + tableOf(rows) + end);
+  const table = tableOf([['scope', 'operations'], ...rows, ['every key', idsOf(ANY_KEY)]]);
+  const place = /(<!-- scopes: .*-->\n\n)[^]*?(\n\n<!-- \/scopes -->)/;
+  if (!place.test(page)) throw new Error('docs/guide.md has no comments for the table of scopes');
+  return page.replace(place, (_, begin: string, end: string) => begin + table + end);
 }
 
 /** Prints a table of Markdown, aligned as prettier does. */

@@ -14,13 +14,22 @@ const PAGE_INTRODUCTION = `# Settings
 
 <!-- Generated from src/platform/config/settings.ts by \`npm run -s settings\`. -->
 
-The service and the command line read these environment variables at the start.
+Set environment variables, or copy [.env.example](../.env.example) to \`.env\` in the working directory; variables that are set already win over it. The service and the command line read them at the start. An empty value means the default.
 
-- An empty value means the default.
-- A file \`.env\` in the working directory may set them too; variables that are set already win over it. [.env.example](../.env.example) is a template.
-- Only its owner may write \`.env\`: it can name programs to run (\`EMBEDDED_PG_BIN\`).
-- If settings are invalid, one message names all of them and the process exits with status 1.
+Only its owner may write \`.env\`: it can name programs to run (\`EMBEDDED_PG_BIN\`). If settings are invalid, one message names all of them.
 `;
+
+/** The settings of the first table. */
+const BASIC = [
+  'DEPLOYMENT',
+  'HOST',
+  'PORT',
+  'PUBLIC_BASE_URL',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'TRUST_PROXY',
+  'METRICS_PORT',
+];
 
 /** Builds the files that list every setting, by their path in the repository. */
 export function settingsFiles(): Readonly<Record<string, string>> {
@@ -45,12 +54,18 @@ function envExample(all: readonly Setting<unknown>[]): string {
 }
 
 function settingsPage(all: readonly Setting<unknown>[]): string {
-  const rows = all.map(({ variable, defaultText, meaning }) => {
+  const basic = BASIC.flatMap((name) => all.filter(({ variable }) => variable === name));
+  const advanced = all.filter(({ variable }) => !BASIC.includes(variable));
+  const tables = `${tableOf(basic)}\n\n## Advanced\n\n${tableOf(advanced)}`;
+  return `${PAGE_INTRODUCTION}\n<!-- prettier-ignore-start -->\n\n${tables}\n\n<!-- prettier-ignore-end -->\n`;
+}
+
+function tableOf(some: readonly Setting<unknown>[]): string {
+  const rows = some.map(({ variable, defaultText, meaning }) => {
     const shown = defaultText === '' ? 'empty' : `\`${defaultText}\``;
     return `| \`${variable}\` | ${shown} | ${meaning} |`;
   });
-  const table = ['| name | default | meaning |', '| --- | --- | --- |', ...rows].join('\n');
-  return `${PAGE_INTRODUCTION}\n<!-- prettier-ignore-start -->\n\n${table}\n\n<!-- prettier-ignore-end -->\n`;
+  return ['| name | default | meaning |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 /** Breaks a text into comment lines, without the marks of Markdown. */

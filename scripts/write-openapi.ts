@@ -1,16 +1,18 @@
-/** Writes openapi.json, and the tables of docs/api.md, from the code (`npm run openapi`). */
+/** Writes openapi.json, docs/errors.md and the scopes in docs/guide.md from the code (`npm run openapi`). */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withApiTables } from './api-tables';
+import { errorsPage, withScopes } from './api-tables';
 import { currentDocument } from './current-document';
 
 const ROOT = join(__dirname, '..');
-const PAGE = join(ROOT, 'docs', 'api.md');
+const GUIDE = join(ROOT, 'docs', 'guide.md');
 
 async function main(): Promise<void> {
   const text = await currentDocument();
   writeFileSync(join(ROOT, 'openapi.json'), text);
-  writeFileSync(PAGE, withApiTables(readFileSync(PAGE, 'utf8'), JSON.parse(text)));
+  const document = JSON.parse(text);
+  writeFileSync(join(ROOT, 'docs', 'errors.md'), errorsPage(document));
+  writeFileSync(GUIDE, withScopes(readFileSync(GUIDE, 'utf8'), document));
 }
 
 void main();

@@ -21,25 +21,26 @@ const { groups } = load(read('deploy/prometheus/alerts.yml')) as {
 };
 const rules = groups.flatMap((group) => group.rules);
 const alerts = rules.filter(({ alert }) => alert !== undefined);
-const operations = read('docs/operations.md');
+const troubleshoot = read('docs/troubleshoot.md');
+const operate = read('docs/operate.md');
 
 // `promtool test rules` and `amtool` run in CI: .ci/alerts.
 describe('the alerts', () => {
   it.each(alerts.map((rule) => [rule.alert!, rule] as const))(
-    '%s has a section in docs/operations.md, a severity and a test',
+    '%s has a section in docs/troubleshoot.md, a severity and a test',
     (alert, { annotations, labels }) => {
-      expect(annotations?.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
-      expect(operations).toContain(`\n### ${alert}\n`);
+      expect(annotations?.runbook).toBe(`docs/troubleshoot.md#${alert.toLowerCase()}`);
+      expect(troubleshoot).toContain(`\n### ${alert}\n`);
       expect(labels?.severity).toMatch(/^(page|ticket|info)$/);
       expect(read('deploy/prometheus/alerts.test.yml')).toContain(`alertname: ${alert}\n        exp_alerts:`);
     },
   );
 
-  it('use only metrics that docs/operations.md lists', () => {
+  it('use only metrics that docs/operate.md lists', () => {
     const used = rules.flatMap(({ expr }) => expr.match(/\banimal_store_\w+/g) ?? []);
     const names = new Set(used.map((name) => name.replace(/_(bucket|count|sum)$/, '')));
     expect(names.size).toBeGreaterThan(5);
-    expect([...names].filter((name) => !operations.includes(`\`${name}\``))).toEqual([]);
+    expect([...names].filter((name) => !operate.includes(`\`${name}\``))).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-// Sends the traces of the service over OTLP/HTTP (docs/operations.md, "Traces"). Environment variables configure it:
+// Sends the traces of the service over OTLP/HTTP (docs/operate.md, "Traces"). Environment variables configure it:
 // https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
 const { subscribe } = require('node:diagnostics_channel');
 const { context } = require('@opentelemetry/api');

@@ -43,7 +43,7 @@ const clients = {
 };
 
 /**
- * Counts the strikes of docs/api.md ("Bans"): a 429 more than 1 s after the first one of the window, before Retry-After
+ * Counts the strikes of docs/api-details.md ("Bans"): a 429 more than 1 s after the first one of the window, before Retry-After
  * has passed, at most one a second.
  */
 function countStrikes(answers) {

@@ -228,16 +228,16 @@ describe('metrics', () => {
     expect(await isRefused(url)).toBe(true);
   });
 
-  it('docs/operations.md describes every metric; the dashboard queries only metrics that exist', async () => {
+  it('docs/operate.md describes every metric; the dashboard queries only metrics that exist', async () => {
     const { text } = await scrape(app);
     const exposed = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
     const own = exposed.filter((name) => !/^animal_store_(nodejs|process)_/.test(name));
-    const page = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');
-    const documented = [...page.matchAll(/^\| `(animal_store_(?!nodejs|process)\w+)`/gm)].map(
+    const page = readFileSync(join(__dirname, '../../docs/operate.md'), 'utf8');
+    const documented = [...page.matchAll(/^- `(animal_store_(?!nodejs|process)\w+)`/gm)].map(
       ([, name]) => name,
     );
     expect(new Set(documented)).toEqual(new Set(own));
-    const dashboard = readFileSync(join(__dirname, '../../docs/operations/grafana-dashboard.json'), 'utf8');
+    const dashboard = readFileSync(join(__dirname, '../../deploy/prometheus/grafana-dashboard.json'), 'utf8');
     const asked = [...dashboard.matchAll(/animal_store_\w+/g)].map(([name]) =>
       name.replace(/_(bucket|count)$/, ''),
     );

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 
 const documents = {
   'README.md': join(PACKAGE, 'README.md'),
-  'docs/api.md': join(PACKAGE, '..', '..', 'docs', 'api.md'),
+  'docs/guide.md': join(PACKAGE, '..', '..', 'docs', 'guide.md'),
 };
 
 /**

@@ -1,0 +1,144 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { proseOfMarkdown } from '../prose/texts';
+import { codeBlocksOf, type Document, documents, ROOT } from './documents';
+
+const MAX_WORDS = 16_000;
+/** A shorter sentence, such as "Stop the service.", may stand in two documents. */
+const MIN_WORDS_OF_SENTENCE = 8;
+
+const manual = documents.filter(({ path }) => /^(README|CONTRIBUTING|docs\/)/.test(path));
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Counts as `wc -w` does. */
+function wordsOf({ text }: Document): number {
+  return text.split(/\s+/).filter((word) => word !== '').length;
+}
+
+function sentencesOf({ text }: Document): string[] {
+  const sentences = proseOfMarkdown(text).flatMap((paragraph) =>
+    paragraph.text.split(/(?<=[.!?])\s+(?=\S)|\s\|\s/),
+  );
+  const words = sentences.map((sentence) => sentence.toLowerCase().match(/[\w'/-]+/g) ?? []);
+  return words.filter(({ length }) => length >= MIN_WORDS_OF_SENTENCE).map((each) => each.join(' '));
+}
+
+/** The anchors of headings, as GitHub makes them. */
+function anchorsOf(markdown: string): string[] {
+  const headings = markdown.replace(/^```.*?^```$/gms, '').matchAll(/^#+ (.*)$/gm);
+  return [...headings].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('README.md, CONTRIBUTING.md and docs', () => {
+  it(`have at most ${MAX_WORDS} words`, () => {
+    const counts = manual.map((document) => [document.path, wordsOf(document)] as const);
+    const sum = counts.reduce((total, [, words]) => total + words, 0);
+    // Shows the words of each file if they are too many.
+    expect(sum > MAX_WORDS ? counts : []).toEqual([]);
+  });
+
+  it('the README has at most 120 lines', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(120);
+  });
+
+  it('name only files and scripts of npm that exist', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    const missing = manual.flatMap(({ path, text }) => {
+      const files = [...text.matchAll(/`([\w.-]+\/[\w./-]+\.(?:ts|lua|mjs|cjs|md|ya?ml|json|service))`/g)]
+        .map(([, name]) => name!)
+        .filter((name) => !['', 'src'].some((folder) => existsSync(join(ROOT, folder, name))));
+      const commands = [...text.matchAll(/npm run (?:-s )?([a-z][\w:]*)/g)]
+        .map(([, name]) => name!)
+        .filter((name) => scripts[name] === undefined);
+      return [...files, ...commands].map((name) => `${path}: ${name}`);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it('show the code of examples/grooming as it is', () => {
+    const shown = codeBlocksOf(documents.find(({ path }) => path === 'docs/extending.md')!)
+      .filter(({ language, text }) => language === 'ts' && !text.includes('Kennel'))
+      .map(({ text }) => text);
+    const names = ['appointments.controller', 'appointments.dto', 'appointments.errors'];
+    const files = [...names, 'appointments.repository', 'grooming.extension', 'sold-animals'];
+    const code = [...files.map((name) => `src/${name}`), 'test/grooming.test'].map((name) =>
+      read(`examples/grooming/${name}.ts`),
+    );
+    expect(shown.length).toBeGreaterThan(5);
+    expect(shown.filter((text) => !code.some((file) => file.includes(text)))).toEqual([]);
+  });
+});
+
+describe('the documents', () => {
+  it(`repeat no sentence of ${MIN_WORDS_OF_SENTENCE} words or more of another document`, () => {
+    const places = new Map<string, Set<string>>();
+    for (const document of documents) {
+      for (const sentence of sentencesOf(document)) {
+        places.set(sentence, (places.get(sentence) ?? new Set()).add(document.path));
+      }
+    }
+    expect([...places].filter(([, paths]) => paths.size > 1)).toEqual([]);
+  });
+
+  it('link only to files and headings that exist', () => {
+    const broken = documents.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+        .filter(([, file = '', anchor]) => {
+          const target = file === '' ? path : join(dirname(path), file);
+          if (!existsSync(join(ROOT, target))) return true;
+          return anchor !== undefined && !anchorsOf(read(target)).includes(anchor);
+        })
+        .map(([link]) => `${path}: ${link}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('docs/performance.md', () => {
+  const TITLES = {
+    hot: 'hot page',
+    mixed: 'mixed pages',
+    one: 'one animal',
+    create: 'create',
+    mix: '90/9/1 mix',
+    limited: '429s',
+    unknown: '401s',
+  } as const;
+  const BASELINES = ['handwritten', 'handwritten-pipelined', 'textbook'] as const;
+
+  interface Run {
+    readonly perSecond: number;
+    readonly p99Ms: number;
+  }
+  type Round = Readonly<Record<'service' | (typeof BASELINES)[number], Run>>;
+
+  const median = (numbers: readonly number[]): number =>
+    numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
+
+  it('has the medians of the run that it names, and the README has them, too', () => {
+    const page = read('docs/performance.md');
+    const file = /bench\/results\/[\w-]+compare\.json/.exec(page)![0];
+    const { loads } = JSON.parse(read(file)) as {
+      readonly loads: readonly { readonly load: keyof typeof TITLES; readonly rounds: readonly Round[] }[];
+    };
+    const measured = loads.map(({ load, rounds }) => [
+      TITLES[load],
+      median(rounds.map(({ service }) => service.perSecond)).toFixed(0),
+      median(rounds.map(({ service }) => service.p99Ms)).toFixed(2),
+      ...BASELINES.map((name) =>
+        median(rounds.map((each) => each.service.perSecond / each[name].perSecond)).toFixed(2),
+      ),
+    ]);
+    const rows = [...page.matchAll(/^\| (.*) \|$/gm)].map(([, row]) => row!.split(/ +\| +/));
+    expect(rows.slice(2)).toEqual(measured);
+    const ratios = [...read('README.md').matchAll(/(\d\.\d\d) \| +(\d\.\d\d) \|$/gm)];
+    expect(ratios.map(([, one, other]) => [one, other])).toEqual(
+      measured.slice(0, 4).map((row) => row.slice(3, 5)),
+    );
+  });
+});
