@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { types } from 'pg';
 import { destination } from 'pino';
-import { secretHasher } from '../src/accounts/secret';
+import { hashOfSecret } from '../src/accounts/secret';
 import { COLUMNS, openPipelined, openPool } from './handwritten-database';
 
 interface Account {
@@ -49,13 +49,12 @@ const petSchema = {
   properties: { id: INTEGER, name: TEXT, categoryId: INTEGER, status: TEXT },
 };
 
-const hashOf = secretHasher('development');
 const keys = new Map<string, { readonly account: Account | undefined; readonly askedAt: number }>();
 const windows = new Map<string, Windows>();
 
 async function accountOf(request: FastifyRequest): Promise<Account | undefined> {
   const secret = /^bearer (.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  const hash = hashOf(secret);
+  const hash = hashOfSecret(secret);
   if (hash === undefined) return undefined;
   const now = Date.now();
   const known = keys.get(hash);

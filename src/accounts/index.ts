@@ -10,4 +10,4 @@ export {
 } from './api-keys.service';
 export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
 export { limitsOf, PLANS, planTable, type Limits, type Plan, type PlanChoice } from './plans';
-export { secretHasher } from './secret';
+export { hashOfSecret, type KeyPrefix, prefixOf } from './secret';

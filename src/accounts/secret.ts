@@ -10,7 +10,9 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const LAST_FOUR = -4;
-const BODY = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const SECRET = new RegExp(
+  `^ask_(?:live|test)_([0-9A-Za-z]{${RANDOM_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+);
 
 export type KeyPrefix = 'ask_live_' | 'ask_test_';
 
@@ -24,20 +26,13 @@ export function createSecret(prefix: KeyPrefix): string {
   return `${prefix}${random}${checksum(random)}`;
 }
 
-/** Returns a function that hashes a secret of this deployment; undefined if its prefix, length or checksum is wrong. */
-export function secretHasher(deployment: Config['deployment']): (secret: string) => string | undefined {
-  const prefix = prefixOf(deployment);
-  return (secret) => {
-    const body = secret.slice(prefix.length);
-    const isWellFormed =
-      secret.startsWith(prefix) &&
-      BODY.test(body) &&
-      body.slice(RANDOM_LENGTH) === checksum(body.slice(0, RANDOM_LENGTH));
-    return isWellFormed ? hashOf(secret) : undefined;
-  };
+/** Returns the SHA-256 of a secret as lower-case hex; undefined if its prefix, length or checksum is wrong. */
+export function hashOfSecret(secret: string): string | undefined {
+  const [, random = '', sum] = SECRET.exec(secret) ?? [];
+  return sum !== undefined && sum === checksum(random) ? hashOf(secret) : undefined;
 }
 
-/** Returns the SHA-256 of a secret as lower-case hex. Random secrets of 178 bits need no salt and no stretching. */
+/** Random secrets of 178 bits need no salt and no stretching. */
 function hashOf(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

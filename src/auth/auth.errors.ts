@@ -1,4 +1,5 @@
 import type { ApiError } from '../platform/errors/api-error';
+import type { KeyPrefix } from '../accounts';
 import { BEARER_CHALLENGE, invalidToken, platformErrors } from '../platform/errors/platform.errors';
 
 export const {
@@ -12,6 +13,12 @@ export const {
 export function rotatedOutApiKey(): ApiError {
   const message = 'The API key was replaced by a rotation and its grace period has ended.';
   return revokedApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
+}
+
+/** For a key of production in another deployment, and the reverse. @param prefix of the keys of this deployment */
+export function foreignApiKey(prefix: KeyPrefix): ApiError {
+  const message = `The API key is of another deployment. Keys of this one begin with ${prefix}.`;
+  return invalidApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
 }
 
 /** @param scopes the key needs one of them */

@@ -7,7 +7,10 @@ import { BEARER_CHALLENGE } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/routes/request-context';
 
 /** The principal of a request, or the error that explains why it has none. */
-export type Identity = { readonly principal: Principal } | { readonly rejection: ApiError };
+export type Identity =
+  | { readonly principal: Principal }
+  /** `known` is the principal of a key that cannot be used, for the log. */
+  | { readonly rejection: ApiError; readonly known?: Principal | undefined };
 
 /**
  * Identifies the sender of a request, before its body is read.
@@ -33,7 +36,7 @@ export class ChallengingAuthenticator extends Authenticator {
   override async identify(request: FastifyRequest): Promise<Identity> {
     try {
       const identity = await this.own.identify(request);
-      if ('rejection' in identity) return { rejection: withChallenge(identity.rejection) };
+      if ('rejection' in identity) return { ...identity, rejection: withChallenge(identity.rejection) };
       return { principal: withStorableKey(identity.principal) };
     } catch (error) {
       const rejection = error instanceof HttpException ? fromNestException(error) : error;

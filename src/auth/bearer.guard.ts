@@ -36,12 +36,10 @@ export const CurrentPrincipal = createParamDecorator(
 );
 
 function setIdentity(request: FastifyRequest, identity: Identity): true {
-  if ('rejection' in identity) {
-    request.keyRejection = identity.rejection;
-    return true;
-  }
-  const { principal } = identity;
-  request.principal = principal;
-  request.logFacts = { account: principal.accountName, key: principal.keyId };
+  const isRejected = 'rejection' in identity;
+  const owner = isRejected ? identity.known : identity.principal;
+  if (owner) request.logFacts = { account: owner.accountName, key: owner.keyId };
+  if (isRejected) request.keyRejection = identity.rejection;
+  else request.principal = identity.principal;
   return true;
 }

@@ -6,11 +6,18 @@ import { Batches } from '../platform/database/batches';
 import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
-import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey, rotatedOutApiKey } from './auth.errors';
+import {
+  expiredApiKey,
+  foreignApiKey,
+  invalidApiKey,
+  missingApiKey,
+  revokedApiKey,
+  rotatedOutApiKey,
+} from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
 import { LastUsed } from './last-used';
-import { secretHasher } from '../accounts';
+import { hashOfSecret, type KeyPrefix, prefixOf } from '../accounts';
 
 const AUTHORIZATION = /^authorization$/i;
 /** The scheme and the token. */
@@ -39,7 +46,7 @@ interface KeyLookup {
 /** Finds the principal of a request by an API key in its `Authorization` header. */
 @Injectable()
 export class KeyAuthenticator extends Authenticator {
-  private readonly hashOf: (secret: string) => string | undefined;
+  private readonly prefix: KeyPrefix;
   private readonly cache: KeyCache;
 
   constructor(
@@ -49,7 +56,7 @@ export class KeyAuthenticator extends Authenticator {
     @Inject(CONFIG) { deployment }: Config,
   ) {
     super();
-    this.hashOf = secretHasher(deployment);
+    this.prefix = prefixOf(deployment);
     this.cache = new KeyCache(keys, clock);
   }
 
@@ -57,22 +64,28 @@ export class KeyAuthenticator extends Authenticator {
   override identify(request: FastifyRequest): Identity | Promise<Identity> {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
-    const hash = this.hashOf(secret);
+    const hash = hashOfSecret(secret);
     if (hash === undefined) return { rejection: invalidApiKey() };
     const lookup = this.cache.lookup(hash);
-    return lookup instanceof Promise ? lookup.then((found) => this.judge(found)) : this.judge(lookup);
+    return lookup instanceof Promise
+      ? lookup.then((found) => this.judge(secret, found))
+      : this.judge(secret, lookup);
   }
 
-  private judge(lookup: KeyLookup | undefined): Identity {
+  private judge(secret: string, lookup: KeyLookup | undefined): Identity {
     const key = lookup?.key;
-    if (!key) return { rejection: invalidApiKey() };
-    if (key.revokedAt) return { rejection: revokedApiKey() };
+    const rejection = secret.startsWith(this.prefix) ? this.rejectionOf(key) : foreignApiKey(this.prefix);
+    if (rejection || !key) return { rejection: rejection ?? invalidApiKey(), known: key?.principal };
+    this.lastUsed.note(key.principal.keyId);
+    return { principal: key.principal };
+  }
+
+  private rejectionOf(key: KnownKey | undefined): ApiError | undefined {
+    if (!key) return invalidApiKey();
+    if (key.revokedAt) return revokedApiKey();
     // Compared on every request, because a cached key may have expired since it was read.
-    if (this.isPast(key.secretValidUntil)) return { rejection: rotatedOutApiKey() };
-    if (this.isPast(key.expiresAt)) return { rejection: expiredApiKey() };
-    const { principal } = key;
-    this.lastUsed.note(principal.keyId);
-    return { principal };
+    if (this.isPast(key.secretValidUntil)) return rotatedOutApiKey();
+    return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
   }
 
   private isPast(time: Date | null): boolean {

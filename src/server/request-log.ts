@@ -74,6 +74,7 @@ export class RequestLog extends LogController {
       ...pathFacts(request.originalUrl),
       route: routeOf(request),
       status: reply.statusCode,
+      code: request.errorCode,
       durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
       ip: request.ip,
       ...request.logFacts,
@@ -85,7 +86,7 @@ export class RequestLog extends LogController {
 
   /** Counts a request, and returns false if it needs a line of its own. */
   private isSummed(request: FastifyRequest, { statusCode: status }: FastifyReply): boolean {
-    const { principal, ip, logFacts = { ip } } = request;
+    const { principal, ip } = request;
     const kind = request.rateLimit ? { code: request.errorCode } : { route: routeOf(request) };
     const owned = [principal?.keyId ?? normalizeIp(ip), status, ...Object.values(kind)].join(' ');
     const isKnown = this.sums.has(owned) || this.sums.size < MAX_SUMS;
@@ -96,7 +97,7 @@ export class RequestLog extends LogController {
       return true;
     }
     if (sum) this.close(name, sum);
-    const facts = isKnown ? { status, ...kind, ...logFacts } : { owners: OTHERS };
+    const facts = isKnown ? { status, ...kind, ...(principal ? request.logFacts : { ip }) } : { owners: OTHERS };
     this.sums.set(name, { beganAt: this.clock.now(), facts, requests: 0 });
     return false;
   }

@@ -217,7 +217,9 @@ describe('bearer authentication', () => {
       expect(body.slice(30)).toBe(base62(crc32(body.slice(0, 30))));
       expect((await each.get('/v1/pets')).status).toBe(200);
       const otherKind = key.replace(prefix, otherPrefix);
-      expectError(await each.get('/v1/pets', { key: otherKind }), 401, 'invalid_api_key');
+      const response = await each.get('/v1/pets', { key: otherKind });
+      expectError(response, 401, 'invalid_api_key');
+      expect(response.text).toContain(`Keys of this one begin with ${prefix}.`);
     }
     expectError(await app.get('/v1/pets', { key: live.key }), 401, 'invalid_api_key');
     await live.close();
