@@ -12,6 +12,7 @@ import {
   type Programs,
   reachablePath,
   reasonOf,
+  type ServerUser,
 } from './programs';
 
 const PORT = 5432;
@@ -47,7 +48,7 @@ export interface EmbeddedOptions {
   readonly canCreateDatabases?: boolean;
   /** Tests need more, because their workers share one server. Default 60. */
   readonly maxConnections?: number;
-  /** Commands join the server of a service, and every process waits for the end of a command's. Default service. */
+  /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */
   readonly purpose?: 'service' | 'command';
 }
 
@@ -66,36 +67,44 @@ export interface EmbeddedServer {
 
 /**
  * Starts the server of dataDir; the first start creates its files. The server stops when this process ends for any
- * reason, SIGKILL included.
+ * reason, SIGKILL included. A command shares the server of a running service, and then changes nothing in the folder.
  *
  * @throws EmbeddedServerError for every error that the operator can fix
  */
-export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const directory = directoryOf(options);
-  return start(directory, options).catch((error: unknown) => {
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  const given = resolve(options.dataDir);
+  const user = chooseServerUser();
+  const directory = options.canMove === true ? reachablePath(given, user) : given;
+  try {
+    const server = await start(directory, user, options);
+    if (directory === given) return server;
+    const moved = `The user ${user?.name} cannot reach ${given}: the data is in ${directory}.`;
+    return { ...server, notices: [...server.notices, moved] };
+  } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    const reason = `The folder ${directory} cannot be used (${error.message})`;
-    throw new EmbeddedServerError(`${reason}: correct that, or set DATA_DIR to another folder.`);
-  });
+    throw new EmbeddedServerError(
+      `The folder ${directory} cannot be used (${error.message}): correct that, or set DATA_DIR to another folder.`,
+    );
+  }
 }
 
-async function start(directory: string, options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const user = chooseServerUser();
+async function start(
+  directory: string,
+  user: ServerUser | undefined,
+  options: EmbeddedOptions,
+): Promise<EmbeddedServer> {
   const isShared = user?.name === 'nobody';
-  if (isShared && options.allowSharedUser === false) throw new EmbeddedServerError(SHARED_USER);
-  prepareFolder(directory, user);
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    await untilUnused(directory);
+    const running = await runningServer(directory, options);
+    if (running) return running;
+    if (isShared && options.allowSharedUser === false) throw new EmbeddedServerError(SHARED_USER);
+    prepareFolder(directory, user);
     const programs = await findPrograms(options.binDir, directory, user);
     await createCluster(directory, programs, options);
     const server = await launch(directory, programs, options, stalePid);
-    if (typeof server !== 'string') {
-      const isMoved = directory !== resolve(options.dataDir);
-      const moved = `The user ${user?.name} cannot reach ${resolve(options.dataDir)}: the data is in ${directory}.`;
-      return { ...server, notices: [...(isShared ? [SHARED_NOTICE] : []), ...(isMoved ? [moved] : [])] };
-    }
+    if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
     log = server;
     if (!IS_OCCUPIED.test(log)) break;
     // If nothing listens after the pause, this pid is not that of a server.
@@ -108,35 +117,26 @@ async function start(directory: string, options: EmbeddedOptions): Promise<Embed
 }
 
 /**
- * Finds the server that a service runs in dataDir, or returns undefined. Waits for a server that is starting. Changes
- * nothing, so that the command line works while the service runs.
+ * Waits for a server that is starting, and for the end of that of a command or of a killed service. Returns that of a
+ * running service to a command. The server of a command would disconnect every other client when the command ends.
  */
-export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir' | 'canMove'>) {
-  const directory = directoryOf(options);
-  for (const deadline = Date.now() + BUSY_LIMIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
-    const server = await findServer(directory);
-    // The server of a command would disconnect every other client when the command ends.
-    if (server === undefined || server.purpose === 'command') return undefined;
-    if (server.isReady) return accessOf(directory, server.socketDirectory);
-  }
-  return undefined;
-}
-
-function directoryOf({ dataDir, canMove }: Pick<EmbeddedOptions, 'dataDir' | 'canMove'>): string {
-  const directory = resolve(dataDir);
-  return canMove === true ? reachablePath(directory, chooseServerUser()) : directory;
-}
-
-/** Waits for the end of a command, or of the server of a killed service. */
-async function untilUnused(directory: string): Promise<void> {
+async function runningServer(
+  directory: string,
+  { purpose }: EmbeddedOptions,
+): Promise<EmbeddedServer | undefined> {
   const startedAt = Date.now();
   for (let server; (server = await findServer(directory)) !== undefined; await sleep(POLL_MS)) {
     const isServing = server.isReady && server.purpose === 'service';
+    if (isServing && purpose === 'command') {
+      const ended = new Promise<void>(() => undefined);
+      return { ...accessOf(directory, server.socketDirectory), ended, stop: () => Promise.resolve() };
+    }
     if (Date.now() - startedAt < (isServing ? READY_LIMIT_MS : BUSY_LIMIT_MS)) continue;
     throw new EmbeddedServerError(
       `The data folder ${directory} is in use by process ${server.owner}: stop that process, or set DATA_DIR to another folder.`,
     );
   }
+  return undefined;
 }
 
 /** Finds the server that listens for a data folder, in any process. */
@@ -241,10 +241,11 @@ function settingsOf(options: EmbeddedOptions, socketDirectory: string): string[]
 }
 
 /** The URL has the port and the TLS mode, because drivers would otherwise read PGPORT and PGSSLMODE. */
-function accessOf(directory: string, socketDirectory: string): Pick<EmbeddedServer, 'directory' | 'url'> {
+function accessOf(directory: string, socketDirectory: string) {
   const query = `host=${encodeURIComponent(socketDirectory)}&sslmode=disable`;
   const server = `postgresql://${APP_ROLE}@localhost:${PORT}`;
-  return { directory, url: (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}` };
+  const url = (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}`;
+  return { directory, url, notices: [] };
 }
 
 const SHARED_USER =
