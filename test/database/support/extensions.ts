@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 import { createStore } from '../../../src/app/store';
-import type { SchemaConfig } from '../../../src/platform/database/migration-transaction';
+import type { SchemaConfig } from '../../../src/platform/database/migrate';
 import type { Extension, MigrationClass } from '../../../src/platform/extension/extension';
 import { schemaConfig } from '../../support/schema-config';
 
