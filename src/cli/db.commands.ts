@@ -41,9 +41,8 @@ export function addDbCommands(db: Command, context: CommandContext): void {
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
         backupDatabase(config.databaseUrl, request),
       );
-      if (json) return printJson({ file, createdAt, bytes, tables });
-      for (const table of tables) printTable(table);
-      printLine(`Wrote ${summary(tables)} to ${file} (${bytes} bytes).`);
+      if (json) printJson({ file, createdAt, bytes, tables });
+      else printCopied('Wrote', tables, `to ${file} (${bytes} bytes)`);
     });
   db.command('restore <file>')
     .description('read everything in a backup into an empty database')
@@ -54,17 +53,13 @@ export function addDbCommands(db: Command, context: CommandContext): void {
         restoreDatabase(config, file),
       );
       if (json) return printJson({ file, createdAt, tables, migrated });
-      for (const table of tables) printTable(table);
       if (migrated.length > 0) printLine(`Applied ${migrated.join(', ')}.`);
-      printLine(`Restored ${summary(tables)} of ${createdAt}.`);
+      printCopied('Restored', tables, `of ${createdAt}`);
     });
 }
 
-function printTable({ table, rows }: CopiedTable): void {
-  printLine(`${table}: ${rows}`);
-}
-
-function summary(tables: readonly CopiedTable[]): string {
+function printCopied(verb: string, tables: readonly CopiedTable[], what: string): void {
+  for (const { table, rows } of tables) printLine(`${table}: ${rows}`);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return `${tables.length} tables with ${rows} rows`;
+  printLine(`${verb} ${tables.length} tables with ${rows} rows ${what}.`);
 }

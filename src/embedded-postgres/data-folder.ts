@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { EmbeddedOptions } from './embedded-server';
+import type { PlacedOptions } from './embedded-server';
 import { EmbeddedServerError, type Programs, reasonOf, run, type ServerUser } from './programs';
 
 /** PostgreSQL's own superuser. `pg_hba.conf` rejects its connections. */
@@ -40,9 +40,8 @@ export function prepareFolder(directory: string, user: ServerUser | undefined): 
 
 /** Creates PostgreSQL's files if they do not exist. Of concurrent starts, the first to rename its draft wins. */
 export async function createCluster(
-  directory: string,
+  { directory, durable = true, canCreateDatabases = false }: PlacedOptions,
   { bin, context }: Programs,
-  { durable = true, canCreateDatabases = false }: EmbeddedOptions,
 ): Promise<void> {
   const cluster = clusterOf(directory);
   if (existsSync(cluster)) {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -19,8 +20,6 @@ const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 /** The address of a Unix socket has 104 bytes on macOS and 108 on Linux. */
 const SOCKET_PATH_LIMIT_BYTES = 100;
-/** Each connection takes memory of the server. One process holds fewer: see `open-database.ts`. */
-const MAX_CONNECTIONS = 60;
 /** The server of a killed service is ready for less than 1 s, and needs up to 35 s to stop. */
 const READY_LIMIT_MS = 1_000;
 const BUSY_LIMIT_MS = 45_000;
@@ -46,10 +45,18 @@ export interface EmbeddedOptions {
   readonly durable?: boolean;
   /** True lets the service's role create databases, in tests only. It counts when the folder is created. Default false. */
   readonly canCreateDatabases?: boolean;
-  /** Tests need more, because their workers share one server. Default 60. */
+  /** Each takes memory of the server. Default 60. */
   readonly maxConnections?: number;
   /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */
   readonly purpose?: 'service' | 'command';
+}
+
+/** The options of a start, with the folder and the user that it uses. */
+export interface PlacedOptions extends EmbeddedOptions {
+  /** Absolute path of the data folder. */
+  readonly directory: string;
+  /** Undefined for the user of this process. */
+  readonly user: ServerUser | undefined;
 }
 
 export interface EmbeddedServer {
@@ -76,10 +83,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   const user = chooseServerUser();
   const directory = options.canMove === true ? reachablePath(given, user) : given;
   try {
-    const server = await start(directory, user, options);
-    if (directory === given) return server;
-    const moved = `The user ${user?.name} cannot reach ${given}: the data is in ${directory}.`;
-    return { ...server, notices: [...server.notices, moved] };
+    return await start({ ...options, directory, user });
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     throw new EmbeddedServerError(
@@ -88,22 +92,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   }
 }
 
-async function start(
-  directory: string,
-  user: ServerUser | undefined,
-  options: EmbeddedOptions,
-): Promise<EmbeddedServer> {
+async function start(options: PlacedOptions): Promise<EmbeddedServer> {
+  const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const running = await runningServer(directory, options);
+    const running = await runningServer(options);
     if (running) return running;
-    if (isShared && options.allowSharedUser === false) throw new EmbeddedServerError(SHARED_USER);
+    if (isShared && !allowSharedUser) throw new EmbeddedServerError(SHARED_USER);
     prepareFolder(directory, user);
-    const programs = await findPrograms(options.binDir, directory, user);
-    await createCluster(directory, programs, options);
-    const server = await launch(directory, programs, options, stalePid);
+    const programs = await findPrograms(options);
+    await createCluster(options, programs);
+    const server = await launch(options, programs, stalePid);
     if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
     log = server;
     if (!IS_OCCUPIED.test(log)) break;
@@ -120,10 +121,7 @@ async function start(
  * Waits for a server that is starting, and for the end of that of a command or of a killed service. Returns that of a
  * running service to a command. The server of a command would disconnect every other client when the command ends.
  */
-async function runningServer(
-  directory: string,
-  { purpose }: EmbeddedOptions,
-): Promise<EmbeddedServer | undefined> {
+async function runningServer({ directory, purpose }: PlacedOptions): Promise<EmbeddedServer | undefined> {
   const startedAt = Date.now();
   for (let server; (server = await findServer(directory)) !== undefined; await sleep(POLL_MS)) {
     const isServing = server.isReady && server.purpose === 'service';
@@ -170,22 +168,13 @@ function readServer(directory: string) {
 }
 
 /** Starts the server and waits until it accepts connections. Returns its log if it has ended. */
-async function launch(
-  directory: string,
-  { bin, user, context }: Programs,
-  options: EmbeddedOptions,
-  stalePid: string | undefined,
-) {
+async function launch(options: PlacedOptions, { bin, context }: Programs, stalePid: string | undefined) {
+  const { directory, user } = options;
   const before = readServer(directory)?.file;
   const isShort = Buffer.byteLength(join(directory, SOCKET)) <= SOCKET_PATH_LIMIT_BYTES;
   const socketDirectory = isShort ? directory : mkdtempSync('/tmp/animal-store-');
   if (!isShort && user !== undefined) chownSync(socketDirectory, user.uid, user.gid);
-  const command = [
-    join(bin, 'postgres'),
-    '-D',
-    clusterOf(directory),
-    ...settingsOf(options, socketDirectory),
-  ];
+  const server = [join(bin, 'postgres'), ...argumentsOf(options, socketDirectory)];
   // PostgreSQL does not start if a process has the pid in postmaster.pid, unless it is its grandparent's, which pg_ctl
   // sets in this variable. It still checks the shared memory of the earlier server.
   const env = { ...context.env, ...(stalePid !== undefined && { PG_GRANDPARENT_PID: stalePid }) };
@@ -194,37 +183,38 @@ async function launch(
   const logFile = join(directory, 'postgres.log');
   const log = openSync(logFile, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const logStart = fstatSync(log).size;
-  // In a session of its own the server gets no Ctrl-C of the terminal.
-  const session = { ...context, env, detached: true };
-  const shell = spawn('/bin/sh', ['-c', WATCHDOG, 'sh', ...command], {
-    ...session,
+  const shell = spawn('/bin/sh', ['-c', WATCHDOG, 'sh', ...server], {
+    ...context,
+    env,
+    // In a session of its own the server gets no Ctrl-C of the terminal.
+    detached: true,
     stdio: ['pipe', log, log],
   });
   closeSync(log);
   shell.unref();
   // A broken pipe means that the server has ended.
   shell.stdin?.on('error', () => undefined);
-  const ended = new Promise<void>((resolved) => {
-    shell.once('error', () => resolved());
-    shell.once('exit', () => resolved());
-    if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
-  });
+  if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
+  const ended: Promise<void> = once(shell, 'exit').then(
+    () => undefined,
+    () => undefined,
+  );
   const stop = (): Promise<void> => {
     shell.ref();
     shell.stdin?.end();
     return ended;
   };
   while (shell.exitCode === null && shell.signalCode === null) {
-    const server = readServer(directory);
-    const isOwn = server?.owner === String(process.pid) && server.file !== before;
+    const found = readServer(directory);
+    const isOwn = found?.owner === String(process.pid) && found.file !== before;
     if (isOwn) return { ...accessOf(directory, socketDirectory), ended, stop };
     await Promise.race([ended, sleep(POLL_MS)]);
   }
   return readFileSync(logFile).toString('utf8', logStart);
 }
 
-function settingsOf(options: EmbeddedOptions, socketDirectory: string): string[] {
-  const { purpose = 'service', durable = true, maxConnections = MAX_CONNECTIONS } = options;
+function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] {
+  const { directory, purpose = 'service', durable = true, maxConnections = 60 } = options;
   const settings = {
     listen_addresses: '',
     // The setting is a list: without quotes, a comma in the path would separate two folders.
@@ -237,7 +227,8 @@ function settingsOf(options: EmbeddedOptions, socketDirectory: string): string[]
     cluster_name: `${purpose} ${process.pid}`,
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const pairs = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return ['-D', clusterOf(directory), ...pairs];
 }
 
 /** The URL has the port and the TLS mode, because drivers would otherwise read PGPORT and PGSSLMODE. */

@@ -123,8 +123,9 @@ function isSessionEnded(error: unknown): boolean {
   return SESSION_ENDED.test(textOf(error, 'severity')) || SESSION_ENDED_STATE.test(codeOf(error));
 }
 
-/** Reads a property of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */
+/** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */
 function textOf(error: unknown, name: 'message' | 'severity' | 'syscall'): string {
   const properties: Readonly<Record<string, unknown>> = Object(error);
-  return String(properties[name] ?? '');
+  const text = properties[name];
+  return typeof text === 'string' ? text : '';
 }

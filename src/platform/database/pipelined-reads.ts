@@ -86,7 +86,7 @@ export class PipelinedReads {
     try {
       await client.connect();
       connection.isOpen = true;
-      if (!this.connections.has(connection)) this.close(connection);
+      if (!this.connections.has(connection)) void client.end();
     } catch {
       // The pool reports a database that is unavailable.
       this.connections.delete(connection);
@@ -94,8 +94,8 @@ export class PipelinedReads {
   }
 
   private close(connection: Connection): void {
-    this.connections.delete(connection);
-    if (connection.isOpen) void connection.client.end();
+    const isFirst = this.connections.delete(connection);
+    if (isFirst && connection.isOpen) void connection.client.end();
   }
 }
 

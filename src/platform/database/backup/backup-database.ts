@@ -133,8 +133,7 @@ async function beginSnapshot(client: Client, program: string): Promise<BackupHea
   const { rows: tables } = await client.query<BackupHeader['tables'][number]>(TABLES);
   // A migration that changes one of them waits until the end of the transaction.
   await client.query(`LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`);
-  const { rows } = await client.query<{ at: Date }>('SELECT now() AS at');
-  const createdAt = rows[0]?.at.toISOString() ?? '';
+  const createdAt = new Date().toISOString();
   return { format: FORMAT, version: FORMAT_VERSION, program, createdAt, migrations, tables };
 }
 
