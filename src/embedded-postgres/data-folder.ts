@@ -40,7 +40,7 @@ export function prepareFolder(directory: string, user: ServerUser | undefined): 
 
 /** Creates PostgreSQL's files if they do not exist. Of concurrent starts, the first to rename its draft wins. */
 export async function createCluster(
-  { directory, durable = true, canCreateDatabases = false }: PlacedOptions,
+  { directory, durable = true }: PlacedOptions,
   { bin, context }: Programs,
 ): Promise<void> {
   const cluster = clusterOf(directory);
@@ -54,7 +54,7 @@ export async function createCluster(
   const initdb = (...args: string[]) => run(join(bin, 'initdb'), ['-D', draft, ...args], context);
   // In single-user mode each line is a statement.
   const single = ['--single', '-D', draft, '-c', 'exit_on_error=on', '-c', 'fsync=off', 'postgres'];
-  const statements = `CREATE ROLE ${APP_ROLE} LOGIN ${canCreateDatabases ? 'CREATEDB' : ''}
+  const statements = `CREATE ROLE ${APP_ROLE} LOGIN ${durable ? '' : 'CREATEDB'}
 ALTER DATABASE postgres OWNER TO ${APP_ROLE}
 DO $$ BEGIN EXECUTE format('COPY (SELECT %L) TO %L', 'local all ${APP_ROLE} trust', current_setting('hba_file')); END $$
 `;

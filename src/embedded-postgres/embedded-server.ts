@@ -41,10 +41,8 @@ export interface EmbeddedOptions {
   readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
   readonly allowSharedUser?: boolean;
-  /** False turns fsync off, in tests only. Default true. */
+  /** False in tests only: fsync is off, and the role of a new folder may create databases. Default true. */
   readonly durable?: boolean;
-  /** True lets the service's role create databases, in tests only. It counts when the folder is created. Default false. */
-  readonly canCreateDatabases?: boolean;
   /** Each takes memory of the server. Default 60. */
   readonly maxConnections?: number;
   /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */

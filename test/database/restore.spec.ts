@@ -78,20 +78,17 @@ describe('a restore that is rejected', () => {
     await expectRejection(file(), sentence);
   });
 
-  it('is of a newer format', async () => {
+  it('is of a newer format or schema', async () => {
     const path = rewritten((text) =>
       text.replace('"version":2,"program":"1.0.0"', '"version":3,"program":"3.0.0"'),
     );
-    await expectRejection(
-      path,
-      /^This program lacks the format 3 of the backup: restore it with version 3\.0\.0 of Animal Store\.$/,
+    const lacks = (part: string) => `This program lacks the ${part} of Animal Store.`;
+    expect(await messageOf(restore(target, path))).toBe(
+      lacks('format 3 of the backup: restore it with version 3.0.0'),
     );
-  });
-
-  it('is of a newer schema', async () => {
     const older = { ...schemaConfig(target.url), migrations: migrations.slice(0, -1) };
     expect(await messageOf(restore(target, good, older))).toBe(
-      `This program lacks the migration ${migrations.at(-1)?.name} of the backup: restore it with version 1.0.0 of Animal Store.`,
+      lacks(`migration ${migrations.at(-1)?.name} of the backup: restore it with version 1.0.0`),
     );
     expect(await relationsOf(target)).toEqual([]);
   });

@@ -6,16 +6,8 @@ import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres'
 import { chooseServerUser, type ServerUser } from '../../src/embedded-postgres/programs';
 import { isRunning } from '../support/is-running';
 import { itWhen } from '../support/it-when';
-import {
-  cleanUp,
-  isRoot,
-  options,
-  query,
-  rejectionOf,
-  startChild,
-  temporaryFolder,
-  until,
-} from './support/harness';
+import { until } from '../support/until';
+import { cleanUp, isRoot, options, query, rejectionOf, startChild, temporaryFolder } from './support/harness';
 
 /** The user of a machine without a user postgres; undefined for the user of this machine. */
 let mockUser: ServerUser | undefined;

@@ -1,5 +1,5 @@
 import { type Config } from '../config/config';
-import { type EmbeddedOptions, startEmbedded } from '../../embedded-postgres';
+import { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from '../../embedded-postgres';
 import { settings } from '../config/settings';
 
 export type DatabaseSettings = Pick<
@@ -10,15 +10,11 @@ export type DatabaseSettings = Pick<
 /** Connections of the embedded server for other processes: commands, backups and `psql`. */
 const OTHER_CONNECTIONS = 50;
 
-/** A database that accepts connections. */
-export interface OpenDatabase {
+/** A database that accepts connections. `ended` is pending for a server that another process has started. */
+export interface OpenDatabase extends Pick<EmbeddedServer, 'notices' | 'ended'> {
   readonly url: string;
   /** The data folder of the embedded server; undefined for the server of DATABASE_URL. */
   readonly directory: string | undefined;
-  /** Sentences for the operator. */
-  readonly notices: readonly string[];
-  /** Resolves when an embedded server that this process started has ended; pending for any other. */
-  readonly ended: Promise<void>;
   /** Stops an embedded server that this process started. Close all connections first. */
   close(): Promise<void>;
 }
