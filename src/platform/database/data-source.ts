@@ -19,9 +19,6 @@ const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 /** The text that TypeORM sends. */
 export const COMMIT = 'COMMIT';
 
-/** SQLSTATE of a transaction in which a statement has failed. */
-const FAILED_TRANSACTION_STATE = '25P02';
-
 /** Returns TypeORM's options: one pool, a bound for every wait, and no setting that a pooler rejects. */
 export function dataSourceOptions(config: DatabaseConfig) {
   return {
@@ -75,10 +72,13 @@ export class BoundedClient extends Client {
   }
 }
 
-/** The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. */
+/**
+ * The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. The code
+ * is that of any other statement in it.
+ */
 function requireCommit<Result extends QueryResult>(result: Result): Result {
   if (result.command === COMMIT) return result;
   const message =
     'The transaction was rolled back, because a statement in it has failed and its error was ignored.';
-  throw Object.assign(new Error(message), { code: FAILED_TRANSACTION_STATE });
+  throw Object.assign(new Error(message), { code: '25P02' });
 }

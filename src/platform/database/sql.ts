@@ -10,9 +10,6 @@ import { failureOf, isResultLost, isUnusable, OutcomeUnknownError } from './data
 import { PipelinedReads } from './pipelined-reads';
 import type { Statement } from './statement';
 
-/** TypeORM's result of UPDATE and DELETE: the rows of RETURNING, and the number of changed rows. */
-type Changed = [rows: unknown[], count: number];
-
 /** Texts of at most this length are integers that a number holds exactly. */
 const MAX_EXACT_LENGTH = 15;
 
@@ -111,8 +108,8 @@ export class Sql implements OnApplicationShutdown {
     }
     // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const changed = transaction.query<unknown[] | Changed>(query as unknown as string, parameters);
-    return changed.then((result) => (isChanged(result) ? result[0] : result));
+    const result = transaction.query<unknown[]>(query as unknown as string, parameters);
+    return result.then(rowsOf);
   }
 
   /** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
@@ -143,6 +140,7 @@ export class Sql implements OnApplicationShutdown {
   }
 }
 
-function isChanged(result: unknown[] | Changed): result is Changed {
-  return typeof result[1] === 'number';
+/** Returns the rows of TypeORM's result, which for UPDATE and DELETE is a pair of the rows and their number. */
+function rowsOf(result: unknown[]): unknown[] {
+  return Array.isArray(result[0]) && typeof result[1] === 'number' ? result[0] : result;
 }
