@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/platform/config/config';
 import { settings } from '../src/platform/config/settings';
-import { MIN_SERVER_VERSION } from '../src/platform/database/migration-transaction';
+import { MIN_SERVER_VERSION } from '../src/platform/database/migrate';
 import { UserError } from '../src/platform/errors/user-error';
 
 const ROOT = join(__dirname, '..');

@@ -51,7 +51,7 @@ export async function buildService(
   store: Store,
   output: LogStream = new StandardOutput(),
 ): Promise<BuiltService> {
-  const database = await openDatabase(config);
+  const database = await openDatabase(config, 'service');
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
     const logger = createLogger(config, output);

@@ -5,7 +5,7 @@ import { satisfies, validRange } from 'semver';
 import { settings as ownSettings } from '../platform/config/settings';
 import type { Config, Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
-import type { SchemaMigration } from '../platform/database/migration-transaction';
+import type { SchemaMigration } from '../platform/database/migrate';
 import type { DefinedError } from '../platform/errors/define-errors';
 import { UserError } from '../platform/errors/user-error';
 import type { DefinedScope } from '../platform/extension/define-scopes';

@@ -4,9 +4,8 @@ import { AccountsModule } from '../accounts';
 import { SystemClock } from '../platform/runtime/clock';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
-import { migrate, migrationStates } from '../platform/database/migrate';
-import type { SchemaConfig } from '../platform/database/migration-transaction';
-import { joinDatabase } from '../platform/database/open-database';
+import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
+import { openDatabase } from '../platform/database/open-database';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
@@ -27,7 +26,7 @@ export class CommandContext {
   async withDatabase<T>(work: Work<T>): Promise<T> {
     const { migrations, settings } = this.store;
     const config = readConfig(undefined, settings);
-    const database = await joinDatabase(config);
+    const database = await openDatabase(config, 'command');
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });

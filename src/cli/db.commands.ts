@@ -39,10 +39,10 @@ export function addDbCommands(db: Command, context: CommandContext): void {
       const file = resolve(name);
       const request = { path: file, isReplacing: force, program: version };
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
-        backupDatabase(config.databaseUrl, request, json ? ignore : printTable),
+        backupDatabase(config.databaseUrl, request),
       );
       if (json) printJson({ file, createdAt, bytes, tables });
-      else printLine(`Wrote ${summary(tables)} to ${file} (${bytes} bytes).`);
+      else printCopied('Wrote', tables, `to ${file} (${bytes} bytes)`);
     });
   db.command('restore <file>')
     .description('read everything in a backup into an empty database')
@@ -50,21 +50,16 @@ export function addDbCommands(db: Command, context: CommandContext): void {
     .action(async (name: string, { json }) => {
       const file = resolve(name);
       const { createdAt, tables, migrated } = await context.withDatabase((config) =>
-        restoreDatabase(config, file, json ? ignore : printTable),
+        restoreDatabase(config, file),
       );
       if (json) return printJson({ file, createdAt, tables, migrated });
       if (migrated.length > 0) printLine(`Applied ${migrated.join(', ')}.`);
-      printLine(`Restored ${summary(tables)} of ${createdAt}.`);
+      printCopied('Restored', tables, `of ${createdAt}`);
     });
 }
 
-const ignore = (): void => undefined;
-
-function printTable({ table, rows }: CopiedTable): void {
-  printLine(`${table}: ${rows}`);
-}
-
-function summary(tables: readonly CopiedTable[]): string {
+function printCopied(verb: string, tables: readonly CopiedTable[], what: string): void {
+  for (const { table, rows } of tables) printLine(`${table}: ${rows}`);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return `${tables.length} tables with ${rows} rows`;
+  printLine(`${verb} ${tables.length} tables with ${rows} rows ${what}.`);
 }

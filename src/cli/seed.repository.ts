@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { WITHOUT_TIMEOUTS } from '../platform/database/migration-transaction';
+import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
 
 const NAMES =
   'Rex Bella Luna Max Charlie Milo Lucy Daisy Rocky Coco Oscar Simba Nala Felix Minka Balou Kira Sammy Lilly Paul Emma Bruno Jerry Tom Peggy Momo Findus Mimi Flocke Hansi Bobby Strolch'.split(

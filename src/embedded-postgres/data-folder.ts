@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { EmbeddedOptions } from './embedded-server';
+import type { PlacedOptions } from './embedded-server';
 import { EmbeddedServerError, type Programs, reasonOf, run, type ServerUser } from './programs';
 
 /** PostgreSQL's own superuser. `pg_hba.conf` rejects its connections. */
@@ -40,9 +40,8 @@ export function prepareFolder(directory: string, user: ServerUser | undefined): 
 
 /** Creates PostgreSQL's files if they do not exist. Of concurrent starts, the first to rename its draft wins. */
 export async function createCluster(
-  directory: string,
+  { directory, durable = true }: PlacedOptions,
   { bin, context }: Programs,
-  { durable = true, canCreateDatabases = false }: EmbeddedOptions,
 ): Promise<void> {
   const cluster = clusterOf(directory);
   if (existsSync(cluster)) {
@@ -55,7 +54,7 @@ export async function createCluster(
   const initdb = (...args: string[]) => run(join(bin, 'initdb'), ['-D', draft, ...args], context);
   // In single-user mode each line is a statement.
   const single = ['--single', '-D', draft, '-c', 'exit_on_error=on', '-c', 'fsync=off', 'postgres'];
-  const statements = `CREATE ROLE ${APP_ROLE} LOGIN ${canCreateDatabases ? 'CREATEDB' : ''}
+  const statements = `CREATE ROLE ${APP_ROLE} LOGIN ${durable ? '' : 'CREATEDB'}
 ALTER DATABASE postgres OWNER TO ${APP_ROLE}
 DO $$ BEGIN EXECUTE format('COPY (SELECT %L) TO %L', 'local all ${APP_ROLE} trust', current_setting('hba_file')); END $$
 `;

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -12,14 +13,13 @@ import {
   type Programs,
   reachablePath,
   reasonOf,
+  type ServerUser,
 } from './programs';
 
 const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 /** The address of a Unix socket has 104 bytes on macOS and 108 on Linux. */
 const SOCKET_PATH_LIMIT_BYTES = 100;
-/** Each connection takes memory of the server. One process holds fewer: see `open-database.ts`. */
-const MAX_CONNECTIONS = 60;
 /** The server of a killed service is ready for less than 1 s, and needs up to 35 s to stop. */
 const READY_LIMIT_MS = 1_000;
 const BUSY_LIMIT_MS = 45_000;
@@ -41,14 +41,20 @@ export interface EmbeddedOptions {
   readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
   readonly allowSharedUser?: boolean;
-  /** False turns fsync off, in tests only. Default true. */
+  /** False in tests only: fsync is off, and the role of a new folder may create databases. Default true. */
   readonly durable?: boolean;
-  /** True lets the service's role create databases, in tests only. It counts when the folder is created. Default false. */
-  readonly canCreateDatabases?: boolean;
-  /** Tests need more, because their workers share one server. Default 60. */
+  /** Each takes memory of the server. Default 60. */
   readonly maxConnections?: number;
-  /** Commands join the server of a service, and every process waits for the end of a command's. Default service. */
+  /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */
   readonly purpose?: 'service' | 'command';
+}
+
+/** The options of a start, with the folder and the user that it uses. */
+export interface PlacedOptions extends EmbeddedOptions {
+  /** Absolute path of the data folder. */
+  readonly directory: string;
+  /** Undefined for the user of this process. */
+  readonly user: ServerUser | undefined;
 }
 
 export interface EmbeddedServer {
@@ -66,36 +72,38 @@ export interface EmbeddedServer {
 
 /**
  * Starts the server of dataDir; the first start creates its files. The server stops when this process ends for any
- * reason, SIGKILL included.
+ * reason, SIGKILL included. A command shares the server of a running service, and then changes nothing in the folder.
  *
  * @throws EmbeddedServerError for every error that the operator can fix
  */
-export function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const directory = directoryOf(options);
-  return start(directory, options).catch((error: unknown) => {
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  const given = resolve(options.dataDir);
+  const user = chooseServerUser();
+  const directory = options.canMove === true ? reachablePath(given, user) : given;
+  try {
+    return await start({ ...options, directory, user });
+  } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    const reason = `The folder ${directory} cannot be used (${error.message})`;
-    throw new EmbeddedServerError(`${reason}: correct that, or set DATA_DIR to another folder.`);
-  });
+    throw new EmbeddedServerError(
+      `The folder ${directory} cannot be used (${error.message}): correct that, or set DATA_DIR to another folder.`,
+    );
+  }
 }
 
-async function start(directory: string, options: EmbeddedOptions): Promise<EmbeddedServer> {
-  const user = chooseServerUser();
+async function start(options: PlacedOptions): Promise<EmbeddedServer> {
+  const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
-  if (isShared && options.allowSharedUser === false) throw new EmbeddedServerError(SHARED_USER);
-  prepareFolder(directory, user);
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    await untilUnused(directory);
-    const programs = await findPrograms(options.binDir, directory, user);
-    await createCluster(directory, programs, options);
-    const server = await launch(directory, programs, options, stalePid);
-    if (typeof server !== 'string') {
-      const isMoved = directory !== resolve(options.dataDir);
-      const moved = `The user ${user?.name} cannot reach ${resolve(options.dataDir)}: the data is in ${directory}.`;
-      return { ...server, notices: [...(isShared ? [SHARED_NOTICE] : []), ...(isMoved ? [moved] : [])] };
-    }
+    const running = await runningServer(options);
+    if (running) return running;
+    if (isShared && !allowSharedUser) throw new EmbeddedServerError(SHARED_USER);
+    prepareFolder(directory, user);
+    const programs = await findPrograms(options);
+    await createCluster(options, programs);
+    const server = await launch(options, programs, stalePid);
+    if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
     log = server;
     if (!IS_OCCUPIED.test(log)) break;
     // If nothing listens after the pause, this pid is not that of a server.
@@ -108,35 +116,23 @@ async function start(directory: string, options: EmbeddedOptions): Promise<Embed
 }
 
 /**
- * Finds the server that a service runs in dataDir, or returns undefined. Waits for a server that is starting. Changes
- * nothing, so that the command line works while the service runs.
+ * Waits for a server that is starting, and for the end of that of a command or of a killed service. Returns that of a
+ * running service to a command. The server of a command would disconnect every other client when the command ends.
  */
-export async function joinEmbedded(options: Pick<EmbeddedOptions, 'dataDir' | 'canMove'>) {
-  const directory = directoryOf(options);
-  for (const deadline = Date.now() + BUSY_LIMIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
-    const server = await findServer(directory);
-    // The server of a command would disconnect every other client when the command ends.
-    if (server === undefined || server.purpose === 'command') return undefined;
-    if (server.isReady) return accessOf(directory, server.socketDirectory);
-  }
-  return undefined;
-}
-
-function directoryOf({ dataDir, canMove }: Pick<EmbeddedOptions, 'dataDir' | 'canMove'>): string {
-  const directory = resolve(dataDir);
-  return canMove === true ? reachablePath(directory, chooseServerUser()) : directory;
-}
-
-/** Waits for the end of a command, or of the server of a killed service. */
-async function untilUnused(directory: string): Promise<void> {
+async function runningServer({ directory, purpose }: PlacedOptions): Promise<EmbeddedServer | undefined> {
   const startedAt = Date.now();
   for (let server; (server = await findServer(directory)) !== undefined; await sleep(POLL_MS)) {
     const isServing = server.isReady && server.purpose === 'service';
+    if (isServing && purpose === 'command') {
+      const ended = new Promise<void>(() => undefined);
+      return { ...accessOf(directory, server.socketDirectory), ended, stop: () => Promise.resolve() };
+    }
     if (Date.now() - startedAt < (isServing ? READY_LIMIT_MS : BUSY_LIMIT_MS)) continue;
     throw new EmbeddedServerError(
       `The data folder ${directory} is in use by process ${server.owner}: stop that process, or set DATA_DIR to another folder.`,
     );
   }
+  return undefined;
 }
 
 /** Finds the server that listens for a data folder, in any process. */
@@ -170,22 +166,13 @@ function readServer(directory: string) {
 }
 
 /** Starts the server and waits until it accepts connections. Returns its log if it has ended. */
-async function launch(
-  directory: string,
-  { bin, user, context }: Programs,
-  options: EmbeddedOptions,
-  stalePid: string | undefined,
-) {
+async function launch(options: PlacedOptions, { bin, context }: Programs, stalePid: string | undefined) {
+  const { directory, user } = options;
   const before = readServer(directory)?.file;
   const isShort = Buffer.byteLength(join(directory, SOCKET)) <= SOCKET_PATH_LIMIT_BYTES;
   const socketDirectory = isShort ? directory : mkdtempSync('/tmp/animal-store-');
   if (!isShort && user !== undefined) chownSync(socketDirectory, user.uid, user.gid);
-  const command = [
-    join(bin, 'postgres'),
-    '-D',
-    clusterOf(directory),
-    ...settingsOf(options, socketDirectory),
-  ];
+  const server = [join(bin, 'postgres'), ...argumentsOf(options, socketDirectory)];
   // PostgreSQL does not start if a process has the pid in postmaster.pid, unless it is its grandparent's, which pg_ctl
   // sets in this variable. It still checks the shared memory of the earlier server.
   const env = { ...context.env, ...(stalePid !== undefined && { PG_GRANDPARENT_PID: stalePid }) };
@@ -194,37 +181,38 @@ async function launch(
   const logFile = join(directory, 'postgres.log');
   const log = openSync(logFile, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const logStart = fstatSync(log).size;
-  // In a session of its own the server gets no Ctrl-C of the terminal.
-  const session = { ...context, env, detached: true };
-  const shell = spawn('/bin/sh', ['-c', WATCHDOG, 'sh', ...command], {
-    ...session,
+  const shell = spawn('/bin/sh', ['-c', WATCHDOG, 'sh', ...server], {
+    ...context,
+    env,
+    // In a session of its own the server gets no Ctrl-C of the terminal.
+    detached: true,
     stdio: ['pipe', log, log],
   });
   closeSync(log);
   shell.unref();
   // A broken pipe means that the server has ended.
   shell.stdin?.on('error', () => undefined);
-  const ended = new Promise<void>((resolved) => {
-    shell.once('error', () => resolved());
-    shell.once('exit', () => resolved());
-    if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
-  });
+  if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
+  const ended: Promise<void> = once(shell, 'exit').then(
+    () => undefined,
+    () => undefined,
+  );
   const stop = (): Promise<void> => {
     shell.ref();
     shell.stdin?.end();
     return ended;
   };
   while (shell.exitCode === null && shell.signalCode === null) {
-    const server = readServer(directory);
-    const isOwn = server?.owner === String(process.pid) && server.file !== before;
+    const found = readServer(directory);
+    const isOwn = found?.owner === String(process.pid) && found.file !== before;
     if (isOwn) return { ...accessOf(directory, socketDirectory), ended, stop };
     await Promise.race([ended, sleep(POLL_MS)]);
   }
   return readFileSync(logFile).toString('utf8', logStart);
 }
 
-function settingsOf(options: EmbeddedOptions, socketDirectory: string): string[] {
-  const { purpose = 'service', durable = true, maxConnections = MAX_CONNECTIONS } = options;
+function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] {
+  const { directory, purpose = 'service', durable = true, maxConnections = 60 } = options;
   const settings = {
     listen_addresses: '',
     // The setting is a list: without quotes, a comma in the path would separate two folders.
@@ -237,14 +225,16 @@ function settingsOf(options: EmbeddedOptions, socketDirectory: string): string[]
     cluster_name: `${purpose} ${process.pid}`,
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const pairs = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return ['-D', clusterOf(directory), ...pairs];
 }
 
 /** The URL has the port and the TLS mode, because drivers would otherwise read PGPORT and PGSSLMODE. */
-function accessOf(directory: string, socketDirectory: string): Pick<EmbeddedServer, 'directory' | 'url'> {
+function accessOf(directory: string, socketDirectory: string) {
   const query = `host=${encodeURIComponent(socketDirectory)}&sslmode=disable`;
   const server = `postgresql://${APP_ROLE}@localhost:${PORT}`;
-  return { directory, url: (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}` };
+  const url = (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}`;
+  return { directory, url, notices: [] };
 }
 
 const SHARED_USER =

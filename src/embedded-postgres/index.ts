@@ -1,2 +1,2 @@
-export { type EmbeddedOptions, type EmbeddedServer, joinEmbedded, startEmbedded } from './embedded-server';
+export { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from './embedded-server';
 export { EmbeddedServerError } from './programs';

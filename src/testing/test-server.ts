@@ -24,7 +24,6 @@ export async function startTestServer(): Promise<TestServer> {
     dataDir: directory,
     binDir: undefined,
     durable: false,
-    canCreateDatabases: true,
   });
   return {
     createDatabase: () => createDatabase((name) => server.url(name)),

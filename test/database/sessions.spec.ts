@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { DataSource } from 'typeorm';
-import { BoundedClient } from '../../src/platform/database/bounded-client';
+import { BoundedClient } from '../../src/platform/database/data-source';
 import { Sql } from '../../src/platform/database/sql';
 import { toApiError } from '../../src/server/error.filter';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';

@@ -2,20 +2,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type EmbeddedServer, joinEmbedded, startEmbedded } from '../../src/embedded-postgres';
+import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
 import { chooseServerUser, type ServerUser } from '../../src/embedded-postgres/programs';
 import { isRunning } from '../support/is-running';
 import { itWhen } from '../support/it-when';
-import {
-  cleanUp,
-  isRoot,
-  options,
-  query,
-  rejectionOf,
-  startChild,
-  temporaryFolder,
-  until,
-} from './support/harness';
+import { until } from '../support/until';
+import { cleanUp, isRoot, options, query, rejectionOf, startChild, temporaryFolder } from './support/harness';
 
 /** The user of a machine without a user postgres; undefined for the user of this machine. */
 let mockUser: ServerUser | undefined;
@@ -37,6 +29,7 @@ const cluster = join(dataDir, 'pg18');
 const pidFile = join(cluster, 'postmaster.pid');
 afterAll(cleanUp);
 
+const command = options(dataDir, { purpose: 'command' });
 const postmaster = () => Number.parseInt(readFileSync(pidFile, 'utf8'), 10);
 const rowsOf = (server: Pick<EmbeddedServer, 'url'>) => query(server.url(), 'select n from kept');
 /** Starts the server and stops it. */
@@ -52,8 +45,6 @@ const inUse = (directory: string, pid: number) =>
 // Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('the embedded server', () => {
   it('is PostgreSQL 18 in UTF-8 and UTC, without a TCP port, accessible only to its own user', async () => {
-    expect(await joinEmbedded({ dataDir })).toBeUndefined();
-    expect(existsSync(dataDir)).toBe(false);
     const server = await startEmbedded(options(dataDir));
     await query(server.url(), 'create table kept as select 42 as n');
     const show = ['server_version_num', 'server_encoding', 'timezone', 'listen_addresses', 'max_connections'];
@@ -106,27 +97,26 @@ describe('the embedded server', () => {
     const sentence = inUse(dataDir, process.pid);
     expect([here, there.refusal, rows]).toEqual([sentence, sentence, [{ n: 42 }]]);
 
-    // Other processes can join it while it runs. It stops with its process, which it does not keep alive.
+    // Commands share it while it runs. It stops with its process, which it does not keep alive.
     await child.ask({ start: options(dataDir) });
-    const joined = await joinEmbedded({ dataDir });
-    const [database] = await query(joined!.url('template1'), 'select current_database() as name');
-    expect([joined!.directory, database]).toEqual([dataDir, { name: 'template1' }]);
+    const joined = await startEmbedded(command);
+    await joined.stop();
+    const [database] = await query(joined.url('template1'), 'select current_database() as name');
+    expect([joined.directory, database]).toEqual([dataDir, { name: 'template1' }]);
     const pid = postmaster();
     await child.leave();
     await until(() => !isRunning(pid));
-    expect(await joinEmbedded({ dataDir })).toBeUndefined();
   });
 
-  it('of a command is not joined, and a service starts when the command has ended', async () => {
-    const command = startChild();
-    await command.ask({ start: options(dataDir, { purpose: 'command' }) });
-    expect(await joinEmbedded({ dataDir })).toBeUndefined();
+  it('of a command is not shared: a service starts when the command has ended', async () => {
+    const child = startChild();
+    await child.ask({ start: command });
     let hasStarted = false;
     const service = startEmbedded(options(dataDir)).finally(() => (hasStarted = true));
     // Longer than a start takes, and than a running service is given.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(hasStarted).toBe(false);
-    await command.ask({});
+    await child.ask({});
     const server = await service;
     expect(await rowsOf(server)).toEqual([{ n: 42 }]);
     await server.stop();
@@ -166,7 +156,6 @@ describe('the embedded server', () => {
     const lines = [other.pid, cluster, 1_577_836_800, 5432, dataDir, '', '  123456  0', 'ready   ', ''];
     writeFileSync(pidFile, lines.join('\n'));
     try {
-      expect(await joinEmbedded({ dataDir })).toBeUndefined();
       expect(await startAndRead()).toEqual([{ n: 42 }]);
     } finally {
       other.kill();
@@ -199,7 +188,7 @@ describe('the embedded server', () => {
     const long = join(folder, 'ä'.repeat(100));
     renameSync(dataDir, long);
     const server = await startEmbedded(options(long));
-    const rows = await rowsOf((await joinEmbedded({ dataDir: long }))!);
+    const rows = await rowsOf(await startEmbedded({ ...command, dataDir: long }));
     const socketFolder = new URL(server.url()).searchParams.get('host')!;
     const { mode } = statSync(socketFolder);
     await server.stop();
@@ -234,8 +223,7 @@ describe('the embedded server', () => {
       const movable = { ...options(join(closed, 'data')), canMove: true };
       const server = await startEmbedded(movable);
       expect(server.directory).toMatch(/^\/var\/lib\/animal-store\/[0-9a-f]{12}$/);
-      expect(server.notices.at(-1)).toContain(`cannot reach ${join(closed, 'data')}: the data is in`);
-      expect((await joinEmbedded(movable))?.url()).toBe(server.url());
+      expect((await startEmbedded({ ...movable, purpose: 'command' })).url()).toBe(server.url());
       await server.stop();
       rmSync(server.directory, { recursive: true });
     },

@@ -45,7 +45,7 @@ describe("PostgreSQL's programs", () => {
   });
 
   it('in EMBEDDED_PG_BIN run the server', async () => {
-    const { bin } = await findPrograms(undefined, folder, user);
+    const { bin } = await findPrograms({ ...options(folder), directory: folder, user });
     const server = await startEmbedded(options(join(folder, 'own'), { binDir: bin }));
     expect(await query(server.url(), 'select 1 as one')).toEqual([{ one: 1 }]);
     await server.stop();

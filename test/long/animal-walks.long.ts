@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { joinEmbedded } from '../../src/embedded-postgres';
+import { startEmbedded } from '../../src/embedded-postgres';
 import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from '../store-orders/support/animal-walks';
 import { dataFolder, runBuilt, running } from '../support/service';
 import { createKey } from './support/keys';
@@ -36,8 +36,8 @@ describe('the built service, with fsync on', () => {
 });
 
 async function heldWithoutAnimal(dataDir: string): Promise<unknown[]> {
-  const server = await joinEmbedded({ dataDir });
-  const client = new Client({ connectionString: server!.url() });
+  const server = await startEmbedded({ dataDir, binDir: undefined, purpose: 'command' });
+  const client = new Client({ connectionString: server.url() });
   await client.connect();
   const { rows } = await client.query<object>(HELD_WITHOUT_ANIMAL);
   await client.end();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { joinEmbedded } from '../../src/embedded-postgres';
+import { startEmbedded } from '../../src/embedded-postgres';
 import { type HttpResponse, type RequestOptions, send } from '../support/http';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 import { ALL_SCOPES, createKey } from './support/keys';
@@ -37,8 +37,8 @@ describe('orders, with fsync on', () => {
   afterAll(folder.remove);
 
   async function withDatabase<T>(work: (database: Client) => Promise<T>): Promise<T> {
-    const joined = await joinEmbedded({ dataDir: folder.path });
-    const client = new Client({ connectionString: joined!.url() });
+    const joined = await startEmbedded({ dataDir: folder.path, binDir: undefined, purpose: 'command' });
+    const client = new Client({ connectionString: joined.url() });
     client.on('error', () => undefined);
     await client.connect();
     try {

@@ -113,12 +113,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
       /^192\.0\.2\.1 is not an address of this machine/,
     );
   });
-
-  it('that the pool is too large for the embedded server', async () => {
-    const messageWith = (size: string) => rejectionOf({ DATABASE_POOL_SIZE: size, DATA_DIR: __filename });
-    expect(await messageWith('51')).toContain('DATABASE_POOL_SIZE must be at most 50');
-    expect(await messageWith('50')).toContain(__filename);
-  });
 });
 
 describe('an error of PostgreSQL is explained by its code', () => {

@@ -4,7 +4,7 @@ import { closeSync, constants, existsSync, openSync, readFileSync, rmSync } from
 import { type AddressInfo, createServer, Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import { Client } from 'pg';
-import { joinEmbedded } from '../../src/embedded-postgres';
+import { startEmbedded } from '../../src/embedded-postgres';
 import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
 import { aNewPet } from '../support/factories';
@@ -150,8 +150,8 @@ describe('npm start', () => {
 
   it('on SIGTERM completes the requests in flight, closes the database and exits with 0; a second signal is safe', async () => {
     const { url, key } = first;
-    const joined = await joinEmbedded({ dataDir: folder.path });
-    const client = new Client({ connectionString: joined!.url() });
+    const joined = await startEmbedded({ dataDir: folder.path, binDir: undefined, purpose: 'command' });
+    const client = new Client({ connectionString: joined.url() });
     client.on('error', () => undefined);
     await client.connect();
     // Requests that read or write animals wait for this lock. Different pages, because requests for the same page

@@ -1,6 +1,6 @@
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
-import type { SchemaConfig } from '../../src/platform/database/migration-transaction';
+import type { SchemaConfig } from '../../src/platform/database/migrate';
 
 /** The store's migrations, in the order in which they run. */
 export const { migrations } = createStore();

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import type { EntityManager } from 'typeorm';
 
 /** One administrative change. */
 export interface AuditEntry {
@@ -11,14 +12,9 @@ export interface AuditEntry {
   readonly details?: string;
 }
 
-/** A transaction: an EntityManager, a QueryRunner or a client of node-postgres. */
-interface Transaction {
-  query(text: string, values?: unknown[]): Promise<unknown>;
-}
-
 /** Records a change inside its transaction, with the operating-system user of this process. */
 export async function recordAudit(
-  transaction: Transaction,
+  transaction: Pick<EntityManager, 'query'>,
   { command, account, keyId, details = '' }: AuditEntry,
 ): Promise<void> {
   await transaction.query(

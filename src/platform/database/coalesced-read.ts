@@ -31,7 +31,16 @@ export class CoalescedRead<T> {
   read(name: string, query: () => Promise<T>): Promise<T> {
     const running = this.readings[name];
     if (!running) return this.begin(name, query);
-    running.next ??= this.follow(running, name, query);
+    running.next ??= new Promise((resolve) => {
+      let hasBegun = false;
+      const begin = (): void => {
+        clearTimeout(timer);
+        if (!hasBegun) resolve(this.begin(name, query));
+        hasBegun = true;
+      };
+      const timer = setTimeout(begin, MAX_WAIT_MS);
+      running.result.then(begin, begin);
+    });
     return running.next;
   }
 
@@ -44,19 +53,5 @@ export class CoalescedRead<T> {
     };
     result.then(end, end);
     return result;
-  }
-
-  private follow(running: Reading<T>, name: string, query: () => Promise<T>): Promise<T> {
-    return new Promise((resolve) => {
-      let hasBegun = false;
-      const begin = (): void => {
-        clearTimeout(timer);
-        if (hasBegun) return;
-        hasBegun = true;
-        resolve(this.begin(name, query));
-      };
-      const timer = setTimeout(begin, MAX_WAIT_MS);
-      running.result.then(begin, begin);
-    });
   }
 }

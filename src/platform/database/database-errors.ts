@@ -4,16 +4,19 @@ import {
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
+import { codeOf } from '../errors/user-error';
 
-/** SQLSTATE codes of a session with other prepared statements: a pooler without them has switched it. */
-const STATEMENT_LOST = /^(26000|42P05)$/;
+/**
+ * SQLSTATE codes of a session that must not be used again: it is read-only, and after a failover the old server may keep
+ * its sessions; or it has other prepared statements, because a pooler without them has switched it.
+ */
+const UNUSABLE = /^(25006|26000|42P05)$/;
 
 /**
  * SQLSTATE codes and classes of temporary failures: the same request may succeed later
  * (PostgreSQL documentation, appendix A).
  */
 const UNAVAILABLE_STATES = [
-  '25006', // read-only transaction: a standby, or a server being switched over
   '40', // rolled back: serialization failure, deadlock
   '53', // insufficient resources: connections, memory, disk
   '55P03', // lock not available in time
@@ -30,26 +33,26 @@ const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
 /** Errors of the socket to the server. During `connect` every error counts. */
 const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
-/** Messages of node-postgres 8, without a code, for a query that it did not send. */
+/** Message of node-postgres 8, without a code, for a query that it did not send. */
 const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
+
+/** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
+const QUERY_TIMEOUT = 'Query read timeout';
 
 /** The message for a statement that was not sent, because others took too long. */
 export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
 
-/** Messages of this service, node-postgres and pg-pool if a connection cannot be opened or does not respond. */
+/** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
 const UNAVAILABLE_MESSAGES = [
   WAIT_TIMEOUT_MESSAGE,
+  QUERY_TIMEOUT,
   'timeout exceeded when trying to connect',
   'timeout expired',
   'Connection terminated',
-  'Query read timeout',
   'Cannot use a pool after calling end on the pool',
   'The server does not support SSL connections',
   'There was an error establishing an SSL connection',
 ];
-
-/** TypeORM's errors if the session ends between two statements of a transaction. */
-const SESSION_LOST = [QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError];
 
 /** The connection was lost after a change was sent: it may or may not have taken effect. */
 export class OutcomeUnknownError extends Error {
@@ -61,6 +64,11 @@ export class OutcomeUnknownError extends Error {
 /** Statements without a change: if their result is lost, the request can be retried. */
 const READS = /^\s*SELECT\b/;
 
+/** TypeORM's errors if the session has ended between two statements of a transaction. */
+const isSessionLost = (error: unknown): boolean =>
+  error instanceof QueryRunnerAlreadyReleasedError ||
+  error instanceof QueryRunnerProviderAlreadyReleasedError;
+
 /** Returns the error of a single statement that was sent, from the error of node-postgres. */
 export function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -70,36 +78,40 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (error instanceof OutcomeUnknownError || SESSION_LOST.some((type) => error instanceof type)) return true;
-  const { code, syscall, message } = factsOf(error);
-  if (syscall === 'connect' || SOCKET_ERROR.test(code) || isSessionEnded(error)) return true;
-  if (isSqlState(code)) {
-    return STATEMENT_LOST.test(code) || UNAVAILABLE_STATES.some((state) => code.startsWith(state));
-  }
+  if (error instanceof OutcomeUnknownError || isSessionLost(error) || isSessionEnded(error)) return true;
+  const [code, message] = [codeOf(error), textOf(error, 'message')];
+  if (UNUSABLE.test(code) || SOCKET_ERROR.test(code) || textOf(error, 'syscall') === 'connect') return true;
+  if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNSENT.test(message) || UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
 }
 
-/** Returns true if the connection of a query is lost, whether or not the query was sent. */
+/** Returns true if a query failed because its connection is lost, whether or not it was sent. */
 export function isConnectionLost(error: unknown): boolean {
-  return isSqlState(factsOf(error).code) ? isSessionEnded(error) : isDatabaseUnavailable(error);
-}
-
-/** Returns true if the session does not have the prepared statements of its connection: it must be closed. */
-export function isStatementLost(error: unknown): boolean {
-  return STATEMENT_LOST.test(factsOf(error).code);
+  return !isSqlState(codeOf(error)) || isSessionEnded(error);
 }
 
 /** Returns true if a statement was sent and the connection was lost before its result arrived. */
 export function isResultLost(error: unknown): error is QueryFailedError {
   // TypeORM wraps every error of a statement; other errors occurred before it.
-  if (!(error instanceof QueryFailedError)) return false;
-  const { code, message } = factsOf(error);
-  return isSqlState(code) ? isSessionEnded(error) : !UNSENT.test(message);
+  return error instanceof QueryFailedError && isConnectionLost(error) && !UNSENT.test(error.message);
+}
+
+/** Returns true if a query exceeded `query_timeout`. */
+export function isQueryTimeout(error: unknown): boolean {
+  return textOf(error, 'message') === QUERY_TIMEOUT;
+}
+
+/**
+ * Returns true if no other query must use the connection. After a timeout node-postgres leaves the query running, and
+ * the next one waits for it; if the server has disappeared, until TCP gives up.
+ */
+export function isUnusable(error: unknown): boolean {
+  return isQueryTimeout(error) || UNUSABLE.test(codeOf(error));
 }
 
 /** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
 export function isStillReferenced(error: unknown): boolean {
-  return error instanceof QueryFailedError && /^(23503|23001)$/.test(factsOf(error).code);
+  return error instanceof QueryFailedError && /^(23503|23001)$/.test(codeOf(error));
 }
 
 /** EPIPE has the form of an SQLSTATE. */
@@ -108,23 +120,12 @@ function isSqlState(code: string): boolean {
 }
 
 function isSessionEnded(error: unknown): boolean {
-  const { code, severity } = factsOf(error);
-  return SESSION_ENDED.test(severity) || SESSION_ENDED_STATE.test(code);
+  return SESSION_ENDED.test(textOf(error, 'severity')) || SESSION_ENDED_STATE.test(codeOf(error));
 }
 
-/** Reads the properties of an error of Node.js or the server; missing ones are empty. */
-function factsOf(error: unknown): Record<'code' | 'severity' | 'syscall' | 'message', string> {
-  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  const {
-    code = '',
-    severity = '',
-    syscall = '',
-    message = '',
-  }: Readonly<Record<string, unknown>> = Object(cause);
-  return {
-    code: String(code),
-    severity: String(severity),
-    syscall: String(syscall),
-    message: String(message),
-  };
+/** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */
+function textOf(error: unknown, name: 'message' | 'severity' | 'syscall'): string {
+  const properties: Readonly<Record<string, unknown>> = Object(error);
+  const text = properties[name];
+  return typeof text === 'string' ? text : '';
 }

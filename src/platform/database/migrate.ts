@@ -1,10 +1,46 @@
-import { Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
-import { STATEMENT_TIMEOUT_MS } from './data-source';
+import { type DatabaseConfig, dataSourceOptions, STATEMENT_TIMEOUT_MS } from './data-source';
 import { isDatabaseUnavailable } from './database-errors';
-import { inMigrationTransaction, type SchemaConfig, type SchemaMigration } from './migration-transaction';
-import { Audit1795219200012 } from './migrations/accounts.migrations';
+import { Audit1795219200012 } from './migrations/platform.migrations';
 import { UserError } from '../errors/user-error';
+
+/** A migration of this program. */
+export interface SchemaMigration {
+  readonly name: string;
+  /** In milliseconds, as at the end of its name. */
+  readonly timestamp: number;
+  /** Undefined for a migration of the store. */
+  readonly extension: string | undefined;
+  readonly create: new () => MigrationInterface;
+}
+
+/** A database, and the migrations that give it the schema of this program, in the order in which they run. */
+export interface SchemaConfig extends DatabaseConfig {
+  readonly migrations: readonly SchemaMigration[];
+}
+
+/** A migration of the database; `extension` is null for one of the store. */
+export interface AppliedMigration {
+  readonly name: string;
+  readonly extension: string | null;
+}
+
+/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
+export interface MigrationState extends AppliedMigration {
+  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
+}
+
+/** The oldest major version of PostgreSQL that the service supports. */
+export const MIN_SERVER_VERSION = 15;
+
+/** Identifies our migrations among the advisory locks of a database. */
+const MIGRATION_LOCK = 7_263_504_918;
+
+/** Removes every timeout of the running transaction; a server ignores those that it does not know. */
+export const WITHOUT_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 /**
  * Bounds every request's waits in the server. The settings belong to the role, because poolers reject them at
@@ -20,31 +56,80 @@ const SET_TIMEOUTS = `
   EXCEPTION WHEN insufficient_privilege THEN NULL;
   END $$`;
 
-/** A migration of the database; `extension` is null for one of the store. */
-export interface AppliedMigration {
-  readonly name: string;
-  readonly extension: string | null;
-}
-
-/** A connection of TypeORM, or of a backup. */
-interface Queryable {
-  query<Row extends object>(text: string): Promise<Row[]>;
-}
-
-/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
-export interface MigrationState extends AppliedMigration {
-  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
-}
-
 /**
- * Applies all pending migrations in one transaction; concurrent instances wait for it. Uses a connection of its own:
- * those of the service must be opened after it has set the timeouts of the role.
+ * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
  * @returns the names of the migrations, and the extensions with tables that this program does not have
  * @throws UserError if a newer version has migrated the database, or an extension's migration fails
  */
 export function migrate(config: SchemaConfig) {
   return inMigrationTransaction(config, (runner) => bringUpToDate(config, runner));
+}
+
+/** Reverts the last migration, or all those of an extension, the last one first. @returns their names */
+export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
+  return inMigrationTransaction(config, async (runner) => {
+    const applied = await readApplied(runner);
+    rejectNewerSchema(compareSchema(applied, config.migrations));
+    const ofExtension = applied.filter((each) => each.extension === extension);
+    const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
+    // Before its migration, and after "down" of it, there is no table of the entries.
+    const isAudited = applied.some(({ name }) => name === Audit1795219200012.name);
+    for (const { name, extension: owner } of reverted) {
+      const migration = config.migrations.find((each) => each.name === name);
+      if (!migration) {
+        throw new UserError(
+          `The migration ${name} belongs to the extension ${owner}, which this program does not have. Run "db revert --extension ${owner}" with a program that has it.`,
+        );
+      }
+      if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
+      if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
+      await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
+      await explainFailure(migration, 'down', () => new migration.create().down(runner));
+    }
+    return reverted.map(({ name }) => name);
+  });
+}
+
+/** Lists the migrations of this program, then those that only the database has, each in order. */
+export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
+  return inMigrationTransaction(config, async (runner) =>
+    compareSchema(await readApplied(runner), config.migrations),
+  );
+}
+
+/**
+ * Runs `work` in one transaction while no other process migrates the same database. The connection is its own: those of
+ * the service must be opened after a migration has set the timeouts of the role.
+ *
+ * @throws UserError if the server is too old
+ */
+export async function inMigrationTransaction<T>(
+  config: DatabaseConfig,
+  work: (runner: QueryRunner) => Promise<T>,
+): Promise<T> {
+  const { extra, ...options } = dataSourceOptions({ ...config, databasePoolSize: 1 });
+  // A migration, or the wait for one of another instance, may take longer than a request.
+  const source = new DataSource({ ...options, extra: { ...extra, query_timeout: 0 } });
+  await source.initialize();
+  try {
+    return await source.transaction(async ({ queryRunner }) => {
+      if (!queryRunner) throw new Error('a transaction has a query runner');
+      // A number such as 180004 for PostgreSQL 18.4.
+      const [row]: { server_version_num: string }[] = await queryRunner.query('SHOW server_version_num');
+      const version = Math.floor(Number(row?.server_version_num) / 10_000);
+      if (version < MIN_SERVER_VERSION) {
+        throw new UserError(
+          `The server in DATABASE_URL is PostgreSQL ${version}, and Animal Store needs ${MIN_SERVER_VERSION} or later: upgrade it, or name another.`,
+        );
+      }
+      await queryRunner.query(WITHOUT_TIMEOUTS);
+      await queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      return await work(queryRunner);
+    });
+  } finally {
+    await source.destroy();
+  }
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */
@@ -81,40 +166,14 @@ export async function applyMigrations(
   }
 }
 
-/** Reverts the last migration, or all those of an extension, the last one first. @returns their names */
-export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
-  return inMigrationTransaction(config, async (runner) => {
-    const applied = await readApplied(runner);
-    rejectNewerSchema(compareSchema(applied, config.migrations));
-    const ofExtension = applied.filter((each) => each.extension === extension);
-    const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
-    // Before its migration, and after "down" of it, there is no table of the entries.
-    const isAudited = applied.some(({ name }) => name === Audit1795219200012.name);
-    for (const { name, extension: owner } of reverted) {
-      const migration = config.migrations.find((each) => each.name === name);
-      if (!migration) {
-        throw new UserError(
-          `The migration ${name} belongs to the extension ${owner}, which this program does not have. Run "db revert --extension ${owner}" with a program that has it.`,
-        );
-      }
-      if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
-      if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
-      await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
-      await explainFailure(migration, 'down', () => new migration.create().down(runner));
-    }
-    return reverted.map(({ name }) => name);
-  });
-}
-
-/** Lists the migrations of this program, then those that only the database has, each in order. */
-export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
-  return inMigrationTransaction(config, async (runner) =>
-    compareSchema(await readApplied(runner), config.migrations),
-  );
-}
-
-/** Returns the migrations of the database, in the order in which they were applied. */
-export async function readApplied(database: Queryable): Promise<AppliedMigration[]> {
+/**
+ * Returns the migrations of the database, in the order in which they were applied.
+ *
+ * @param database a connection of TypeORM, or of a backup
+ */
+export async function readApplied(database: {
+  query<Row extends object>(text: string): Promise<Row[]>;
+}): Promise<AppliedMigration[]> {
   const [exists] = await database.query<{ migrations: boolean; owners: boolean }>(`
     SELECT to_regclass('migrations') IS NOT NULL AS migrations,
            to_regclass('extension_migrations') IS NOT NULL AS owners`);

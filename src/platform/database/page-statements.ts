@@ -18,44 +18,17 @@ export interface PageStatements {
   readonly descending: Statement;
 }
 
-interface Direction {
-  readonly name: string;
-  readonly from: string;
-  readonly to: string;
-  readonly order: string;
-  /** The order of the first filter if a list has two or more. Their index has NULLS FIRST. */
-  readonly firstOrder: string;
-}
-
-const ASCENDING: Direction = {
-  name: '',
-  from: '>=',
-  to: '<=',
-  order: 'ASC',
-  firstOrder: 'ASC NULLS FIRST',
-};
-const DESCENDING: Direction = {
-  name: '_descending',
-  from: '<=',
-  to: '>=',
-  order: 'DESC',
-  firstOrder: 'DESC NULLS LAST',
-};
+/** How the statements of a direction differ. The index of two or more filters has NULLS FIRST. */
+const ASCENDING = { suffix: '', from: '>=', to: '<=', order: 'ASC', nulls: 'NULLS FIRST' };
+const DESCENDING = { suffix: '_descending', from: '<=', to: '>=', order: 'DESC', nulls: 'NULLS LAST' };
+type Direction = typeof ASCENDING;
 
 /**
  * Creates the statements for the pages of a list. Parameters: the first id, the number of rows (at most one more than a
  * page has), and the values of the filters.
  *
- * An index on the filters and `id`, in this order, serves both directions at any depth. The conditions are row
- * comparisons, because only this index gives their order: with `status = $3 … ORDER BY id` the planner may scan the
- * primary key, past every row of another status.
- *
- * An index on two or more filters has NULLS FIRST on its first column: `(category_id NULLS FIRST, status, id)`. No column
- * is null, so the order is the same, but `(category_id, id)` does not give it. Without NULLS FIRST the planner may read
- * that index, and sort all rows of a large category by status (decision 22).
- *
- * The inner LIMIT is a constant. For `LIMIT $2` the planner assumes a tenth of the table. It then finds the generic plan
- * expensive and plans each execution anew, which takes longer than the page itself (decision 22).
+ * An index on the filters and `id`, in this order, serves both directions at any depth, and a statement is planned once.
+ * Decision 22 explains the row comparisons, the constant inner LIMIT, and NULLS FIRST in an index on two filters.
  *
  * @param filters columns
  */
@@ -63,15 +36,15 @@ export function pageStatements(listed: ListedTable, filters: readonly string[]):
   const name = ['list', ...(filters.length > 0 ? ['by', ...filters] : [])].join('_');
   const values = filters.map((_, at) => `$${at + 3}`);
   const columns = [...filters, 'id'];
-  return bothWays(listed, name, ({ from, to, order, firstOrder }) => ({
-    where: [
-      `(${columns.join(', ')}) ${from} (${[...values, '$1'].join(', ')})`,
-      ...(filters.length > 0 ? [`(${filters.join(', ')}) ${to} (${values.join(', ')})`] : []),
-    ],
-    orderBy: columns
-      .map((column, at) => `${column} ${at === 0 && filters.length > 1 ? firstOrder : order}`)
-      .join(', '),
-  }));
+  return bothWays(listed, name, ({ from, to, order, nulls }) => {
+    const start = `(${columns.join(', ')}) ${from} (${[...values, '$1'].join(', ')})`;
+    const end = `(${filters.join(', ')}) ${to} (${values.join(', ')})`;
+    const first = filters.length > 1 ? `${order} ${nulls}` : order;
+    return {
+      where: filters.length > 0 ? [start, end] : [start],
+      orderBy: columns.map((column, at) => `${column} ${at === 0 ? first : order}`).join(', '),
+    };
+  });
 }
 
 /**
@@ -93,21 +66,16 @@ export function pageStatementsOfIds(
   }));
 }
 
-interface Clauses {
-  readonly where: readonly string[];
-  readonly orderBy: string;
-}
-
 function bothWays(
   { table, columns, read }: ListedTable,
   name: string,
-  clausesOf: (direction: Direction) => Clauses,
+  clausesOf: (direction: Direction) => { readonly where: readonly string[]; readonly orderBy: string },
 ): PageStatements {
   const create = (direction: Direction): Statement => {
     const { where, orderBy } = clausesOf(direction);
     const rows = `SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
     return {
-      name: `${table}_${name}${direction.name}`,
+      name: `${table}_${name}${direction.suffix}`,
       read,
       isPipelined: true,
       text: `SELECT ${columns} FROM (${rows}) AS page ORDER BY ${orderBy} LIMIT $2`,

@@ -1,6 +1,5 @@
 import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
-import { isQueryTimeout } from './bounded-client';
-import { failureOf, isConnectionLost, isStatementLost } from './database-errors';
+import { failureOf, isConnectionLost, isQueryTimeout, isUnusable } from './database-errors';
 
 /** Most reads on one connection at a time. */
 const MAX_IN_FLIGHT = 32;
@@ -12,7 +11,8 @@ interface Connection {
   readonly client: Client;
   /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
   readonly sent: number[];
-  isCorked: boolean;
+  /** False until it is connected. */
+  isOpen: boolean;
 }
 
 /**
@@ -20,20 +20,18 @@ interface Connection {
  * pool runs a read if no connection accepts it, and repeats a read whose connection is lost.
  */
 export class PipelinedReads {
-  private readonly open = new Set<Connection>();
-  private opening = 0;
+  private readonly connections = new Set<Connection>();
   private openedAt = -Infinity;
-  private isClosed = false;
 
   constructor(
     private readonly config: ClientConfig,
-    private readonly count: number,
+    private count: number,
     private readonly runOnPool: (query: QueryConfig, parameters: unknown[]) => Promise<unknown[]>,
   ) {}
 
   rows(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
     const now = performance.now();
-    if (this.open.size < this.count) this.openMissing(now);
+    if (this.connections.size < this.count) this.openMissing(now);
     const connection = this.leastLoaded(now);
     if (!connection) return this.runOnPool(query, parameters);
     cork(connection);
@@ -41,8 +39,10 @@ export class PipelinedReads {
     return new Promise((resolve, reject) => {
       const settle = (error: Error | undefined, result: QueryResult): void => {
         connection.sent.shift();
-        if (!error) resolve(result.rows);
-        else if (this.isRepeatable(connection, error)) resolve(this.runOnPool(query, parameters));
+        if (!error) return resolve(result.rows);
+        if (isUnusable(error)) this.close(connection);
+        const isRepeatable = !isQueryTimeout(error) && (isUnusable(error) || isConnectionLost(error));
+        if (isRepeatable) resolve(this.runOnPool(query, parameters));
         else reject(failureOf(query, parameters, error));
       };
       // With a callback node-postgres makes no promises of its own. It takes a config, too, but its type is missing.
@@ -53,67 +53,56 @@ export class PipelinedReads {
 
   /** Replaces the connections: after a failover they may lead to a server that is a standby now. */
   renew(): void {
-    for (const connection of this.open) this.close(connection);
+    for (const connection of this.connections) this.close(connection);
   }
 
   /** Opens no further connection. Those that are open end after their last read. */
   end(): void {
-    this.isClosed = true;
+    this.count = 0;
     this.renew();
   }
 
   private leastLoaded(now: number): Connection | undefined {
     let best: Connection | undefined;
-    for (const each of this.open) {
-      const { sent } = each;
-      if (sent.length < (best?.sent.length ?? MAX_IN_FLIGHT) && now - (sent[0] ?? now) <= MAX_AGE_MS)
-        best = each;
+    for (const each of this.connections) {
+      const { sent, isOpen } = each;
+      const isPrompt = now - (sent[0] ?? now) <= MAX_AGE_MS;
+      if (isOpen && isPrompt && sent.length < (best?.sent.length ?? MAX_IN_FLIGHT)) best = each;
     }
     return best;
   }
 
   private openMissing(now: number): void {
-    if (this.isClosed || now - this.openedAt < REOPEN_INTERVAL_MS) return;
+    if (now - this.openedAt < REOPEN_INTERVAL_MS) return;
     this.openedAt = now;
-    while (this.open.size + this.opening < this.count) void this.openOne();
+    while (this.connections.size < this.count) void this.openOne();
   }
 
   private async openOne(): Promise<void> {
     const client = new Client({ ...this.config, pipeline: true });
-    const connection = { client, sent: [], isCorked: false };
-    client.on('error', () => undefined).once('end', () => this.open.delete(connection));
-    this.opening += 1;
+    const connection = { client, sent: [], isOpen: false };
+    this.connections.add(connection);
+    client.on('error', () => undefined).once('end', () => this.connections.delete(connection));
     try {
       await client.connect();
-      this.open.add(connection);
-      if (this.isClosed) this.close(connection);
+      connection.isOpen = true;
+      if (!this.connections.has(connection)) void client.end();
     } catch {
       // The pool reports a database that is unavailable.
-    } finally {
-      this.opening -= 1;
+      this.connections.delete(connection);
     }
   }
 
-  private isRepeatable(connection: Connection, error: Error): boolean {
-    const isLost = isStatementLost(error);
-    if (isLost) this.close(connection);
-    return isLost || (isConnectionLost(error) && !isQueryTimeout(error));
-  }
-
   private close(connection: Connection): void {
-    this.open.delete(connection);
-    void connection.client.end();
+    const isFirst = this.connections.delete(connection);
+    if (isFirst && connection.isOpen) void connection.client.end();
   }
 }
 
 /** Sends all reads of one turn of the event loop with one system call. */
-function cork(connection: Connection): void {
-  if (connection.isCorked) return;
-  connection.isCorked = true;
-  const { stream } = connection.client.connection;
+function cork({ client }: Connection): void {
+  const { stream } = client.connection;
+  if (stream.writableCorked > 0) return;
   stream.cork();
-  setImmediate(() => {
-    connection.isCorked = false;
-    stream.uncork();
-  });
+  setImmediate(() => stream.uncork());
 }

@@ -5,14 +5,10 @@ import type { EntityManager } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
-import { COMMIT, isReadOnly } from './bounded-client';
-import { connectionsOf } from './data-source';
-import { failureOf, isResultLost, OutcomeUnknownError } from './database-errors';
+import { COMMIT, connectionsOf } from './data-source';
+import { failureOf, isResultLost, isUnusable, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 import type { Statement } from './statement';
-
-/** TypeORM's result of UPDATE and DELETE: the rows of RETURNING, and the number of changed rows. */
-type Changed = [rows: unknown[], count: number];
 
 /** Texts of at most this length are integers that a number holds exactly. */
 const MAX_EXACT_LENGTH = 15;
@@ -31,7 +27,10 @@ const TYPES: CustomTypesConfig = {
 export class Sql implements OnApplicationShutdown {
   private readonly pool: Pool;
   private readonly reads: PipelinedReads | undefined;
-  private readonly queries: Queries;
+  /** The statements in the form that node-postgres takes. */
+  private readonly queries = new WeakMap<Statement, QueryConfig>();
+  /** False if a pooler has no prepared statements. */
+  private readonly arePrepared: boolean;
   /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. */
   readonly maxWaitMs: number;
 
@@ -39,9 +38,11 @@ export class Sql implements OnApplicationShutdown {
     @InjectEntityManager() private readonly manager: EntityManager,
     @Inject(CONFIG) config: Config,
   ) {
-    this.queries = new Queries(config.databasePreparedStatements);
+    const { driver } = manager.dataSource;
+    if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
+    this.pool = driver.master;
+    this.arePrepared = config.databasePreparedStatements;
     this.maxWaitMs = config.databasePoolWaitMs;
-    this.pool = poolOf(manager);
     const { pipelined } = connectionsOf(config);
     if (pipelined > 0) {
       this.reads = new PipelinedReads(this.pool.options, pipelined, (query, parameters) =>
@@ -99,11 +100,16 @@ export class Sql implements OnApplicationShutdown {
     parameters: unknown[],
     transaction: EntityManager | undefined,
   ): Promise<unknown[]> {
-    const query = this.queries.of(statement);
-    if (transaction) return runWithin(transaction, query, parameters);
-    return this.reads && statement.isPipelined
-      ? this.reads.rows(query, parameters)
-      : this.runOnPool(query, parameters);
+    const query = this.queryOf(statement);
+    if (!transaction) {
+      return this.reads && statement.isPipelined
+        ? this.reads.rows(query, parameters)
+        : this.runOnPool(query, parameters);
+    }
+    // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const result = transaction.query<unknown[]>(query as unknown as string, parameters);
+    return result.then(rowsOf);
   }
 
   /** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
@@ -115,51 +121,26 @@ export class Sql implements OnApplicationShutdown {
       return rows;
     } catch (error) {
       client.release(true);
-      if (isReadOnly(error)) this.reads?.renew();
+      // After a failover the pipelined connections may lead to a standby.
+      if (isUnusable(error)) this.reads?.renew();
       throw failureOf(query, parameters, error);
     }
   }
-}
 
-async function runWithin(
-  transaction: EntityManager,
-  query: QueryConfig,
-  parameters: unknown[],
-): Promise<unknown[]> {
-  // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const result = await transaction.query<unknown[] | Changed>(query as unknown as string, parameters);
-  return isChanged(result) ? result[0] : result;
-}
-
-/** Returns TypeORM's connection pool. */
-function poolOf({ dataSource: { driver } }: EntityManager): Pool {
-  if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
-  return driver.master;
-}
-
-function isChanged(result: unknown[] | Changed): result is Changed {
-  return typeof result[1] === 'number';
-}
-
-/** The statements in the form that node-postgres takes. */
-class Queries {
-  private readonly known = new WeakMap<Statement, QueryConfig>();
-
-  /** @param arePrepared false if a pooler has no prepared statements */
-  constructor(private readonly arePrepared: boolean) {}
-
-  of(statement: Statement): QueryConfig {
-    const known = this.known.get(statement);
+  private queryOf(statement: Statement): QueryConfig {
+    const known = this.queries.get(statement);
     if (known) return known;
+    const { name, text, read } = statement;
+    const rowMode = read ? { rowMode: 'array' } : {};
+    const config = { name: this.arePrepared ? name : undefined, text, types: TYPES, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
-    const query: QueryConfig = Object.create(this.create(statement));
-    this.known.set(statement, query);
+    const query: QueryConfig = Object.create(config);
+    this.queries.set(statement, query);
     return query;
   }
+}
 
-  private create({ name, text, read }: Statement): QueryConfig {
-    const rowMode = read ? { rowMode: 'array' } : {};
-    return { name: this.arePrepared ? name : undefined, text, types: TYPES, ...rowMode };
-  }
+/** Returns the rows of TypeORM's result, which for UPDATE and DELETE is a pair of the rows and their number. */
+function rowsOf(result: unknown[]): unknown[] {
+  return Array.isArray(result[0]) && typeof result[1] === 'number' ? result[0] : result;
 }

@@ -2,12 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { userMessage } from '../../../src/app/user-message';
-import { backupDatabase, type CopiedTable } from '../../../src/platform/database/backup/backup-database';
+import { backupDatabase } from '../../../src/platform/database/backup/backup-database';
 import { restoreDatabase } from '../../../src/platform/database/backup/restore-database';
 import { schemaConfig } from '../../support/schema-config';
 import type { TestDatabase } from '../../support/database';
-
-const ignore = (): void => undefined;
 
 /** A folder for the backups of one spec file. */
 export function backupFolder(): { file: (name: string) => string; path: string; remove: () => void } {
@@ -20,16 +18,11 @@ export function backupFolder(): { file: (name: string) => string; path: string; 
 }
 
 export function backup({ url }: { readonly url: string }, path: string, { isReplacing = false } = {}) {
-  return backupDatabase(url, { path, isReplacing, program: '1.0.0' }, ignore);
+  return backupDatabase(url, { path, isReplacing, program: '1.0.0' });
 }
 
-export function restore(
-  { url }: Pick<TestDatabase, 'url'>,
-  path: string,
-  config = schemaConfig(url),
-  onTable: (copied: CopiedTable) => void = ignore,
-) {
-  return restoreDatabase(config, path, onTable);
+export function restore({ url }: Pick<TestDatabase, 'url'>, path: string, config = schemaConfig(url)) {
+  return restoreDatabase(config, path);
 }
 
 /** The sentence that the operator reads if the work fails; else "done". */

@@ -1,20 +1,15 @@
 import type { QueryRunner } from 'typeorm';
 import { createStore } from '../../../src/app/store';
-import type { SchemaConfig } from '../../../src/platform/database/migration-transaction';
+import type { SchemaConfig } from '../../../src/platform/database/migrate';
 import type { Extension, MigrationClass } from '../../../src/platform/extension/extension';
 import { schemaConfig } from '../../support/schema-config';
 
-type Step = string | ((runner: QueryRunner) => Promise<unknown>);
-
-/** Returns a migration class of this name that runs SQL or code. */
-export function migrationOf(name: string, up: Step, down: Step): MigrationClass {
-  const run = async (runner: QueryRunner, step: Step): Promise<void> => {
-    await (typeof step === 'string' ? runner.query(step) : step(runner));
-  };
+/** Returns a migration class of this name that runs SQL. */
+export function migrationOf(name: string, up: string, down: string): MigrationClass {
   return {
     [name]: class {
-      up = (runner: QueryRunner) => run(runner, up);
-      down = (runner: QueryRunner) => run(runner, down);
+      up = (runner: QueryRunner) => runner.query(up);
+      down = (runner: QueryRunner) => runner.query(down);
     },
   }[name]!;
 }

@@ -7,8 +7,6 @@ import type { EmbeddedOptions } from '../../../src/embedded-postgres';
 import type { ServerUser } from '../../../src/embedded-postgres/programs';
 import { parentOfServers } from '../../support/server-folder';
 
-export { until } from '../../support/until';
-
 /** As root the server runs as another user. Some permissions can be tested only then. */
 export const isRoot = process.getuid?.() === 0;
 

@@ -7,8 +7,7 @@ import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { isDatabaseUnavailable } from '../database-errors';
-import { type AppliedMigration, readApplied } from '../migrate';
-import { WITHOUT_TIMEOUTS } from '../migration-transaction';
+import { type AppliedMigration, readApplied, WITHOUT_TIMEOUTS } from '../migrate';
 import { codeOf, UserError } from '../../errors/user-error';
 
 /**
@@ -99,13 +98,11 @@ const BEGIN = `
  * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
  *
  * @param target.program the version of this program
- * @param onTable is called when all rows of a table are read
  * @throws UserError
  */
 export async function backupDatabase(
   databaseUrl: string,
   { path, isReplacing, program }: { path: string; isReplacing: boolean; program: string },
-  onTable: (copied: CopiedTable) => void,
 ) {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found && !found.isFile()) throw new UserError(`${path} is not a regular file: give another name.`);
@@ -119,7 +116,7 @@ export async function backupDatabase(
   try {
     const header = await beginSnapshot(client, program);
     const tables: CopiedTable[] = [];
-    const bytes = await writeWholeFile(path, backupText(client, header, tables, onTable));
+    const bytes = await writeWholeFile(path, backupText(client, header, tables));
     return { createdAt: header.createdAt, bytes, tables };
   } finally {
     await client.end();
@@ -136,8 +133,7 @@ async function beginSnapshot(client: Client, program: string): Promise<BackupHea
   const { rows: tables } = await client.query<BackupHeader['tables'][number]>(TABLES);
   // A migration that changes one of them waits until the end of the transaction.
   await client.query(`LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`);
-  const { rows } = await client.query<{ at: Date }>('SELECT now() AS at');
-  const createdAt = rows[0]?.at.toISOString() ?? '';
+  const createdAt = new Date().toISOString();
   return { format: FORMAT, version: FORMAT_VERSION, program, createdAt, migrations, tables };
 }
 
@@ -146,7 +142,6 @@ async function* backupText(
   client: Client,
   header: BackupHeader,
   copied: CopiedTable[],
-  onTable: (copied: CopiedTable) => void,
 ): AsyncGenerator<Buffer | string> {
   yield jsonLine(header);
   for (const { table, columns } of header.tables) {
@@ -157,7 +152,6 @@ async function* backupText(
     // The number of rows arrives after the last row, and before the response to the next query.
     await client.query('');
     copied.push({ table, rows: rows.rowCount });
-    onTable({ table, rows: rows.rowCount });
   }
   // Sequences are not part of a snapshot. Read last, they are never behind the rows.
   const [sequences] = (await client.query<{ text: string }>(SEQUENCES)).rows;

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Client } from 'pg';
@@ -12,84 +13,71 @@ import {
   FORMAT_VERSION,
 } from './backup-database';
 import { isDatabaseUnavailable } from '../database-errors';
-import { applyMigrations, bringUpToDate, firstLine, readApplied } from '../migrate';
-import { inMigrationTransaction, type SchemaConfig } from '../migration-transaction';
+import {
+  applyMigrations,
+  bringUpToDate,
+  firstLine,
+  inMigrationTransaction,
+  readApplied,
+  type SchemaConfig,
+} from '../migrate';
 import { UserError } from '../../errors/user-error';
 
 /**
  * Restores a backup to an empty database, in one transaction: the schema by the backup's migrations, every table by
- * COPY, the position of every sequence, then the migrations that are newer than the backup.
+ * COPY, the position of every sequence, then the migrations that are newer than the backup. Damage of the file, which
+ * gzip's checksum shows at its end, rolls everything back.
  *
- * @param onTable is called when a table is restored, before the commit
  * @throws UserError
  */
-export async function restoreDatabase(
-  config: SchemaConfig,
-  path: string,
-  onTable: (copied: CopiedTable) => void,
-) {
-  await checkFile(config, path);
-  return await readBackup(path, (backup, header) =>
-    inMigrationTransaction(config, async (runner) => {
+export async function restoreDatabase(config: SchemaConfig, path: string) {
+  const content = createGunzip();
+  // An error of the file destroys the content, and so reaches its reader.
+  pipeline(createReadStream(path), content).catch(() => undefined);
+  const backup = new BackupReader(content);
+  try {
+    const header = await explained(path, readHeader(backup, config));
+    return await inMigrationTransaction(config, async (runner) => {
       if ((await readApplied(runner)).length > 0) {
         throw new UserError(
           'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
         );
       }
       const names = new Set(header.migrations.map(({ name }) => name));
-      try {
-        const older = config.migrations.filter(({ name }) => names.has(name));
-        await applyMigrations(older, runner);
-        // TypeORM types the connection as any; the driver is node-postgres.
-        const client: Client = await runner.connect();
-        const tables = await copyTables(client, header, backup, onTable);
-        // A migration cannot change a table with unchecked rows.
-        await client.query('SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED');
-        const { applied } = await bringUpToDate(config, runner);
-        return { createdAt: header.createdAt, tables, migrated: applied };
-      } catch (error) {
-        if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
-        throw new UserError(`The backup cannot be restored (${firstLine(error)}): nothing was restored.`);
-      }
-    }),
-  );
-}
-
-function readBackup<T>(
-  path: string,
-  read: (backup: BackupReader, header: BackupHeader) => Promise<T>,
-): Promise<T> {
-  return pipeline(createReadStream(path), createGunzip(), async (text: AsyncIterable<Buffer>) => {
-    const backup = new BackupReader(text);
-    return await read(backup, await backup.json<BackupHeader>());
-  });
-}
-
-/** Decompresses the whole file, so that damage never reaches the database. @throws UserError */
-async function checkFile({ migrations }: SchemaConfig, path: string): Promise<void> {
-  try {
-    await readBackup(path, async (backup, header) => {
-      if (header.format !== FORMAT) throw new Error('another format');
-      await backup.end();
-      rejectUnknown(header, migrations);
+      const older = config.migrations.filter(({ name }) => names.has(name));
+      await explained(path, applyMigrations(older, runner));
+      // TypeORM types the connection as any; the driver is node-postgres.
+      const client: Client = await runner.connect();
+      const tables = await explained(path, copyTables(client, header, backup));
+      const { applied } = await explained(path, bringUpToDate(config, runner));
+      return { createdAt: header.createdAt, tables, migrated: applied };
     });
+  } finally {
+    content.destroy();
+  }
+}
+
+/** @throws UserError in place of an error of the file or of its content */
+async function explained<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
   } catch (error) {
-    if (error instanceof UserError) throw error;
+    if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
     throw new UserError(
       error instanceof Error && 'syscall' in error
         ? `The backup cannot be read (${error.message}): correct the name of the file, or let this user read it.`
-        : `The file ${path} is not a whole backup (${firstLine(error)}): nothing was restored. Use another copy of it, or an earlier backup.`,
+        : `The backup ${path} cannot be restored (${firstLine(error)}): nothing was restored. If the file is damaged, use another copy of it, or an earlier backup.`,
     );
   }
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */
-function rejectUnknown(
-  { version, program, migrations }: BackupHeader,
-  known: SchemaConfig['migrations'],
-): void {
-  const unknown = migrations.find(({ name }) => !known.some((each) => each.name === name));
-  if (version <= FORMAT_VERSION && !unknown) return;
+async function readHeader(backup: BackupReader, config: SchemaConfig): Promise<BackupHeader> {
+  const header = await backup.json<BackupHeader>();
+  const { format, version, program, migrations } = header;
+  if (format !== FORMAT) throw new Error('it is not a backup');
+  const unknown = migrations.find(({ name }) => !config.migrations.some((each) => each.name === name));
+  if (version <= FORMAT_VERSION && !unknown) return header;
   const part = version > FORMAT_VERSION ? `format ${version}` : `migration ${unknown?.name}`;
   const extension = unknown?.extension ?? unknown?.record?.extension;
   const owner = extension === undefined ? `version ${program} of Animal Store` : `the extension ${extension}`;
@@ -100,7 +88,6 @@ async function copyTables(
   client: Client,
   header: BackupHeader,
   backup: BackupReader,
-  onTable: (copied: CopiedTable) => void,
 ): Promise<CopiedTable[]> {
   // The migrations have added rows, such as their own list.
   await client.query(`TRUNCATE ${header.tables.map(({ table }) => table).join(', ')}`);
@@ -111,7 +98,6 @@ async function copyTables(
     const sink = client.query(copyFrom(`COPY ${table} (${columns}) FROM STDIN`));
     await pipeline(backup.rows(), sink);
     copied.push({ table, rows: sink.rowCount });
-    onTable({ table, rows: sink.rowCount });
   }
   const totals = await backup.json<BackupTotals>();
   const wrong = copied.find(({ table, rows }) => rows !== totals.rows[table]);
@@ -121,41 +107,28 @@ async function copyTables(
     await client.query('SELECT setval($1::regclass, $2::bigint, $3)', [sequence, lastValue, isCalled]);
   }
   await backup.end();
+  // A migration cannot change a table with unchecked rows.
+  await client.query('SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED');
   return copied;
 }
 
 /** Reads the text of a backup from its beginning: lines of JSON, and rows up to the line that ends them. */
 class BackupReader {
-  private static readonly END = `\n${END_OF_ROWS}`;
   private readonly chunks: AsyncIterator<Buffer>;
-  /** Begins with one character that was read already: the end of a line, or of a part of the rows. */
-  private text: Buffer = Buffer.from('\n');
+  /** Begins with the end of the line before, or another character that was read already. */
+  private rest: Buffer = Buffer.from('\n');
 
-  constructor(text: AsyncIterable<Buffer>) {
-    this.chunks = text[Symbol.asyncIterator]();
+  constructor(content: AsyncIterable<Buffer>) {
+    this.chunks = content[Symbol.asyncIterator]();
   }
 
   /** @throws Error at the end of the file, or if the line is not JSON */
   async json<T>(): Promise<T> {
-    let end: number;
-    while ((end = this.text.indexOf('\n', 1)) < 0) await this.readMore();
-    const line = this.text.toString('utf8', 1, end);
-    this.text = this.text.subarray(end);
-    return JSON.parse(line);
+    return JSON.parse(await text(this.upTo('\n', 1)));
   }
 
-  async *rows(): AsyncGenerator<Buffer> {
-    const { END } = BackupReader;
-    let end: number;
-    while ((end = this.text.indexOf(END)) < 0) {
-      // The end may begin in the last characters.
-      const last = Math.max(this.text.length - END.length, 0);
-      yield this.text.subarray(1, last + 1);
-      this.text = this.text.subarray(last);
-      await this.readMore();
-    }
-    yield this.text.subarray(1, end + 1);
-    this.text = this.text.subarray(end + END.length - 1);
+  rows(): AsyncGenerator<Buffer> {
+    return this.upTo(`\n${END_OF_ROWS}`, 0);
   }
 
   /** Reads the rest of the file, and with it gzip's checksum. */
@@ -163,9 +136,18 @@ class BackupReader {
     while (!(await this.chunks.next()).done);
   }
 
-  private async readMore(): Promise<void> {
-    const next = await this.chunks.next();
-    if (next.done) throw new Error('unexpected end of file');
-    this.text = Buffer.concat([this.text, next.value]);
+  /** Yields the text before `end`, which begins and ends with the end of a line. @param from where `end` may begin */
+  private async *upTo(end: string, from: number): AsyncGenerator<Buffer> {
+    let at: number;
+    while ((at = this.rest.indexOf(end, from)) < 0) {
+      // The end may begin in the last characters.
+      const last = Math.max(this.rest.length - end.length, 0);
+      yield this.rest.subarray(1, last + 1);
+      const next = await this.chunks.next();
+      if (next.done) throw new Error('unexpected end of file');
+      this.rest = Buffer.concat([this.rest.subarray(last), next.value]);
+    }
+    yield this.rest.subarray(1, at + 1);
+    this.rest = this.rest.subarray(at + end.length - 1);
   }
 }

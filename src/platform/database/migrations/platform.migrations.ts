@@ -1,123 +1,165 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import {
-  AccountsAndApiKeys1795219200000,
-  Audit1795219200012,
-  RotatedSecrets1795219200005,
-} from './accounts.migrations';
 
-export class RateLimit1795219200002 implements MigrationInterface {
+/** A migration of two SQL scripts. */
+abstract class SqlMigration implements MigrationInterface {
+  protected abstract readonly upSql: string;
+  protected abstract readonly downSql: string;
+
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      CREATE TABLE rate_limit_counters (
-        -- Such as account:7 or ip:192.0.2.1.
-        owner text PRIMARY KEY,
-        minute_used integer NOT NULL CHECK (minute_used >= 0),
-        minute_ends_at timestamptz NOT NULL CHECK (isfinite(minute_ends_at)),
-        day_used integer NOT NULL CHECK (day_used >= 0),
-        day_ends_at timestamptz NOT NULL CHECK (isfinite(day_ends_at))
-      )`);
-    await runner.query(`
-      CREATE TABLE rate_limit_instances (
-        id uuid PRIMARY KEY,
-        seen_at timestamptz NOT NULL
-      )`);
-    await runner.query(`
-      ALTER TABLE api_keys
-        ADD COLUMN banned_at timestamptz,
-        ADD COLUMN banned_until timestamptz,
-        -- Bans that began up to this time were lifted by hand.
-        ADD COLUMN unbanned_at timestamptz,
-        ADD COLUMN last_used_at timestamptz`);
-    await runner.query('CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL');
+    await runner.query(this.upSql);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      ALTER TABLE api_keys
-        DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at, DROP COLUMN last_used_at`);
-    await runner.query('DROP TABLE rate_limit_instances');
-    await runner.query('DROP TABLE rate_limit_counters');
+    await runner.query(this.downSql);
   }
 }
 
-export class ExtensionMigrations1795219200006 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      CREATE TABLE extension_migrations (
-        -- As in the table of migrations.
-        name text PRIMARY KEY,
-        extension text NOT NULL,
-        -- The statements that apply and revert it, if the code of the extension is removed.
-        up jsonb NOT NULL,
-        down jsonb NOT NULL
-      )`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE extension_migrations');
-  }
+export class AccountsAndApiKeys1795219200000 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE accounts (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      name text NOT NULL UNIQUE CHECK (char_length(name) BETWEEN 1 AND 100),
+      plan text NOT NULL CHECK (plan IN ('free', 'pro', 'business', 'enterprise')),
+      per_minute integer CHECK (per_minute > 0),
+      per_day integer CHECK (per_day > 0),
+      created_at timestamptz NOT NULL DEFAULT now(),
+      -- Only Enterprise has its own limits, and always both.
+      CHECK ((plan = 'enterprise') = (per_minute IS NOT NULL)),
+      CHECK ((plan = 'enterprise') = (per_day IS NOT NULL))
+    );
+    CREATE TABLE api_keys (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      account_id bigint NOT NULL REFERENCES accounts (id),
+      -- SHA-256 of the secret; the secret itself is not stored.
+      secret_hash bytea NOT NULL UNIQUE CHECK (octet_length(secret_hash) = 32),
+      prefix text NOT NULL,
+      last_four text NOT NULL CHECK (char_length(last_four) = 4),
+      label text NOT NULL DEFAULT '' CHECK (char_length(label) <= 100),
+      scopes text[] NOT NULL CHECK (cardinality(scopes) > 0),
+      created_at timestamptz NOT NULL DEFAULT now(),
+      expires_at timestamptz,
+      revoked_at timestamptz
+    );
+    CREATE INDEX api_keys_account_id ON api_keys (account_id)`;
+  override readonly downSql = 'DROP TABLE api_keys, accounts';
 }
 
-export class ExternalKeyBans1795219200007 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      -- Bans of keys that are not in api_keys, because the authenticator of a team names them.
-      CREATE TABLE external_key_bans (
-        key_id text PRIMARY KEY,
-        banned_at timestamptz NOT NULL,
-        banned_until timestamptz NOT NULL
-      )`);
-  }
+export class RateLimit1795219200002 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE rate_limit_counters (
+      -- Such as account:7 or ip:192.0.2.1.
+      owner text PRIMARY KEY,
+      minute_used integer NOT NULL CHECK (minute_used >= 0),
+      minute_ends_at timestamptz NOT NULL CHECK (isfinite(minute_ends_at)),
+      day_used integer NOT NULL CHECK (day_used >= 0),
+      day_ends_at timestamptz NOT NULL CHECK (isfinite(day_ends_at))
+    );
+    CREATE TABLE rate_limit_instances (id uuid PRIMARY KEY, seen_at timestamptz NOT NULL);
+    ALTER TABLE api_keys
+      ADD COLUMN banned_at timestamptz,
+      ADD COLUMN banned_until timestamptz,
+      -- Bans that began up to this time were lifted by hand.
+      ADD COLUMN unbanned_at timestamptz,
+      ADD COLUMN last_used_at timestamptz;
+    CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL`;
+  override readonly downSql = `
+    ALTER TABLE api_keys
+      DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at, DROP COLUMN last_used_at;
+    DROP TABLE rate_limit_instances, rate_limit_counters`;
+}
 
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE external_key_bans');
-  }
+export class RotatedSecrets1795219200005 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE rotated_secrets (
+      -- SHA-256 of a replaced secret.
+      secret_hash bytea PRIMARY KEY CHECK (octet_length(secret_hash) = 32),
+      key_id uuid NOT NULL REFERENCES api_keys (id),
+      -- End of its grace period; the key may expire or be revoked earlier.
+      valid_until timestamptz NOT NULL CHECK (isfinite(valid_until))
+    );
+    -- A rotation shortens the running grace periods of its key.
+    CREATE INDEX rotated_secrets_key_id ON rotated_secrets (key_id)`;
+  override readonly downSql = 'DROP TABLE rotated_secrets';
+}
+
+/** `up` and `down` are the statements of a migration, in case the code of its extension is removed. */
+export class ExtensionMigrations1795219200006 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE extension_migrations (
+      -- As in the table of migrations.
+      name text PRIMARY KEY,
+      extension text NOT NULL,
+      up jsonb NOT NULL,
+      down jsonb NOT NULL
+    )`;
+  override readonly downSql = 'DROP TABLE extension_migrations';
+}
+
+/** Bans of keys that are not in api_keys, because the authenticator of a team names them. */
+export class ExternalKeyBans1795219200007 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE external_key_bans (
+      key_id text PRIMARY KEY,
+      banned_at timestamptz NOT NULL,
+      banned_until timestamptz NOT NULL
+    )`;
+  override readonly downSql = 'DROP TABLE external_key_bans';
+}
+
+export class Audit1795219200012 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE audit_entries (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      at timestamptz NOT NULL DEFAULT now(),
+      command text NOT NULL,
+      account text,
+      key_id text,
+      details text NOT NULL,
+      os_user text NOT NULL
+    );
+    CREATE FUNCTION reject_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      RAISE EXCEPTION 'audit_entries is append-only';
+    END $$;
+    CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE ON audit_entries
+      FOR EACH STATEMENT EXECUTE FUNCTION reject_audit_change()`;
+  override readonly downSql = 'DROP TABLE audit_entries; DROP FUNCTION reject_audit_change()';
 }
 
 /** Earlier versions recorded the statements of each migration. */
-export class ExtensionOwners1795219200013 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE extension_migrations DROP COLUMN up, DROP COLUMN down');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      ALTER TABLE extension_migrations
-        ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`);
-  }
+export class ExtensionOwners1795219200013 extends SqlMigration {
+  override readonly upSql = 'ALTER TABLE extension_migrations DROP COLUMN up, DROP COLUMN down';
+  override readonly downSql = `
+    ALTER TABLE extension_migrations
+      ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`;
 }
 
-export class KeyBans1795219200014 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      CREATE TABLE key_bans (
-        -- An id of api_keys, or the text by which the authenticator of a team names a key.
-        key_id text PRIMARY KEY,
-        banned_at timestamptz NOT NULL,
-        banned_until timestamptz NOT NULL
-      );
-      INSERT INTO key_bans
-        SELECT id::text, banned_at, banned_until FROM api_keys
-        WHERE banned_until IS NOT NULL AND banned_at > coalesce(unbanned_at, '-infinity')
-        UNION ALL SELECT key_id, banned_at, banned_until FROM external_key_bans;
-      DROP TABLE external_key_bans;
-      ALTER TABLE api_keys DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      ALTER TABLE api_keys
-        ADD COLUMN banned_at timestamptz, ADD COLUMN banned_until timestamptz, ADD COLUMN unbanned_at timestamptz;
-      CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
-      UPDATE api_keys k SET banned_at = b.banned_at, banned_until = b.banned_until
-        FROM key_bans b WHERE b.key_id = k.id::text;
-      CREATE TABLE external_key_bans (
-        key_id text PRIMARY KEY, banned_at timestamptz NOT NULL, banned_until timestamptz NOT NULL
-      );
-      INSERT INTO external_key_bans SELECT * FROM key_bans b
-        WHERE NOT EXISTS (SELECT FROM api_keys k WHERE k.id::text = b.key_id);
-      DROP TABLE key_bans`);
-  }
+export class KeyBans1795219200014 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE key_bans (
+      -- An id of api_keys, or the text by which the authenticator of a team names a key.
+      key_id text PRIMARY KEY,
+      banned_at timestamptz NOT NULL,
+      banned_until timestamptz NOT NULL
+    );
+    INSERT INTO key_bans
+      SELECT id::text, banned_at, banned_until FROM api_keys
+      WHERE banned_until IS NOT NULL AND banned_at > coalesce(unbanned_at, '-infinity')
+      UNION ALL SELECT key_id, banned_at, banned_until FROM external_key_bans;
+    DROP TABLE external_key_bans;
+    ALTER TABLE api_keys DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at`;
+  override readonly downSql = `
+    ALTER TABLE api_keys
+      ADD COLUMN banned_at timestamptz, ADD COLUMN banned_until timestamptz, ADD COLUMN unbanned_at timestamptz;
+    CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
+    UPDATE api_keys k SET banned_at = b.banned_at, banned_until = b.banned_until
+      FROM key_bans b WHERE b.key_id = k.id::text;
+    CREATE TABLE external_key_bans (
+      key_id text PRIMARY KEY, banned_at timestamptz NOT NULL, banned_until timestamptz NOT NULL
+    );
+    INSERT INTO external_key_bans SELECT * FROM key_bans b
+      WHERE NOT EXISTS (SELECT FROM api_keys k WHERE k.id::text = b.key_id);
+    DROP TABLE key_bans`;
 }
 
 /** The migrations that belong to no extension. */
