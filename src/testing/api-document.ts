@@ -149,12 +149,6 @@ export class ApiDocument {
     return this.operations.find((each) => each.method === method && each.path === path);
   }
 
-  /** Returns the operation that lists the resources of a path. */
-  listOf(path: string): Operation | undefined {
-    const operation = this.at('GET', path);
-    return operation && isList(operation) ? operation : undefined;
-  }
-
   /** Returns the path in the document of a request's target, such as `/v1/pets/7?x=1`: `/pets/{petId}`. */
   patternOf(target: string): string | undefined {
     const found = this.router.find('GET', target);

@@ -41,7 +41,6 @@ export class Api {
   readonly succeeded = new Set<Operation>();
   /** The rejections, by operation and code, of which both forms were compared. */
   private readonly comparedForms = new Set<string>();
-  private readonly keys = new Map<string, string>();
   /** An operation for each of its slow responses. */
   private readonly slow: Operation[] = [];
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
@@ -73,7 +72,7 @@ export class Api {
   /** The operations to check. */
   get operations(): readonly Operation[] {
     return this.document.operations.filter(({ path }) =>
-      this.paths.some((each) => each === '' || `${path}/`.startsWith(`${each}/`)),
+      this.paths.some((each) => `${path}/`.startsWith(`${each}/`)),
     );
   }
 
@@ -84,10 +83,7 @@ export class Api {
 
   /** Returns a key of another account with exactly these scopes. A deployment has no other key. */
   async keyWith(scopes: readonly string[]): Promise<string> {
-    const name = scopes.join();
-    const key = this.keys.get(name) ?? (await this.target.store?.key({ scopes })) ?? this.key;
-    this.keys.set(name, key);
-    return key;
+    return (await this.target.store?.key({ scopes })) ?? this.key;
   }
 
   /** @param kind the mistake without the value that shows it */

@@ -27,18 +27,19 @@ export async function startTestServer(): Promise<TestServer> {
     canCreateDatabases: true,
   });
   return {
-    createDatabase: () => createDatabase((name) => server.url(name)),
+    createDatabase: async () => {
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await run(server.url(), `CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+      return {
+        url: server.url(name),
+        drop: () => run(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
+      };
+    },
     close: async () => {
       await server.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-async function createDatabase(urlOf: (name?: string) => string): Promise<TestDatabase> {
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await run(urlOf(), `CREATE DATABASE ${name} STRATEGY FILE_COPY`);
-  return { url: urlOf(name), drop: () => run(urlOf(), `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
 /** Runs one statement on a connection of its own. */
