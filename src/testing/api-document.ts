@@ -4,8 +4,8 @@ import type { OperationObject as AnyOperation, ParameterObject, SchemaObject } f
 import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
+import { type Mismatch, SchemaChecker } from './conformance';
 import { parseExactly, type Place, textOf, valueAt } from './json';
-import { type Mismatch, SchemaChecker } from './schema-checker';
 
 type Named<T> = Readonly<Record<string, T>>;
 

@@ -1,8 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Client } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createApp } from '../app/create-app';
 import { createStore } from '../app/store';
 import type { GivenConfig } from '../app/build';
+import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
@@ -11,7 +17,6 @@ import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
-import { startTestServer, type TestDatabase, type TestServer } from './test-server';
 
 /** A clock that only a test advances. Like the system's clock it has whole milliseconds. */
 export class TestClock extends Clock {
@@ -157,4 +162,52 @@ function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestSto
     accounts.add(account);
     return key;
   };
+}
+
+/** A database for one store or one check. */
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** A PostgreSQL server that several test stores can share, each with a database of its own. */
+export interface TestServer {
+  createDatabase(): Promise<TestDatabase>;
+  close(): Promise<void>;
+}
+
+/** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
+export async function startTestServer(): Promise<TestServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
+  const server = await startEmbedded({
+    dataDir: directory,
+    binDir: undefined,
+    durable: false,
+    canCreateDatabases: true,
+  });
+  return {
+    createDatabase: async () => {
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await run(server.url(), `CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+      return {
+        url: server.url(name),
+        drop: () => run(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
+      };
+    },
+    close: async () => {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs one statement on a connection of its own. */
+async function run(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
