@@ -153,8 +153,6 @@ export interface Mismatch {
 export class SchemaChecker {
   /** Stops at the first error, so that a pattern never runs on a text longer than its maxLength. */
   private readonly ajv = new Ajv({ strict: false, verbose: true });
-  /** By the schema's place in the document. */
-  private readonly validators = new WeakMap<object, ValidateFunction>();
   /** By the text of the schema: each operation refers to the same Error. */
   private readonly compiled = new Map<string, ValidateFunction>();
 
@@ -173,20 +171,14 @@ export class SchemaChecker {
   }
 
   errors(schema: object, value: unknown): readonly Mismatch[] {
-    const validate = this.validators.get(schema) ?? this.compile(schema);
+    const text = textForAjv(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
+    this.compiled.set(text, validate);
     if (validate(withoutBigints(value))) return [];
     return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
       const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
       return { where: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
     });
-  }
-
-  private compile(schema: object): ValidateFunction {
-    const text = textForAjv(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
-    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
-    this.compiled.set(text, validate);
-    this.validators.set(schema, validate);
-    return validate;
   }
 }
 

@@ -89,55 +89,47 @@ const NO_LIMIT = 1_000_000_000;
  *
  * @throws UserError for a mistake of an extension
  */
-export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+export async function startTestStore({
+  extensions = [],
+  settings = {},
+  clock = new TestClock(),
+  ...given
+}: TestStoreOptions = {}): Promise<TestStore> {
+  /** Closes what was opened, in the order in which it was. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const each of closing.splice(0).toReversed()) await each();
   };
   try {
-    return { ...(await start(options, closing)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-/** @param closing gets what must be closed, in the order in which it was opened */
-async function start(
-  { extensions = [], settings = {}, clock = new TestClock(), ...given }: TestStoreOptions,
-  closing: (() => Promise<void>)[],
-): Promise<Omit<TestStore, 'close'>> {
-  const store = createStore(extensions);
-  const server = given.server ?? (await startTestServer());
-  if (!given.server) closing.push(() => server.close());
-  const database = await server.createDatabase();
-  closing.push(() => database.drop());
-  const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
-  const config = { ...defaults, ...settings, databaseUrl: database.url };
-  await migrate({ ...config, migrations: store.migrations });
-  const log: string[] = [];
-  const logger = createLogger(config, { write: (line) => void log.push(line) });
-  const app = await createApp(config, logger, store, clock);
-  closing.push(() => app.close());
-  await app.listen(0, '127.0.0.1');
-  const url = await app.getUrl();
-  let conformance: Conformance | undefined;
-  return {
-    url,
-    app,
-    clock,
-    extensions,
-    scopes: store.scopes,
-    log,
-    key: keyCreator(app.get(ApiKeysService, { strict: false }), store.scopes),
-    fetch: async (path, request = {}) => {
+    const store = createStore(extensions);
+    const server = given.server ?? (await startTestServer());
+    if (!given.server) closing.push(() => server.close());
+    const database = await server.createDatabase();
+    closing.push(() => database.drop());
+    const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
+    const config = { ...defaults, ...settings, databaseUrl: database.url };
+    await migrate({ ...config, migrations: store.migrations });
+    const log: string[] = [];
+    const logger = createLogger(config, { write: (line) => void log.push(line) });
+    const app = await createApp(config, logger, store, clock);
+    closing.push(() => app.close());
+    await app.listen(0, '127.0.0.1');
+    const url = await app.getUrl();
+    const { scopes } = store;
+    const key = keyCreator(app.get(ApiKeysService, { strict: false }), scopes);
+    let conformance: Conformance | undefined;
+    const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
       const response = await sendRequest(url, path, request);
       conformance ??= new Conformance(await readDocument(url), true);
       conformance.require(request.method ?? 'GET', path, response, request.headers?.['accept']?.toString());
       return response;
-    },
-    createDatabase: () => server.createDatabase(),
-  };
+    };
+    const createDatabase = () => server.createDatabase();
+    return { url, app, clock, extensions, scopes, log, key, fetch, createDatabase, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Reads the OpenAPI document of a store at its address. */
