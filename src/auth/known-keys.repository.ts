@@ -69,7 +69,8 @@ export class KnownKeysRepository {
   }
 }
 
-function knownKeyOf({ hash: _, perMinute, perDay, revokedAt, secretValidUntil, ...key }: Row): KnownKey {
+function knownKeyOf(row: Row): KnownKey {
+  const { hash: _, perMinute, perDay, revokedAt, secretValidUntil, ...key } = row;
   const { expiresAt, plan } = key;
   const limits = limitsOf({ plan, perMinute, perDay });
   const principal = { ...key, limits, expiresAt: earlier(secretValidUntil, expiresAt) };

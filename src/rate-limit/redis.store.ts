@@ -10,7 +10,7 @@ import { type RedisClient, type RedisConnector, withTimeout } from './redis.clie
 const SCRIPT = readFileSync(join(__dirname, 'take.lua'), 'utf8');
 const SHA = createHash('sha1').update(SCRIPT).digest('hex');
 /** The script writes nothing if a window is full, so a try also writes. A Redis that is full or read-only rejects it. */
-const WRITE = "return redis.call('SET', KEYS[1], '', 'PX', 1)";
+const WRITE = "redis.call('HSET', KEYS[1], 'used', 0) return redis.call('PEXPIRE', KEYS[1], 1)";
 
 /** Pause after a failure, in which this instance counts locally. */
 const RETRY_MS = 200;

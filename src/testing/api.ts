@@ -21,8 +21,6 @@ export interface ApiRequest extends Omit<TestRequest, 'method'> {
   readonly path: string;
   /** The varied part, such as `name = ""`, for the sentence. */
   readonly what?: string;
-  /** Default: that of the operation. */
-  readonly method?: string;
 }
 
 const PROBLEM = 'application/problem+json';
@@ -37,7 +35,8 @@ const SLOW_RESPONSES = 3;
 
 /** The API of a running store under check: sends requests, and notes each way in which it breaks a promise. */
 export class Api {
-  /** The operations that have succeeded. */
+  /** The operations to check, and those that have succeeded. */
+  readonly operations: readonly Operation[];
   readonly succeeded = new Set<Operation>();
   /** The rejections, by operation and code, of which both forms were compared. */
   private readonly comparedForms = new Set<string>();
@@ -54,9 +53,12 @@ export class Api {
     readonly key: string,
     /** The scopes of the key. */
     readonly scopes: readonly string[],
-    private readonly paths: readonly string[] = [''],
+    paths: readonly string[] = [''],
   ) {
     this.conformance = new Conformance(document, this.isThorough);
+    this.operations = document.operations.filter(({ path }) =>
+      paths.some((each) => `${path}/`.startsWith(`${each}/`)),
+    );
   }
 
   /** True for a test store: also sends what changes nothing but takes many requests. */
@@ -67,13 +69,6 @@ export class Api {
   /** All sentences, in the order in which they were noted. */
   get faults(): readonly string[] {
     return [...this.found.values()];
-  }
-
-  /** The operations to check. */
-  get operations(): readonly Operation[] {
-    return this.document.operations.filter(({ path }) =>
-      this.paths.some((each) => `${path}/`.startsWith(`${each}/`)),
-    );
   }
 
   /** True if the key has a scope that the operation needs. */
@@ -110,8 +105,8 @@ export class Api {
   }
 
   private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
-    const { title } = operation;
-    const { path, what = '', method = operation.method, ...rest } = request;
+    const { title, method } = operation;
+    const { path, what = '', ...rest } = request;
     const cause = what === '' ? '' : ` to ${what}`;
     const startedAt = performance.now();
     const response = await this.request(path, { key: this.key, ...rest, method });

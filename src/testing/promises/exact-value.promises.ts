@@ -72,8 +72,7 @@ async function checkExact(
 ): Promise<void> {
   const { api, document, operation, resources } = tested;
   const example = await resources.newBodyWithOthers(operation);
-  const body =
-    text === undefined ? jsonOf(changedAt(example, place, undefined)) : replaceAt(example, place, text);
+  const body = replaceAt(example, place, text);
   if (body === undefined || document.errors(operation.body ?? {}, jsonIn(body)).length > 0) return;
   const name = place.join('.');
   const what = `${name} = ${text === undefined ? '(missing)' : shown(text)}`;
