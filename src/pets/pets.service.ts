@@ -83,7 +83,7 @@ export class PetsService {
         const pet = await this.lock(id, precondition, transaction);
         await this.requireNoHold(id, transaction);
         await this.pets.delete(pet, transaction);
-        await this.events.runRemoved(pet, transaction);
+        await this.events.runRemoved(pet, transaction).catch(rethrowOwn);
       });
     } catch (error) {
       throw isStillReferenced(error) ? petErrors.pet_in_use() : error;
@@ -116,4 +116,9 @@ export class PetsService {
   private async requireNoHold(id: bigint, transaction: EntityManager): Promise<void> {
     if (await this.holds.isHeld(id, transaction)) throw petErrors.pet_has_open_order();
   }
+}
+
+/** A foreign key that a listener violates itself does not say that the animal is in use. */
+function rethrowOwn(error: unknown): never {
+  throw isStillReferenced(error) ? new Error('a listener violates a foreign key', { cause: error }) : error;
 }
