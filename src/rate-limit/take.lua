@@ -14,7 +14,7 @@ local dayMs = 86400000
 local function window(key, newEnd, knownUsed, knownEnd)
   local stored = redis.pcall('HMGET', key, 'used', 'endsAt')
   if stored.err then
-    -- A value of another type, if Redis may be read at all.
+    -- The value has another type. Any other error is raised below.
     redis.call('DEL', key)
     stored = redis.call('HMGET', key, 'used', 'endsAt')
   end
