@@ -14,20 +14,15 @@ export interface KnownKey {
 }
 
 /** A secret, its key and the account. */
-interface Row extends PlanChoice, Omit<KnownKey, 'principal'> {
+interface Row
+  extends PlanChoice, Omit<Principal, 'limits' | 'plan' | 'expiresAt'>, Omit<KnownKey, 'principal'> {
   readonly hash: string;
-  readonly id: string;
-  readonly label: string;
-  readonly accountId: bigint;
-  readonly accountName: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: Date;
 }
 
 const FIND: Statement = {
   name: 'api_keys_by_secrets',
   text: `
-    SELECT encode(s.secret_hash, 'hex') AS hash, k.id, k.account_id AS "accountId", a.name AS "accountName", a.plan,
+    SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
            k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
            s.valid_until AS "secretValidUntil"
@@ -60,7 +55,7 @@ export class KnownKeysRepository {
    */
   async find(hashes: readonly string[], statement = FIND): Promise<ReadonlyMap<string, KnownKey>> {
     const rows = await this.sql.rows<Row>(statement, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
-    return new Map(rows.map((row) => [row.hash, { ...row, principal: principalOf(row) }]));
+    return new Map(rows.map((row) => [row.hash, knownKeyOf(row)]));
   }
 
   /** Reads keys again whose secrets are known. */
@@ -74,18 +69,12 @@ export class KnownKeysRepository {
   }
 }
 
-function principalOf(key: Row): Principal {
-  return {
-    accountId: key.accountId,
-    accountName: key.accountName,
-    keyId: key.id,
-    scopes: key.scopes,
-    plan: key.plan,
-    limits: limitsOf(key),
-    label: key.label,
-    createdAt: key.createdAt,
-    expiresAt: earlier(key.secretValidUntil, key.expiresAt),
-  };
+function knownKeyOf(row: Row): KnownKey {
+  const { hash: _, perMinute, perDay, revokedAt, secretValidUntil, ...key } = row;
+  const { expiresAt, plan } = key;
+  const limits = limitsOf({ plan, perMinute, perDay });
+  const principal = { ...key, limits, expiresAt: earlier(secretValidUntil, expiresAt) };
+  return { principal, expiresAt, revokedAt, secretValidUntil };
 }
 
 /** Returns the earlier of two times; null stands for never. */

@@ -8,8 +8,10 @@ const WRITE_INTERVAL_MS = SECOND_MS;
 /** Records the minute of each key's last use: at most one write a minute per key, outside of requests. */
 @Injectable()
 export class LastUsed implements OnModuleInit, OnApplicationShutdown {
-  /** Key id → start of the minute of its last use, in milliseconds. */
-  private readonly seen = new Map<string, number>();
+  /** The start of the current minute, in milliseconds, and the keys that were used in it. */
+  private minute = 0;
+  private readonly seen = new Set<string>();
+  /** Key id → start of the minute of its last use. */
   private unwritten = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -29,8 +31,10 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
 
   note(keyId: string): void {
     const minute = Math.floor(this.clock.now() / MINUTE_MS) * MINUTE_MS;
-    if (this.seen.get(keyId) === minute) return;
-    this.seen.set(keyId, minute);
+    if (minute !== this.minute) this.seen.clear();
+    this.minute = minute;
+    if (this.seen.has(keyId)) return;
+    this.seen.add(keyId);
     this.unwritten.set(keyId, minute);
   }
 
@@ -38,17 +42,11 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
   async write(): Promise<void> {
     const times = this.unwritten;
     this.unwritten = new Map();
-    this.forgetOld();
     if (times.size === 0) return;
     try {
       await this.keys.recordUse(times);
     } catch {
       this.unwritten = new Map([...times, ...this.unwritten]);
     }
-  }
-
-  private forgetOld(): void {
-    const oldest = this.clock.now() - MINUTE_MS;
-    for (const [keyId, minute] of this.seen) if (minute < oldest) this.seen.delete(keyId);
   }
 }

@@ -4,14 +4,13 @@ import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { Uncounted } from '../platform/api-docs/uncounted.decorator';
-import { CurrentStanding, type Standing } from '../rate-limit';
-import { ApiKey } from './key.dto';
-import { KeyService } from './key.service';
+import { Bans, CurrentStanding, type Standing, type Usage } from '../rate-limit';
+import { ApiKey, type ApiKeyWindow } from './key.dto';
 
 @ApiTags('key')
 @Controller({ path: 'key', version: '1' })
 export class KeyController {
-  constructor(private readonly keys: KeyService) {}
+  constructor(private readonly bans: Bans) {}
 
   @Get()
   @Uncounted()
@@ -26,6 +25,39 @@ export class KeyController {
     returns: [200, ApiKey, 'The key.'],
   })
   getKey(@CurrentPrincipal() principal: Principal, @CurrentStanding() standing: Standing): ApiKey {
-    return this.keys.describe(principal, standing);
+    return describeKey(principal, standing, this.bans.banAfter);
   }
+}
+
+/** Describes a key with the windows of its account. @param banAfter the number of strikes that ban a key */
+export function describeKey(
+  principal: Principal,
+  { windows, strikes, bannedUntil }: Standing,
+  banAfter: number,
+): ApiKey {
+  const { minute, day } = windows;
+  if (!day) throw new Error('the rate-limit store has no daily window of an account');
+  return {
+    id: principal.keyId,
+    label: principal.label ?? null,
+    account: principal.accountName,
+    plan: principal.plan,
+    scopes: principal.scopes,
+    createdAt: principal.createdAt?.toISOString() ?? null,
+    expiresAt: principal.expiresAt?.toISOString() ?? null,
+    limits: { minute: windowOf(minute), day: windowOf(day) },
+    strikes: {
+      count: strikes,
+      banAfter,
+      bannedUntil: bannedUntil === undefined ? null : timeOf(bannedUntil),
+    },
+  };
+}
+
+function windowOf({ limit, remaining, resetAt }: Usage): ApiKeyWindow {
+  return { limit, remaining, resetAt: timeOf(resetAt) };
+}
+
+function timeOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
 }

@@ -1,21 +1,16 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Integer, Nested, Text, Timestamp } from '../platform/validation/fields';
 
-const MAX = Number.MAX_SAFE_INTEGER;
+const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 /** More than a store has. */
 const MAX_SCOPES = 1_000;
 
 @ApiSchema({ description: 'A window of the account, which all its keys share.' })
 export class ApiKeyWindow {
-  @Integer({
-    min: 0,
-    max: MAX,
-    description: 'Requests that the account may make in the window.',
-    example: 60,
-  })
+  @Integer({ ...COUNT, description: 'Requests that the account may make in the window.', example: 60 })
   readonly limit!: number;
 
-  @Integer({ min: 0, max: MAX, description: 'Requests that are left.', example: 59 })
+  @Integer({ ...COUNT, description: 'Requests that are left.', example: 59 })
   readonly remaining!: number;
 
   @Timestamp({
@@ -40,14 +35,13 @@ export class ApiKeyLimits {
 @ApiSchema({ description: 'The strikes of the key: requests that came before `Retry-After` had passed.' })
 export class ApiKeyStrikes {
   @Integer({
-    min: 0,
-    max: MAX,
+    ...COUNT,
     description: 'Strikes of the last five minutes, given by the instance that responds. A ban resets them.',
     example: 0,
   })
   readonly count!: number;
 
-  @Integer({ min: 0, max: MAX, description: 'Strikes that ban the key; 0: no key is banned.', example: 100 })
+  @Integer({ ...COUNT, description: 'Strikes that ban the key; 0: no key is banned.', example: 100 })
   readonly banAfter!: number;
 
   @ApiProperty({ example: null })

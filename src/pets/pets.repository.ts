@@ -53,15 +53,9 @@ const FIND: Statement = {
   text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
 };
 
+/** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {
   name: 'pets_insert',
-  read,
-  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
-};
-
-/** The ids ascend in the order of the arrays. */
-const INSERT_ALL: Statement = {
-  name: 'pets_insert_all',
   read,
   text: `
     INSERT INTO pets (name, category_id, status)
@@ -106,8 +100,11 @@ export class PetsRepository {
     return this.within(transaction).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
-  insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
-    return transaction || !this.sql.isPipelining ? this.insertOne(pet, transaction) : this.inserts.add(pet);
+  async insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
+    if (!transaction && this.sql.isPipelining) return this.inserts.add(pet);
+    const [inserted] = await this.insertAll([pet], transaction);
+    if (!inserted) throw new Error('INSERT … RETURNING returned no row');
+    return inserted;
   }
 
   /** Replaces an animal that the transaction has locked. */
@@ -135,21 +132,13 @@ export class PetsRepository {
     return transaction.withRepository(this.entities);
   }
 
-  private async insertOne(
-    { name, categoryId, status }: NewPet,
-    transaction: EntityManager | undefined,
-  ): Promise<Pet> {
-    const [pet] = await this.sql.rows<Pet>(INSERT, [name, categoryId, status], transaction);
-    if (!pet) throw new Error('INSERT … RETURNING returned no row');
-    return pet;
-  }
-
-  private async insertAll(pets: readonly NewPet[]): Promise<readonly Pet[]> {
-    const rows = await this.sql.rows<Pet>(INSERT_ALL, [
+  private async insertAll(pets: readonly NewPet[], transaction?: EntityManager): Promise<readonly Pet[]> {
+    const columns = [
       pets.map(({ name }) => name),
       pets.map(({ categoryId }) => categoryId),
       pets.map(({ status }) => status),
-    ]);
+    ];
+    const rows = await this.sql.rows<Pet>(INSERT, columns, transaction);
     // PostgreSQL returns the rows in the order of insertion, but does not promise it.
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }

@@ -98,7 +98,10 @@ export class PetsService {
   async changeStatus(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
     const previous = this.events.isEmpty ? undefined : await this.pets.lock(id, transaction);
     const pet = await this.pets.changeStatus(id, to, PET_TRANSITIONS[to], transaction);
-    if (!pet) throw await this.rejectionOf(id, transaction);
+    if (!pet) {
+      await this.get(id, transaction);
+      throw petErrors.pet_not_available();
+    }
     if (previous) await this.events.run({ pet, previous }, transaction);
   }
 
@@ -112,11 +115,6 @@ export class PetsService {
 
   private async requireNoHold(id: bigint, transaction: EntityManager): Promise<void> {
     if (await this.holds.isHeld(id, transaction)) throw petErrors.pet_has_open_order();
-  }
-
-  private async rejectionOf(id: bigint, transaction: EntityManager) {
-    const found = await this.pets.find(id, transaction);
-    return found ? petErrors.pet_not_available() : petErrors.pet_not_found();
   }
 }
 

@@ -4,7 +4,7 @@ import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { type Ban, RateLimitRepository } from './rate-limit.repository';
-import { type Decision, exhaustedWindow, type Standing } from './rate-limit.store';
+import { type Decision, type Standing, tightest } from './rate-limit.store';
 
 /** The recent rejections, strikes and ban of a key. Times are milliseconds since the epoch. */
 interface KeyHistory extends Omit<Ban, 'keyId'> {
@@ -50,9 +50,10 @@ export class Bans {
 
   /** Records the decision on a request of a key. @returns the decision; that of a ban if this request is its last strike */
   record(keyId: string, decision: Decision): Decision {
-    if (this.banAfter === 0) return decision;
+    const recorded = this.histories.get(keyId);
+    if (this.banAfter === 0 || (!recorded && decision.verdict === 'admitted')) return decision;
     const now = this.clock.now();
-    const known = this.histories.get(keyId) ?? NO_HISTORY;
+    const known = recorded ?? NO_HISTORY;
     const next = this.next(known, now, decision);
     const { bannedUntil } = next;
     this.histories.set(keyId, next);
@@ -104,7 +105,7 @@ export class Bans {
     // An admitted request ends the wait.
     if (decision.verdict === 'admitted') return { ...known, firstRejectedAt: 0, askedToWaitUntil: 0 };
     // The store may have another clock.
-    const waitMs = exhaustedWindow(decision.windows).resetAt - decision.now;
+    const waitMs = tightest(decision.windows).resetAt - decision.now;
     const isFirst = now >= known.askedToWaitUntil;
     const firstRejectedAt = isFirst ? now : known.firstRejectedAt;
     const offender = { ...known, firstRejectedAt, askedToWaitUntil: now + waitMs };

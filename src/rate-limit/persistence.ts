@@ -21,7 +21,6 @@ const FINAL_SAVE_LIMIT_MS = 3_000;
 export class Persistence implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(Persistence.name);
   private readonly instanceId = randomUUID();
-  private rounds = 0;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private ticks = 0;
@@ -82,9 +81,7 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
   private async findOthers(): Promise<void> {
     if (this.store instanceof RedisRateLimitStore) return;
     const others = await this.repository.findOthers(this.instanceId, this.clock.now());
-    this.rounds += 1;
-    // In the first round, an instance that has just stopped looks like a running one.
-    if (this.rounds === 1 || others <= this.mostOthers) return;
+    if (others <= this.mostOthers) return;
     this.mostOthers = others;
     this.logger.warn(
       `${others} other instance(s) use the same database without Redis, and each admits the whole limit. Run one instance or set REDIS_URL.`,

@@ -34,7 +34,7 @@ const LOAD: Statement = {
 };
 
 /**
- * Writes the row of this instance, and counts the others that wrote theirs lately. Deletes the rows of stopped instances,
+ * Writes the row of this instance, and counts the others that wrote theirs since this instance wrote its last one. Deletes the rows of stopped instances,
  * and ended counters by the earlier of two clocks and a margin: a fast clock must not delete the rows of the others.
  */
 const FIND_OTHERS: Statement = {
@@ -50,7 +50,7 @@ const FIND_OTHERS: Statement = {
       WHERE greatest(minute_ends_at, day_ends_at) < least($2, clock_timestamp()) - interval '1 hour'
     )
     SELECT count(*)::integer AS others FROM rate_limit_instances
-    WHERE id <> $1 AND seen_at > clock_timestamp() - interval '5 seconds'`,
+    WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`,
 };
 
 const SAVE_BAN: Statement = {
@@ -91,7 +91,7 @@ export class RateLimitRepository {
       await this.sql.rows(SAVE, [JSON.stringify(rows.slice(at, at + BATCH_SIZE))]);
   }
 
-  /** Registers the instance as running. @returns the number of other running instances */
+  /** Registers the instance as running. @returns the number of others that did so since its last call */
   async findOthers(instanceId: string, now: number): Promise<number> {
     const [row] = await this.sql.rows<{ others: number }>(FIND_OTHERS, [instanceId, new Date(now)]);
     return row?.others ?? 0;

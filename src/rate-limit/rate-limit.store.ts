@@ -36,6 +36,7 @@ export interface Report extends Counters {
 
 /** Stands for a window without requests and for a day without a limit. It has always ended. */
 const NO_COUNTER: Counter = { used: 0, endsAt: 0 };
+const NO_COUNTERS: Counters = { minute: NO_COUNTER, day: NO_COUNTER };
 
 /**
  * Counts requests in two fixed windows of an owner: a minute, which begins with the first counted request, and the UTC day.
@@ -63,7 +64,7 @@ export class RateLimitStore {
    */
   take(owner: string, limits: OwnerLimits): RateLimitDecision | Promise<RateLimitDecision> {
     const now = this.clock.now();
-    const counters = countersAt(now, this.counters.get(owner), limits);
+    const counters = countersAt(now, this.known(owner), limits);
     if (!hasRoom(counters, limits)) return { verdict: 'limited', windows: windowsOf(counters, limits), now };
     const next = { minute: oneMore(counters.minute), day: oneMore(counters.day) };
     this.counters.set(owner, next);
@@ -78,7 +79,7 @@ export class RateLimitStore {
 
   /** Returns the windows that this process knows, and counts nothing. */
   peek(owner: string, limits: OwnerLimits): Windows {
-    return windowsOf(countersAt(this.clock.now(), this.counters.get(owner), limits), limits);
+    return windowsOf(countersAt(this.clock.now(), this.known(owner), limits), limits);
   }
 
   /** Returns the counters that changed since the last call. If they cannot be saved, `giveBack` returns them. */
@@ -107,6 +108,11 @@ export class RateLimitStore {
     return this.counters.size;
   }
 
+  /** Returns the windows of an owner that this process knows, ended ones included. */
+  protected known(owner: string): Counters {
+    return this.counters.get(owner) ?? NO_COUNTERS;
+  }
+
   /**
    * Merges what Redis reports of an owner.
    *
@@ -117,7 +123,7 @@ export class RateLimitStore {
    */
   protected merge(owner: string, limits: OwnerLimits, report: Report, isCounted: boolean): RateLimitDecision {
     const { now } = report;
-    const known = countersAt(now, this.counters.get(owner), limits);
+    const known = countersAt(now, this.known(owner), limits);
     const isAdmitted = report.isAdmitted && hasRoom(known, limits);
     const added = isAdmitted && isCounted ? 1 : 0;
     const counters = {
@@ -130,28 +136,29 @@ export class RateLimitStore {
   }
 }
 
-/** Returns the exhausted window that resets last. */
-export function exhaustedWindow({ minute, day }: Windows): Usage {
-  if (day?.remaining !== 0) return minute;
-  return minute.remaining === 0 && minute.resetAt > day.resetAt ? minute : day;
+/** Returns the window with the fewest requests remaining; of exhausted ones that is the one that resets last. */
+export function tightest({ minute, day }: Windows): Usage {
+  return day ? tighter(minute, day) : minute;
+}
+
+/** If both have as many requests remaining, it is the one that resets later. */
+export function tighter<T extends Usage>(one: T, other: T): T {
+  if (one.remaining !== other.remaining) return one.remaining < other.remaining ? one : other;
+  return other.resetAt >= one.resetAt ? other : one;
 }
 
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */
-function countersAt(
-  now: number,
-  known: Counters | undefined,
-  { perDay, windowMs = MINUTE_MS }: OwnerLimits,
-): Counters {
+function countersAt(now: number, known: Counters, { perDay, windowMs = MINUTE_MS }: OwnerLimits): Counters {
   const midnight = (Math.floor(now / DAY_MS) + 1) * DAY_MS;
   return {
-    minute: inForce(now, known?.minute, now + windowMs),
-    day: perDay === undefined ? NO_COUNTER : inForce(now, known?.day, midnight),
+    minute: inForce(now, known.minute, now + windowMs),
+    day: perDay === undefined ? NO_COUNTER : inForce(now, known.day, midnight),
   };
 }
 
 /** Returns a window at a time. It is never longer than a new one, even if the clock was set back. */
-function inForce(now: number, known: Counter | undefined, newEnd: number): Counter {
-  if (known === undefined || known.endsAt <= now) return { used: 0, endsAt: newEnd };
+function inForce(now: number, known: Counter, newEnd: number): Counter {
+  if (known.endsAt <= now) return { used: 0, endsAt: newEnd };
   return known.endsAt > newEnd ? { used: known.used, endsAt: newEnd } : known;
 }
 

@@ -9,6 +9,8 @@ import { type RedisClient, type RedisConnector, withTimeout } from './redis.clie
 
 const SCRIPT = readFileSync(join(__dirname, 'take.lua'), 'utf8');
 const SHA = createHash('sha1').update(SCRIPT).digest('hex');
+/** The script writes nothing if a window is full, so a try also writes. A Redis that is full or read-only rejects it. */
+const WRITE = "redis.call('HSET', KEYS[1], 'used', 0) return redis.call('PEXPIRE', KEYS[1], 1)";
 
 /** Pause after a failure, in which this instance counts locally. */
 const RETRY_MS = 200;
@@ -25,7 +27,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private client: RedisClient | undefined;
   private hasFailed = false;
   private isTrying = false;
-  /** The owner of the first failed request: in a cluster, each try also asks its node. */
+  /** The owner of the first failed request: in a cluster, each try writes to its node. */
   private suspect = 'none';
   private retryTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
@@ -72,8 +74,8 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     const isTry = (this.isTrying = this.hasFailed);
     try {
       const asked = this.run(client, owner, limits, isTaking);
-      const suspect = isTry && this.run(client, this.suspect, limits, false);
-      const [report] = await withTimeout(this.timeoutMs, Promise.all([asked, suspect]));
+      const written = isTry && client.eval(WRITE, { keys: [keyOf(this.suspect, 'try')], arguments: [] });
+      const [report] = await withTimeout(this.timeoutMs, Promise.all([asked, written]));
       if (isTry && this.client === client) {
         this.hasFailed = false;
         this.logger.warn('Redis is available again. The instances share their counters again.');
@@ -92,10 +94,11 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     const { perMinute, perDay, windowMs = MINUTE_MS } = limits;
     // Redis tells all instances the time, unless the clock is a replacement.
     const now = this.clock instanceof SystemClock ? '' : this.clock.now();
-    const values = [now, perMinute, windowMs, perDay ?? '', isTaking ? 'take' : 'look'];
-    // The part in braces puts them on the same node of a cluster.
-    const keys = [`animal-store:{${owner}}:minute`, `animal-store:{${owner}}:day`];
-    const input = { keys, arguments: values.map(String) };
+    const { minute, day } = this.known(owner);
+    const asked = [now, perMinute, windowMs, perDay ?? '', isTaking ? 'take' : 'look'];
+    const known = [minute.used, minute.endsAt, day.used, day.endsAt];
+    const keys = [keyOf(owner, 'minute'), keyOf(owner, 'day')];
+    const input = { keys, arguments: [...asked, ...known].map(String) };
     const reply = await client.evalSha(SHA, input).catch((error: unknown) => {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
       // Redis remembers the script from now on.
@@ -103,8 +106,8 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     });
     const numbers = Array.isArray(reply) ? reply.map(Number) : [];
     const [admitted, at = 0, used = 0, endsAt = 0, dayUsed = 0, dayEndsAt = 0] = numbers;
-    const day = { used: dayUsed, endsAt: dayEndsAt };
-    return { isAdmitted: admitted === 1, now: at, minute: { used, endsAt }, day };
+    const reported = { minute: { used, endsAt }, day: { used: dayUsed, endsAt: dayEndsAt } };
+    return { isAdmitted: admitted === 1, now: at, ...reported };
   }
 
   private async connect(): Promise<void> {
@@ -132,6 +135,11 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     this.client = undefined;
     this.retryTimer = setTimeout(() => void this.connect(), RETRY_MS).unref();
   }
+}
+
+/** The part in braces puts the keys of an owner on the same node of a cluster. */
+function keyOf(owner: string, name: string): string {
+  return `animal-store:{${owner}}:${name}`;
 }
 
 function messageOf(error: unknown): string {

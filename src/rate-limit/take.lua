@@ -2,7 +2,8 @@
 --
 -- KEYS  the minute and the day of the owner, which is their hash tag: in a cluster both are on one node
 -- ARGV  the time in ms, or '' for that of Redis; requests in the minute; its length in ms; requests in the day, or ''
---       for no limit; 'take', or 'look' to count nothing
+--       for no limit; 'take', or 'look' to count nothing; both windows as the instance knows them: the requests counted,
+--       and the end
 -- Returns 1 if the request is admitted, the time, and both windows: the requests counted, and the end.
 
 local time = redis.call('TIME')
@@ -10,10 +11,17 @@ local now = tonumber(ARGV[1]) or time[1] * 1000 + math.floor(time[2] / 1000)
 local perMinute, windowMs, perDay = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local dayMs = 86400000
 
-local function window(key, newEnd)
-  local stored = redis.call('HMGET', key, 'used', 'endsAt')
+local function window(key, newEnd, knownUsed, knownEnd)
+  local stored = redis.pcall('HMGET', key, 'used', 'endsAt')
+  if stored.err then
+    -- The value has another type. Any other error is raised below.
+    redis.call('DEL', key)
+    stored = redis.call('HMGET', key, 'used', 'endsAt')
+  end
   local used, endsAt = tonumber(stored[1]) or 0, tonumber(stored[2]) or 0
-  if endsAt <= now then return 0, newEnd end
+  if endsAt <= now then used, endsAt = 0, newEnd end
+  -- Redis lost its data, or was unavailable while the instance counted.
+  if knownUsed > used and knownEnd > now then used, endsAt = knownUsed, knownEnd end
   -- A clock that was set back must not make a window longer than a new one.
   return used, math.min(endsAt, newEnd)
 end
@@ -24,8 +32,9 @@ local function count(key, used, endsAt)
   return used + 1
 end
 
-local used, endsAt = window(KEYS[1], now + windowMs)
-local dayUsed, dayEndsAt = window(KEYS[2], (math.floor(now / dayMs) + 1) * dayMs)
+local used, endsAt = window(KEYS[1], now + windowMs, tonumber(ARGV[6]), tonumber(ARGV[7]))
+local midnight = (math.floor(now / dayMs) + 1) * dayMs
+local dayUsed, dayEndsAt = window(KEYS[2], midnight, tonumber(ARGV[8]), tonumber(ARGV[9]))
 local isAdmitted = used < perMinute and (not perDay or dayUsed < perDay)
 if isAdmitted and ARGV[5] == 'take' then
   used = count(KEYS[1], used, endsAt)

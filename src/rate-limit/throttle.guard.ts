@@ -16,20 +16,14 @@ import { CONFIG } from '../platform/config/config.token';
 import { COUNTED } from '../platform/routes/request-context';
 import { routeLimitMessage } from '../platform/errors/platform.errors';
 import { Bans } from './bans';
-import {
-  decisionHeaders,
-  routeHeaders,
-  tighter,
-  tooManyRequests,
-  windowsHeaders,
-} from './rate-limit.headers';
+import { limitHeaders, tooManyRequests } from './rate-limit.headers';
 import {
   type Decision,
   type Look,
   type OwnerLimits,
   RateLimitStore,
   type Standing,
-  type Usage,
+  tighter,
 } from './rate-limit.store';
 import { readRouteLimits, type RouteLimit, type RouteLimits, type RouteUsage } from './route-limit';
 
@@ -74,7 +68,7 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
   /** Returns the headers of a response that is not counted: the window of the address. */
   headersOf(ip: string | undefined, socketAddress: string | undefined): Record<string, string> {
     const windows = this.store.peek(ownerOfAddress(ip, socketAddress), this.anonymousLimits);
-    return windowsHeaders({ windows, now: this.clock.now() });
+    return limitHeaders({ windows, now: this.clock.now() });
   }
 
   /** Counts a request in the windows of the plan, and sets its headers. */
@@ -85,13 +79,11 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     const owner = ownerOfRequest(request);
     const limits = this.limitsOf(request);
     if (principal && uncounted) {
-      const look = this.store.look(owner, limits);
-      const show = (found: Look): true => {
+      return Promise.resolve(this.store.look(owner, limits)).then((found) => {
         request.standing = { ...found, ...this.bans.standing(principal.keyId) };
-        reply.headers(windowsHeaders(found));
+        reply.headers(limitHeaders(found));
         return true;
-      };
-      return look instanceof Promise ? look.then(show) : show(look);
+      });
     }
     if (request.raw[COUNTED]) return true;
     const bannedUntil = principal && this.bans.histories.get(principal.keyId)?.bannedUntil;
@@ -108,9 +100,7 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
   /** Applies a decision. A 429 may be a strike of the key. */
   private settle(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
     const { principal } = request;
-    const isRecorded =
-      principal && (decision.verdict !== 'admitted' || this.bans.histories.has(principal.keyId));
-    return apply(isRecorded ? this.bans.record(principal.keyId, decision) : decision, request, reply);
+    return apply(principal ? this.bans.record(principal.keyId, decision) : decision, request, reply);
   }
 
   /** Counts a request in the windows of its route: in a longer one only if the shorter ones admit it. */
@@ -122,26 +112,23 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     if (request.keyRejection) return true;
     const client = ownerOfRequest(request);
     const usages: RouteUsage[] = [];
-    let exhausted: Usage | undefined;
+    let isLimited = false;
     let now = this.clock.now();
     for (const limit of limits) {
       const owner = `${client}:route:${limit.place}:${limit.name}`;
       const window = { perMinute: limit.limit, windowMs: limit.ttl };
-      if (exhausted) {
-        usages.push({ ...limit, ...this.store.peek(owner, window).minute });
-        continue;
-      }
-      const decision = await this.store.take(owner, window);
-      now = decision.now;
-      usages.push({ ...limit, ...decision.windows.minute });
-      if (decision.verdict !== 'admitted') exhausted = decision.windows.minute;
+      const made: Look & Partial<Decision> = await (isLimited
+        ? this.store.look(owner, window)
+        : this.store.take(owner, window));
+      ({ now } = made);
+      usages.push({ ...limit, ...made.windows.minute });
+      isLimited ||= made.verdict === 'limited';
     }
-    const shown = exhausted && usages.reduce<Usage>(tighter, exhausted);
     const plan = request.rateLimit ?? { windows: this.store.peek(client, this.limitsOf(request)), now };
-    request.rateLimit = { ...plan, verdict: shown ? 'limited' : 'admitted' };
-    reply.headers(routeHeaders(plan, usages, now, shown));
-    if (!shown) return true;
-    const windows = { minute: shown, day: undefined };
+    request.rateLimit = { ...plan, verdict: isLimited ? 'limited' : 'admitted' };
+    reply.headers(limitHeaders(request.rateLimit, usages));
+    if (!isLimited) return true;
+    const windows = { minute: usages.reduce(tighter), day: undefined };
     throw tooManyRequests({ verdict: 'limited', windows, now }, routeLimitMessage);
   }
 
@@ -164,7 +151,7 @@ export const CurrentStanding = createParamDecorator((_data: unknown, context: Ex
 /** @throws ApiError 429 */
 function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
   request.rateLimit = decision;
-  reply.headers(decisionHeaders(decision));
+  reply.headers(limitHeaders(decision));
   if (decision.verdict !== 'admitted') throw tooManyRequests(decision);
   return true;
 }

@@ -59,9 +59,4 @@ export class OrderAccounts {
     const names = await this.accounts.namesOf(orders.map(({ accountId }) => accountId));
     return orders.map((order) => ({ ...order, account: names.get(order.accountId) ?? '' }));
   }
-
-  /** Returns the name of the account that placed an order. */
-  async nameOf({ accountId }: StoredOrder): Promise<string> {
-    return (await this.accounts.namesOf([accountId])).get(accountId) ?? '';
-  }
 }

@@ -17,9 +17,9 @@ export const ORDER_TRANSITIONS: Readonly<Record<OrderStatus, readonly OrderStatu
 };
 
 /** The status that an animal gets when its order gets this one; undefined: it keeps its own. */
-export const PET_STATUS_AFTER: Readonly<Record<OrderStatus, PetStatus | undefined>> = {
+export const PET_STATUS_AFTER = {
   placed: 'pending',
   approved: undefined,
   delivered: 'sold',
   cancelled: 'available',
-};
+} as const satisfies Record<OrderStatus, PetStatus | undefined>;

@@ -112,9 +112,8 @@ export class StoreOrdersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     requireMaySet(principal, status);
-    const key = keyOf(principal, id);
     // The account of an order never changes. Read before the transaction, it occupies no second connection.
-    const account = isStaff(principal) ? await this.accounts.nameOf(await this.orders.get(key)) : undefined;
+    const account = isStaff(principal) ? (await this.getOrder(principal, id))?.account : undefined;
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
     const precondition = preconditionOf(reply, Order);
     const check = (current: StoredOrder): void => {
@@ -126,7 +125,7 @@ export class StoreOrdersController {
         precondition(current);
       }
     };
-    return view(await this.orders.update(key, status, check));
+    return view(await this.orders.update(keyOf(principal, id), status, check));
   }
 }
 

@@ -55,8 +55,9 @@ export class StoreOrdersService implements OnModuleInit {
    */
   place(accountId: bigint, { petId }: NewOrder, outer?: EntityManager): Promise<StoredOrder> {
     return this.sql.transaction(async (transaction) => {
-      await this.changePetStatus(petId, 'placed', transaction);
-      const placed = await this.orders.insert(accountId, petId, this.now(), transaction);
+      await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
+      const placedAt = new Date(this.clock.now());
+      const placed = await this.orders.insert(accountId, petId, placedAt, transaction);
       if (!placed) throw petErrors.pet_not_available();
       await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
@@ -78,31 +79,17 @@ export class StoreOrdersService implements OnModuleInit {
       if (!previous) throw orderErrors.order_not_found();
       precondition(previous);
       if (previous.status === status) return previous;
-      requireTransition(previous.status, status);
-      const order = { ...previous, status, updatedAt: this.now().toISOString() };
+      if (!ORDER_TRANSITIONS[status].includes(previous.status)) {
+        const message = `An order that is ${previous.status} cannot become ${status}.`;
+        throw orderErrors.invalid_transition({ message });
+      }
+      const order = { ...previous, status, updatedAt: new Date(this.clock.now()).toISOString() };
       await this.orders.updateStatus(order, transaction);
-      await this.changePetStatus(order.petId, status, transaction);
+      const petStatus = PET_STATUS_AFTER[status];
+      if (petStatus) await this.pets.changeStatus(order.petId, petStatus, transaction);
       const { accountId } = order;
       await this.events.run({ order, accountId, previous: previous.status }, transaction);
       return order;
     });
   }
-
-  private async changePetStatus(
-    petId: bigint,
-    status: OrderStatus,
-    transaction: EntityManager,
-  ): Promise<void> {
-    const petStatus = PET_STATUS_AFTER[status];
-    if (petStatus) await this.pets.changeStatus(petId, petStatus, transaction);
-  }
-
-  private now(): Date {
-    return new Date(this.clock.now());
-  }
-}
-
-function requireTransition(from: OrderStatus, to: OrderStatus): void {
-  if (ORDER_TRANSITIONS[to].includes(from)) return;
-  throw orderErrors.invalid_transition({ message: `An order that is ${from} cannot become ${to}.` });
 }

@@ -4,8 +4,8 @@ import type { OperationObject as AnyOperation, ParameterObject, SchemaObject } f
 import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
+import { type Mismatch, SchemaChecker } from './conformance';
 import { parseExactly, type Place, textOf, valueAt } from './json';
-import { type Mismatch, SchemaChecker } from './schema-checker';
 
 type Named<T> = Readonly<Record<string, T>>;
 
@@ -147,12 +147,6 @@ export class ApiDocument {
   /** Returns the operation with a method and a path of the document. */
   at(method: string, path: string): Operation | undefined {
     return this.operations.find((each) => each.method === method && each.path === path);
-  }
-
-  /** Returns the operation that lists the resources of a path. */
-  listOf(path: string): Operation | undefined {
-    const operation = this.at('GET', path);
-    return operation && isList(operation) ? operation : undefined;
   }
 
   /** Returns the path in the document of a request's target, such as `/v1/pets/7?x=1`: `/pets/{petId}`. */

@@ -2,16 +2,13 @@ import assert from 'node:assert/strict';
 import type { TestRequest, TestResponse } from './http-client';
 import type { TestStore } from './test-store';
 
-/** A promise of a part that a team replaces. */
-export interface ContractCase {
+/** The promises of a part that a team replaces: `for (const { title, check } of contract) it(title, check)`. */
+export type Contract = readonly {
   /** A promise in the present tense. */
   readonly title: string;
   /** Rejects with an AssertionError if the promise is broken. */
   readonly check: () => Promise<void>;
-}
-
-/** The promises of a part, for any test runner: `for (const { title, check } of contract) it(title, check)`. */
-export type Contract = readonly ContractCase[];
+}[];
 
 /**
  * A store with the authenticator under test. Credentials are values of the `Authorization` header.
@@ -45,17 +42,13 @@ const HOSTILE: readonly string[] = [
   'Bearer',
   'Bearer ',
   'Bearer null',
-  'Bearer undefined',
-  'Bearer {}',
   'Bearer a b c',
   'Bearer \u00ff\u00fe',
   "Bearer ' OR 1=1 --",
   'Bearer __proto__',
-  'Bearer ..',
   'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.',
   `Bearer ${'x'.repeat(8_000)}`,
   'Basic YWRtaW46YWRtaW4=',
-  'Digest username="admin"',
   ',',
 ];
 

@@ -1,8 +1,11 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { stringify } from 'lossless-json';
 import { prefersProblem } from '../platform/errors/media-types';
+import { isInt64 } from '../platform/validation/int64';
 import type { ApiDocument, Content, Operation } from './api-document';
 import type { TestResponse } from './http-client';
-import { jsonOf, parseExactly, valueAt } from './json';
-import { type Mismatch, SchemaChecker } from './schema-checker';
+import { isMembers, jsonOf, parseExactly, valueAt } from './json';
 
 type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
 
@@ -13,8 +16,6 @@ const HEADERS_OF_HTTP =
 const MIN_ERROR_STATUS = 400;
 /** The media type of an error if the request prefers it; the other one is first in the document. */
 const PROBLEM = 'application/problem+json';
-/** Has the headers of every response and the Error body. */
-const COMMON_ERROR = 'InternalServerError';
 
 /** Compares responses with an OpenAPI document: status, headers and body. */
 export class Conformance {
@@ -47,8 +48,7 @@ export class Conformance {
   }
 
   /**
-   * Lists how a response differs from the document. If the document has no such response, its headers are compared with
-   * those of every response, and an error's body with the Error body.
+   * Lists how a response differs from the document; only its status if the document has no such response.
    *
    * @param responses of the operation, by status
    * @param accept the header of the request
@@ -60,23 +60,18 @@ export class Conformance {
     accept?: string,
   ): readonly Mismatch[] {
     const { status, text } = received;
-    const documented = responses[status];
-    const { [COMMON_ERROR]: common = {} } = this.document.object.components.responses;
-    const response = this.document.follow(documented ?? common);
-    const mismatches = [
-      ...this.headerMismatches(response, received),
-      ...mediaTypeMismatches(response, received, accept),
-    ];
+    const { [status]: documented } = responses;
     if (!documented) {
       const rule = `must be one of ${Object.keys(responses).join(', ')}`;
-      mismatches.unshift({ where: 'status', rule, got: `${status} ${text}` });
+      return [{ where: 'status', rule, got: `${status} ${text}` }];
     }
-    if (method === 'HEAD') {
-      if (text !== '') mismatches.push({ where: 'body', rule: 'must be empty after HEAD', got: text });
-    } else if (documented || status >= MIN_ERROR_STATUS) {
-      mismatches.push(...this.bodyMismatches(response, received));
-    }
-    return mismatches;
+    const response = this.document.follow(documented);
+    const atHead = text === '' ? [] : [{ where: 'body', rule: 'must be empty after HEAD', got: text }];
+    return [
+      ...this.headerMismatches(response, received),
+      ...mediaTypeMismatches(response, received, accept),
+      ...(method === 'HEAD' ? atHead : this.bodyMismatches(response, received)),
+    ];
   }
 
   private headerMismatches(response: Content, { headers }: Received): Mismatch[] {
@@ -132,4 +127,74 @@ function mediaTypeMismatches({ content = {} }: Content, { headers }: Received, a
 
 function mediaTypeOf(contentType: string | readonly string[] | undefined): string {
   return String(contentType).split(';', 1).join().trim().toLowerCase();
+}
+
+const DOCUMENT_ID = 'openapi.json';
+const COMPONENTS = '"#/components';
+
+/** One way in which a value differs from its schema, or a response from the document. */
+export interface Mismatch {
+  /** JSON pointer to a value (RFC 6901), empty for the whole; of a response: `status`, `header link`, `body /0/id`. */
+  readonly where: string;
+  /** Begins with "must". */
+  readonly rule: string;
+  readonly got: unknown;
+}
+
+/** Checks values against schemas of an OpenAPI document. */
+export class SchemaChecker {
+  /** Stops at the first error, so that a pattern never runs on a text longer than its maxLength. */
+  private readonly ajv = new Ajv({ strict: false, verbose: true });
+  /** By the text of the schema: each operation refers to the same Error. */
+  private readonly compiled = new Map<string, ValidateFunction>();
+
+  /**
+   * @param schemas those that references name
+   * @param isClosed true if an object with this schema's name may have only its documented members
+   */
+  constructor(schemas: Readonly<Record<string, object>>, isClosed: (name: string) => boolean) {
+    addFormats(this.ajv);
+    this.ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
+    const known: Record<string, object> = JSON.parse(textForAjv(schemas));
+    for (const [name, schema] of Object.entries(known)) {
+      if ('properties' in schema && isClosed(name)) Object.assign(schema, { additionalProperties: false });
+    }
+    this.ajv.addSchema({ components: { schemas: known } }, DOCUMENT_ID);
+  }
+
+  errors(schema: object, value: unknown): readonly Mismatch[] {
+    const text = textForAjv(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
+    this.compiled.set(text, validate);
+    if (validate(withoutBigints(value))) return [];
+    return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
+      const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
+      return { where: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
+    });
+  }
+}
+
+/** Makes each bigint a number, for Ajv. One outside int64 could be rounded to its bound, so it is doubled. */
+function withoutBigints(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value) * (isInt64(value) ? 1 : 2);
+  if (Array.isArray(value)) return value.map(withoutBigints);
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutBigints(each)]));
+}
+
+/** True for the nearest number of an int64. */
+function isNearInt64(value: number): boolean {
+  return Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
+}
+
+/** Prints schemas. Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
+function textForAjv(schemas: object): string {
+  return stringify(schemas, withNull) ?? '';
+}
+
+function withNull(_key: string, value: unknown): unknown {
+  // A member may have this name.
+  if (!isMembers(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
+  const { nullable, ...schema } = value;
+  return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
 }

@@ -4,19 +4,16 @@ import 'reflect-metadata';
 
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
-export {
-  authenticatorContract,
-  type AuthenticatorUnderTest,
-  type Contract,
-  type ContractCase,
-} from './authenticator.contract';
+export { authenticatorContract, type AuthenticatorUnderTest, type Contract } from './authenticator.contract';
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './broken-promises';
-export { startTestServer, type TestDatabase, type TestServer } from './test-server';
 export {
+  startTestServer,
   startTestStore,
   TestClock,
+  type TestDatabase,
   type TestKeyOptions,
+  type TestServer,
   type TestStore,
   type TestStoreOptions,
 } from './test-store';

@@ -44,10 +44,14 @@ export function valueAt(json: unknown, ...place: Place): unknown {
   }, json);
 }
 
-/** Returns the text of a body with another JSON text at a place; undefined if the body has no such place. */
-export function replaceAt(body: unknown, place: Place, text: string): string | undefined {
-  const marked = changedAt(body, place, MARK);
-  return marked === undefined ? undefined : jsonOf(marked).replace(jsonOf(MARK), () => text);
+/**
+ * Returns the text of a body with another JSON text at a place, or without the place if the text is undefined.
+ *
+ * @returns undefined if the body has no such place
+ */
+export function replaceAt(body: unknown, place: Place, text: string | undefined): string | undefined {
+  const marked = changedAt(body, place, text === undefined ? undefined : MARK);
+  return marked === undefined ? undefined : jsonOf(marked).replace(jsonOf(MARK), () => text ?? '');
 }
 
 /** Returns a body with another value at a place, or without it if the value is undefined. */

@@ -1,8 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Client } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createApp } from '../app/create-app';
 import { createStore } from '../app/store';
 import type { GivenConfig } from '../app/build';
+import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
 import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
@@ -11,7 +17,6 @@ import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
-import { startTestServer, type TestDatabase, type TestServer } from './test-server';
 
 /** A clock that only a test advances. Like the system's clock it has whole milliseconds. */
 export class TestClock extends Clock {
@@ -84,55 +89,47 @@ const NO_LIMIT = 1_000_000_000;
  *
  * @throws UserError for a mistake of an extension
  */
-export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+export async function startTestStore({
+  extensions = [],
+  settings = {},
+  clock = new TestClock(),
+  ...given
+}: TestStoreOptions = {}): Promise<TestStore> {
+  /** Closes what was opened, in the order in which it was. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const each of closing.splice(0).toReversed()) await each();
   };
   try {
-    return { ...(await start(options, closing)), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-/** @param closing gets what must be closed, in the order in which it was opened */
-async function start(
-  { extensions = [], settings = {}, clock = new TestClock(), ...given }: TestStoreOptions,
-  closing: (() => Promise<void>)[],
-): Promise<Omit<TestStore, 'close'>> {
-  const store = createStore(extensions);
-  const server = given.server ?? (await startTestServer());
-  if (!given.server) closing.push(() => server.close());
-  const database = await server.createDatabase();
-  closing.push(() => database.drop());
-  const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
-  const config = { ...defaults, ...settings, databaseUrl: database.url };
-  await migrate({ ...config, migrations: store.migrations });
-  const log: string[] = [];
-  const logger = createLogger(config, { write: (line) => void log.push(line) });
-  const app = await createApp(config, logger, store, clock);
-  closing.push(() => app.close());
-  await app.listen(0, '127.0.0.1');
-  const url = await app.getUrl();
-  let conformance: Conformance | undefined;
-  return {
-    url,
-    app,
-    clock,
-    extensions,
-    scopes: store.scopes,
-    log,
-    key: keyCreator(app.get(ApiKeysService, { strict: false }), store.scopes),
-    fetch: async (path, request = {}) => {
+    const store = createStore(extensions);
+    const server = given.server ?? (await startTestServer());
+    if (!given.server) closing.push(() => server.close());
+    const database = await server.createDatabase();
+    closing.push(() => database.drop());
+    const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
+    const config = { ...defaults, ...settings, databaseUrl: database.url };
+    await migrate({ ...config, migrations: store.migrations });
+    const log: string[] = [];
+    const logger = createLogger(config, { write: (line) => void log.push(line) });
+    const app = await createApp(config, logger, store, clock);
+    closing.push(() => app.close());
+    await app.listen(0, '127.0.0.1');
+    const url = await app.getUrl();
+    const { scopes } = store;
+    const key = keyCreator(app.get(ApiKeysService, { strict: false }), scopes);
+    let conformance: Conformance | undefined;
+    const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
       const response = await sendRequest(url, path, request);
       conformance ??= new Conformance(await readDocument(url), true);
       conformance.require(request.method ?? 'GET', path, response, request.headers?.['accept']?.toString());
       return response;
-    },
-    createDatabase: () => server.createDatabase(),
-  };
+    };
+    const createDatabase = () => server.createDatabase();
+    return { url, app, clock, extensions, scopes, log, key, fetch, createDatabase, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /** Reads the OpenAPI document of a store at its address. */
@@ -157,4 +154,51 @@ function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestSto
     accounts.add(account);
     return key;
   };
+}
+
+/** A database for one store or one check. */
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** A PostgreSQL server that several test stores can share, each with a database of its own. */
+export interface TestServer {
+  createDatabase(): Promise<TestDatabase>;
+  close(): Promise<void>;
+}
+
+/** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
+export async function startTestServer(): Promise<TestServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
+  const server = await startEmbedded({
+    dataDir: directory,
+    binDir: undefined,
+    durable: false,
+  });
+  return {
+    createDatabase: async () => {
+      const name = `test_${randomUUID().replaceAll('-', '')}`;
+      await run(server.url(), `CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+      return {
+        url: server.url(name),
+        drop: () => run(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
+      };
+    },
+    close: async () => {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs one statement on a connection of its own. */
+async function run(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }

@@ -17,8 +17,8 @@ describe('bearer authentication', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => app.close());
 
-  const withHeader = (authorization: string | string[]) =>
-    app.get('/v1/pets', { key: undefined, headers: { authorization } });
+  const withHeader = (authorization?: string) =>
+    app.get('/v1/pets', { key: undefined, headers: authorization === undefined ? {} : { authorization } });
   const REALM = 'Bearer realm="animal-store"';
   it('200 with a key, in any letter case of the scheme', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
@@ -26,15 +26,13 @@ describe('bearer authentication', () => {
     }
   });
 
-  it('401 missing_api_key without an Authorization header', async () => {
-    const response = await app.get('/v1/pets', { key: undefined });
-    expectError(response, 401, 'missing_api_key');
-    expect(response.headers['www-authenticate']).toBe(REALM);
-  });
-
-  it.each(['', 'Basic dXNlcjpwYXNz', 'ApiKey x', 'Bearerx', 'Negotiate'])(
+  it.each([undefined, '', 'Basic dXNlcjpwYXNz', 'ApiKey x', 'Bearerx', 'Negotiate'])(
     '401 missing_api_key for Authorization: %s',
-    async (header) => expectError(await withHeader(header), 401, 'missing_api_key'),
+    async (header) => {
+      const response = await withHeader(header);
+      expectError(response, 401, 'missing_api_key');
+      expect(response.headers['www-authenticate']).toBe(REALM);
+    },
   );
 
   it.each(['Bearer', 'bearer x', 'Bearer a b', 'Bearer ask_test_', `Bearer ${'x'.repeat(5_000)}`])(

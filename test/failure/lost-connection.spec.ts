@@ -183,7 +183,7 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
   });
 
   it.each([
-    ['the connection of the statement', 'pets_insert_all', ', rejected'],
+    ['the connection of the statement', 'pets_insert', ', rejected'],
     ['every connection', undefined, ''],
   ])(
     'each joined creation is 201, 503 or its own error, and its response says if the animal exists: %s',

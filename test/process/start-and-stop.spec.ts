@@ -95,7 +95,7 @@ describe('npm start', () => {
       name,
     ]);
     expect(edges).toContainEqual(['animal-store one', 'client', 'POST /v1/pets']);
-    expect(edges).toContainEqual(['animal-store one', 'POST /v1/pets', 'pg.query:pets_insert_all postgres']);
+    expect(edges).toContainEqual(['animal-store one', 'POST /v1/pets', 'pg.query:pets_insert postgres']);
     expect(printed).toMatch(new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`));
   });
 

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { ApiKeysService } from '../../src/accounts';
-import { KeyService } from '../../src/key/key.service';
+import { describeKey } from '../../src/key/key.controller';
 import { KeyBans1795219200014 } from '../../src/platform/database/migrations/platform.migrations';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -192,7 +192,7 @@ it.each([{ RATE_LIMIT_BAN_AFTER: '0' }, { RATE_LIMIT_BAN_SECONDS: '0', RATE_LIMI
     const principal = { keyId: 'key', accountName: 'account', plan: 'free', scopes: [] } as never;
     const { windows, now } = client.take();
     const standing = { windows, now, ...client.standing() };
-    const { strikes } = new KeyService(client.bans).describe(principal, standing);
+    const { strikes } = describeKey(principal, standing, client.bans.banAfter);
     expect(strikes).toEqual({ count: 0, banAfter: 0, bannedUntil: null });
   },
 );

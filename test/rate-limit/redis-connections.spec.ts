@@ -130,6 +130,38 @@ describeWithRedis('a connection to Redis', () => {
     expect(tries).toBeLessThanOrEqual(5);
   });
 
+  it.each<[string, reject: (string | number)[], accept: (string | number)[]]>([
+    ['full', ['CONFIG', 'SET', 'maxmemory', 1], ['CONFIG', 'SET', 'maxmemory', 0]],
+    ['read-only', ['REPLICAOF', '127.0.0.1', 1], ['REPLICAOF', 'NO', 'ONE']],
+  ])(
+    'is not used while Redis is %s, also if each try is for a full window',
+    async (_what, reject, accept) => {
+      const server = await servers.start();
+      const store = await open([urlOf(server)], { timeoutMs: 1_000 });
+      const full = { perMinute: 1 };
+      await store.take('account:full', full);
+      const run = ([name = '', ...rest]: (string | number)[]) => server.command(String(name), ...rest);
+      await run(reject);
+      await store.take('account:1', ROOMY);
+      for (const end = Date.now() + 1_000; Date.now() < end; await sleep(5)) {
+        expect((await store.take('account:full', full)).verdict).toBe('limited');
+      }
+      expect(store.isShared).toBe(false);
+      expect(warnings).toHaveLength(1);
+      await run(accept);
+      await untilShared(store);
+    },
+  );
+
+  it('is used although a key has a value of another type', async () => {
+    const server = await servers.start();
+    const store = await open([urlOf(server)]);
+    await server.command('SET', 'animal-store:{account:1}:minute', 'text');
+    const { windows } = await store.take('account:1', { perMinute: LIMIT });
+    expect(windows.minute.remaining).toBe(LIMIT - 1);
+    expect(store.isShared).toBe(true);
+  });
+
   it.each([
     ['a database that it lacks', '+@all', '/5000', /DB index is out of range/],
     ['EVALSHA', '+@all -evalsha', '', /NOPERM.*evalsha/],

@@ -75,7 +75,7 @@ describeWithRedis('the knowledge of an instance', () => {
   }
   const left = ({ windows }: Pick<Decision, 'windows'>) => [windows.minute.remaining, windows.day?.remaining];
 
-  it('is what Redis last reported, and grows by each request that it admits, while Redis is unavailable and after it lost its data', async () => {
+  it('is what Redis last reported, grows by each request that it admits while Redis is unavailable, and is given back to a Redis that lost its data', async () => {
     const [a, b] = [await instance(), await instance()];
     await take(a, 10);
     expect(left(await take(b))).toEqual([89, 989]);
@@ -85,7 +85,23 @@ describeWithRedis('the knowledge of an instance', () => {
     b.network.connection = 'good';
     await redis.command('FLUSHALL');
     await until(async () => left(await take(b))[0]! < 84 && b.store.isShared);
-    expect(left(await take(a))).toEqual([89, 989]);
+    const [minute, day] = left(await take(b));
+    expect(left(await take(a))).toEqual([minute! - 1, day! - 1]);
+  });
+
+  it('is not more than the requests that it admitted: a full window opens at its end after Redis lost its data', async () => {
+    const [a, b] = [await instance(), await instance()];
+    const limits = limited(10);
+    await take(a, 9, limits);
+    clock.advance({ seconds: 30 });
+    await redis.command('FLUSHALL');
+    const burst = Array.from({ length: 30 }, () => take(a, 1, limits));
+    const admitted = (await Promise.all(burst)).filter(({ verdict }) => verdict === 'admitted');
+    expect(admitted).toHaveLength(1);
+    expect((await take(b, 1, limits)).verdict).toBe('limited');
+    clock.advance({ seconds: 30 });
+    expect(left(await take(a, 1, limits))).toEqual([9, 989]);
+    expect(left(await take(b, 1, limits))).toEqual([8, 988]);
   });
 
   it('has the window that began first if two overlap', async () => {

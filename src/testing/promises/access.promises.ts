@@ -2,8 +2,8 @@ import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required
 import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
 import { codeOf, isSuccess } from '../api';
 import { idOf as lastSegment, parentOf } from '../resources';
-import type { OperationUnderTest, Promises } from './operation-under-test';
-import { idOf, newestAt } from './page.promises';
+import type { Promises } from './operation-under-test';
+import { idOf, newestOf } from './page.promises';
 
 /** No operation has this method. */
 const FOREIGN_METHOD = 'PROPFIND';
@@ -13,101 +13,88 @@ const NO_SCOPE = 'nothing:read';
 
 /** Keys, scopes, methods and addresses of each operation. */
 export const accessPromises: Promises = {
-  'a request without a valid key gets 401, also with a body that is not JSON': checkKeys,
-  'a key without the scope of an operation gets 403': checkScope,
-  'an unknown address gets 404, an unknown method 405 with Allow': checkMethods,
+  async 'a request without a valid key gets 401, also with a body that is not JSON'(tested) {
+    for (const [key, what, code] of [
+      [undefined, 'a request without a key', 'missing_api_key'],
+      ['wrong', 'a wrong key', 'invalid_api_key'],
+    ] as const) {
+      tested.requires(await tested.sendHarmless({ key, what }), `to ${what}`, `401 ${code}`);
+    }
+  },
+
+  async 'a key without the scope of an operation gets 403'(tested) {
+    const { api, isAllowed, operation } = tested;
+    const { description, scopes: listed } = operation;
+    const all = api.target.store?.scopes;
+    const sendAs = async (scope: string) => tested.sendHarmless({ key: await api.keyWith([scope]) });
+    // A deployment has no key of other scopes: only a scope that the key itself lacks is checked.
+    if (!all && isAllowed) return;
+    const rejected = await sendAs(NO_SCOPE);
+    const cause = `to a key without the scope ${listed.join(' or ')}`;
+    if (listed.length > 0 && !tested.requires(rejected, cause, '403 insufficient_scope')) return;
+    if (!all) return;
+    const [, required = ''] = /scope="([^"]+)"/.exec(rejected.headers['www-authenticate'] ?? '') ?? [];
+    const scopes = required.split(' ');
+    const names = scopes.join(' or ');
+    const isDescribed = description?.includes(scopeSentence(scopes)) !== false;
+    const wrong = [isDescribed ? [] : 'description', listed.join(' or ') === names ? [] : REQUIRED_SCOPES];
+    for (const place of listed.length > 0 ? wrong.flat() : []) {
+      tested.note(`requires the scope ${names}, and its ${place} names another one or none`);
+    }
+    const reason = listed.length > 0 ? 'description admits it' : `${REQUIRED_SCOPES} is empty`;
+    for (const scope of listed.length > 0 ? scopes : all.slice(0, 2)) {
+      const { status } = await sendAs(scope);
+      if (status === 403) tested.note(`responds 403 to a key with the scope ${scope}, and its ${reason}`);
+    }
+  },
+
+  async 'an unknown address gets 404, an unknown method 405 with Allow'({ api, operation, path }) {
+    const ofPath = api.operations.filter((each) => each.path === operation.path);
+    if (operation !== ofPath[0]) return;
+    const { status, headers } = await api.request(path, { method: FOREIGN_METHOD, key: api.key });
+    const allowed = String(headers.allow).split(/,? /);
+    for (const { title, method } of ofPath) {
+      if (status === 405 && allowed.includes(method)) continue;
+      api.note(title, `responds ${status} to the method ${FOREIGN_METHOD}, and must respond 405 with Allow`);
+    }
+    if (operation !== api.operations[0]) return;
+    const unknown = await api.request(NO_PATH);
+    if (codeOf(unknown) === 'route_not_found') return;
+    api.note(`GET /v1${NO_PATH}`, `responds ${unknown.status}, and must respond 404 route_not_found`);
+  },
 };
 
 /** Promises that need keys of other accounts. */
 export const accountPromises: Promises = {
-  "a resource of an account's own list is unknown to other accounts": checkOtherAccounts,
-  'an operation is limited by the plan unless its document says otherwise': checkLimit,
-};
-
-async function checkKeys(tested: OperationUnderTest): Promise<void> {
-  for (const [key, what, code] of [
-    [undefined, 'a request without a key', 'missing_api_key'],
-    ['wrong', 'a wrong key', 'invalid_api_key'],
-  ] as const) {
-    tested.requires(await tested.sendHarmless({ key, what }), `to ${what}`, `401 ${code}`);
-  }
-}
-
-async function checkMethods({ api, operation, path }: OperationUnderTest): Promise<void> {
-  if (operation === api.operations[0]) {
-    const { status, text } = await api.request(NO_PATH);
-    if (codeOf({ status, text }) !== 'route_not_found') {
-      api.note(`GET /v1${NO_PATH}`, `responds ${status}, and must respond 404 route_not_found`);
-    }
-  }
-  const ofPath = api.operations.filter((each) => each.path === operation.path);
-  if (operation !== ofPath[0]) return;
-  const { status, headers } = await api.request(path, { method: FOREIGN_METHOD, key: api.key });
-  const allowed = String(headers.allow).split(/,? /);
-  for (const { title, method } of ofPath) {
-    if (status === 405 && allowed.includes(method)) continue;
-    api.note(title, `responds ${status} to the method ${FOREIGN_METHOD}, and must respond 405 with Allow`);
-  }
-}
-
-async function checkScope(tested: OperationUnderTest): Promise<void> {
-  const { api, isAllowed, operation } = tested;
-  const { description, scopes: listed } = operation;
-  const all = api.target.store?.scopes;
-  const sendAs = async (scope: string) => tested.sendHarmless({ key: await api.keyWith([scope]) });
-  // A deployment has no key of other scopes: only a scope that the key itself lacks is checked.
-  if (!all && isAllowed) return;
-  const rejected = await (all ? sendAs(NO_SCOPE) : tested.sendHarmless());
-  const cause = `to a key without the scope ${listed.join(' or ')}`;
-  if (listed.length > 0 && !tested.requires(rejected, cause, '403 insufficient_scope')) return;
-  if (!all) return;
-  const [, required = ''] = /scope="([^"]+)"/.exec(rejected.headers['www-authenticate'] ?? '') ?? [];
-  const scopes = required.split(' ');
-  if (listed.length > 0) {
-    const names = scopes.join(' or ');
-    const isRight = {
-      description: description?.includes(scopeSentence(scopes)) !== false,
-      [REQUIRED_SCOPES]: listed.join(' or ') === names,
+  // A list decides what belongs to an account: what another account's list lacks, it may neither read nor change.
+  async "a resource of an account's own list is unknown to other accounts"(tested) {
+    const { api, document, operation, resources } = tested;
+    if (!operation.path.endsWith('}')) return;
+    const list = tested.listAt(parentOf(operation.path));
+    const existing = resources.created.find(({ pattern }) => pattern === operation.path);
+    const resource = (await resources.createAt(operation.path)) ?? existing;
+    if (!list || !resource) return;
+    const key = await api.keyWith([list.operation, operation].flatMap((both) => both.scopes.slice(0, 1)));
+    const isListed = async (as: string) => {
+      const items = await newestOf(list, parentOf(resource.path), as);
+      return items.some((item) => String(idOf(item)) === lastSegment(resource));
     };
-    for (const [place] of Object.entries(isRight).filter(([, isKept]) => !isKept)) {
-      tested.note(`requires the scope ${names}, and its ${place} names another one or none`);
-    }
-  }
-  const reason = listed.length > 0 ? 'description admits it' : `${REQUIRED_SCOPES} is empty`;
-  for (const scope of listed.length > 0 ? scopes : all.slice(0, 2)) {
-    const { status } = await sendAs(scope);
-    if (status === 403) tested.note(`responds 403 to a key with the scope ${scope}, and its ${reason}`);
-  }
-}
+    if (!(await isListed(api.key)) || (await isListed(key))) return;
+    const body = operation.body && document.exampleOf(operation.body);
+    const response = await tested.send({ path: resource.path, key, body, what: 'a key of another account' });
+    if (!isSuccess(response)) return;
+    const cause = 'Compare the account of the key in its statement';
+    tested.note(`responds ${response.status} to a key of an account whose list lacks the resource. ${cause}`);
+  },
 
-/** A list decides what belongs to an account: what another account's list lacks, it may neither read nor change. */
-async function checkOtherAccounts(tested: OperationUnderTest): Promise<void> {
-  const { api, document, operation, resources } = tested;
-  if (!operation.path.endsWith('}')) return;
-  const list = document.listOf(parentOf(operation.path));
-  const existing = resources.created.find(({ pattern }) => pattern === operation.path);
-  const resource = (await resources.createAt(operation.path)) ?? existing;
-  if (!list || !resource) return;
-  const key = await api.keyWith([list, operation].flatMap((both) => both.scopes.slice(0, 1)));
-  const isListed = async (as: string) => {
-    const items = await newestAt(tested, list.path, parentOf(resource.path), as);
-    return items.some((item) => String(idOf(item)) === lastSegment(resource));
-  };
-  if (!(await isListed(api.key)) || (await isListed(key))) return;
-  const body = operation.body && document.exampleOf(operation.body);
-  const response = await tested.send({ path: resource.path, key, body, what: 'a key of another account' });
-  if (!isSuccess(response)) return;
-  const cause = 'Compare the account of the key in its statement';
-  tested.note(`responds ${response.status} to a key of an account whose list lacks the resource. ${cause}`);
-}
-
-async function checkLimit(tested: OperationUnderTest): Promise<void> {
-  const { api, operation } = tested;
-  const isUncounted = operation[UNCOUNTED] === true;
-  const key = await api.target.store?.key({ perMinute: 1 });
-  await tested.sendHarmless({ key });
-  if (isUncounted) await api.request(NO_PATH, { key });
-  const last = await tested.sendHarmless({ key });
-  if (!isUncounted) tested.requires(last, 'after the last request of the minute', '429');
-  else if (last.status === 429) tested.note(`counts in a window, and its document has ${UNCOUNTED}`);
-}
+  async 'an operation is limited by the plan unless its document says otherwise'(tested) {
+    const { api, operation } = tested;
+    const isUncounted = operation[UNCOUNTED] === true;
+    const key = await api.target.store?.key({ perMinute: 1 });
+    await tested.sendHarmless({ key });
+    if (isUncounted) await api.request(NO_PATH, { key });
+    const last = await tested.sendHarmless({ key });
+    if (!isUncounted) tested.requires(last, 'after the last request of the minute', '429');
+    else if (last.status === 429) tested.note(`counts in a window, and its document has ${UNCOUNTED}`);
+  },
+};

@@ -2,63 +2,60 @@ import { IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/api-docs/r
 import { entityTagOf } from '../../platform/entity-tags/entity-tag';
 import { isSuccess } from '../api';
 import { takesHeader } from '../api-document';
-import type { OperationUnderTest, Promises } from './operation-under-test';
+import type { Promises } from './operation-under-test';
 
 /** A tag of this form that no resource has. */
 const OTHER_TAG = entityTagOf('another state');
 
 /** `If-None-Match` and `If-Match` of each operation that has them in its document. */
 export const entityTagPromises: Promises = {
-  'the ETag of a response gets 304 while nothing changes': checkRead,
-  'a change with the ETag of another state in If-Match gets 412 and changes nothing': checkChange,
+  async 'the ETag of a response gets 304 while nothing changes'(tested) {
+    const { isAllowed, operation } = tested;
+    if (!isAllowed || operation.method !== 'GET') return;
+    const { etag } = (await tested.send()).headers;
+    if (etag === undefined || !takesHeader(operation, IF_NONE_MATCH_HEADER.name)) return;
+    const what = 'the ETag of its last response';
+    const again = await tested.send({ headers: { [IF_NONE_MATCH_HEADER.name]: etag }, what });
+    tested.requires(again, `to ${what}`, '304. Return the same body while nothing changes');
+  },
+
+  // The change is tried with a tag of another state, then with the current one.
+  async 'a change with the ETag of another state in If-Match gets 412 and changes nothing'(tested) {
+    const { api, isAllowed, isThorough, operation, resources } = tested;
+    if (!isAllowed || !/^(PUT|PATCH|DELETE)$/.test(operation.method)) return;
+    const isConditional = takesHeader(operation, IF_MATCH_HEADER.name);
+    if (!isConditional && !isThorough) return;
+    const resource = await resources.createAt(operation.path);
+    const path = resource?.path ?? tested.path;
+    const change = (tag: string, what: string) =>
+      tested.sendExample({ path, headers: { [IF_MATCH_HEADER.name]: tag }, what });
+    if (!isConditional) {
+      // A 412 is a response that its document does not have.
+      await change(OTHER_TAG, 'an If-Match that its document does not have');
+      return;
+    }
+    const read = tested.readAt(operation.path);
+    if (!read || !(resource || resources.isOwn(operation))) return;
+    const before = await api.send(read, { path });
+    if (!isSuccess(before)) return;
+    const what = 'an If-Match of another state';
+    const wanted = '412. Compare with preconditionOf in the transaction of the change';
+    if (!tested.requires(await change(OTHER_TAG, what), `to ${what}`, wanted)) return;
+    const { headers, text } = await api.send(read, { path });
+    if (text !== before.text) {
+      tested.note(`responds 412 to ${what}, and changes the resource. Compare before the change`);
+      return;
+    }
+    const isRemoval = operation.method === 'DELETE';
+    if (isRemoval && !resource) return;
+    const changed = await change(String(headers.etag), 'the current ETag');
+    if (changed.status === 412) {
+      const remedy = 'Give preconditionOf the class of the response of GET, and its state';
+      tested.note(`responds 412 to the current ETag in If-Match. ${remedy}`);
+    } else if (isRemoval && isSuccess(changed)) {
+      resources.forget(path);
+      const { status } = await api.send(read, { path, what: 'a removed resource' });
+      if (status !== 404) tested.note(`responds ${changed.status}, and GET then responds ${status}`);
+    }
+  },
 };
-
-async function checkRead(tested: OperationUnderTest): Promise<void> {
-  const { isAllowed, operation } = tested;
-  if (!isAllowed || operation.method !== 'GET') return;
-  const { etag } = (await tested.send()).headers;
-  if (etag === undefined || !takesHeader(operation, IF_NONE_MATCH_HEADER.name)) return;
-  const what = 'the ETag of its last response';
-  const again = await tested.send({ headers: { [IF_NONE_MATCH_HEADER.name]: etag }, what });
-  tested.requires(again, `to ${what}`, '304. Return the same body while nothing changes');
-}
-
-/** The change is tried with a tag of another state, then with the current one. */
-async function checkChange(tested: OperationUnderTest): Promise<void> {
-  const { api, isAllowed, isThorough, operation, resources } = tested;
-  if (!isAllowed || !/^(PUT|PATCH|DELETE)$/.test(operation.method)) return;
-  const isConditional = takesHeader(operation, IF_MATCH_HEADER.name);
-  if (!isConditional && !isThorough) return;
-  const resource = await resources.createAt(operation.path);
-  const path = resource?.path ?? tested.path;
-  const change = (tag: string, what: string) =>
-    tested.sendExample({ path, headers: { [IF_MATCH_HEADER.name]: tag }, what });
-  if (!isConditional) {
-    // A 412 is a response that its document does not have.
-    await change(OTHER_TAG, 'an If-Match that its document does not have');
-    return;
-  }
-  const read = tested.readAt(operation.path);
-  if (!read || !(resource || resources.isOwn(operation))) return;
-  const before = await api.send(read, { path });
-  if (!isSuccess(before)) return;
-  const what = 'an If-Match of another state';
-  const wanted = '412. Compare with preconditionOf in the transaction of the change';
-  if (!tested.requires(await change(OTHER_TAG, what), `to ${what}`, wanted)) return;
-  const { headers, text } = await api.send(read, { path });
-  if (text !== before.text) {
-    tested.note(`responds 412 to ${what}, and changes the resource. Compare before the change`);
-    return;
-  }
-  const isRemoval = operation.method === 'DELETE';
-  if (isRemoval && !resource) return;
-  const changed = await change(String(headers.etag), 'the current ETag');
-  if (changed.status === 412) {
-    const remedy = 'Give preconditionOf the class of the response of GET, and its state';
-    tested.note(`responds 412 to the current ETag in If-Match. ${remedy}`);
-  } else if (isRemoval && isSuccess(changed)) {
-    resources.forget(path);
-    const { status } = await api.send(read, { path, what: 'a removed resource' });
-    if (status !== 404) tested.note(`responds ${changed.status}, and GET then responds ${status}`);
-  }
-}

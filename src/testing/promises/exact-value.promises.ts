@@ -8,21 +8,46 @@ const MAX_LENGTH = 10_000;
 
 /** Exact values, defaults and members that a change does not name. */
 export const exactPromises: Promises = {
-  'a creation keeps each value exactly, has its defaults, and its Location leads to it': checkCreation,
-  'a change keeps what it does not name, and takes each value of an enumeration': checkChange,
-};
+  async 'a creation keeps each value exactly, has its defaults, and its Location leads to it'(tested) {
+    const { isCreating, operation, resources } = tested;
+    const first = isCreating && (await resources.create(operation));
+    if (!first) return;
+    await checkLocation(tested, first);
+    for (const [place, member] of tested.members) {
+      if (resources.pathReferredTo(place) !== undefined) continue;
+      for (const text of exactValues(member)) await checkExact(tested, place, text);
+      if (member.default !== undefined) await checkExact(tested, place, undefined, member.default);
+    }
+  },
 
-async function checkCreation(tested: OperationUnderTest): Promise<void> {
-  const { isCreating, operation, resources } = tested;
-  const first = isCreating && (await resources.create(operation));
-  if (!first) return;
-  await checkLocation(tested, first);
-  for (const [place, member] of tested.members) {
-    if (resources.pathReferredTo(place) !== undefined) continue;
-    for (const text of exactValues(member)) await checkExact(tested, place, text);
-    if (member.default !== undefined) await checkExact(tested, place, undefined, member.default);
-  }
-}
+  // Each change is made to a resource of its own.
+  async 'a change keeps what it does not name, and takes each value of an enumeration'(tested) {
+    const { api, document, members, operation, resources } = tested;
+    const read = tested.readAt(operation.path);
+    if (operation.method !== 'PATCH' || !tested.isAllowed || !read) return;
+    const example = document.exampleOf(operation.body ?? {});
+    const changes = members
+      .filter(([{ length }]) => length === 1)
+      .flatMap(([place, member]) =>
+        (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
+      );
+    for (const [place, value] of changes) {
+      const resource = await resources.createAt(operation.path);
+      if (!resource) return;
+      const { path } = resource;
+      const before = jsonIn((await api.send(read, { path })).text);
+      const what = `${place.join('.')} = ${shown(value)}`;
+      const changed = await tested.send({ path, body: changedAt({}, place, value), what });
+      const after = isSuccess(changed) ? jsonIn(changed.text) : undefined;
+      for (const [other] of members) {
+        const [was, is] = [before, after].map((each) => jsonOf(valueAt(each, ...other)));
+        const wanted = other[0] === place[0] ? jsonOf(value) : was;
+        if (is === wanted || valueAt(after, ...other) === undefined) continue;
+        tested.note(`responds with ${other.join('.')} = ${is} to ${what}, and must respond with ${wanted}`);
+      }
+    }
+  },
+};
 
 /** Lists JSON texts: the bounds of a member's schema, its enumeration, null, and other values that it allows. */
 function exactValues({ type, format, minimum, maximum, maxLength, enum: choices = [] }: Schema): string[] {
@@ -47,8 +72,7 @@ async function checkExact(
 ): Promise<void> {
   const { api, document, operation, resources } = tested;
   const example = await resources.newBodyWithOthers(operation);
-  const body =
-    text === undefined ? jsonOf(changedAt(example, place, undefined)) : replaceAt(example, place, text);
+  const body = replaceAt(example, place, text);
   if (body === undefined || document.errors(operation.body ?? {}, jsonIn(body)).length > 0) return;
   const name = place.join('.');
   const what = `${name} = ${text === undefined ? '(missing)' : shown(text)}`;
@@ -81,32 +105,4 @@ async function checkLocation({ api }: OperationUnderTest, { operation, response 
   const got = isSuccess(found) ? 'with another id' : found.status;
   const location = shown(response.headers.location);
   api.note(operation.title, `responds with the Location ${location}, where GET responds ${got}`);
-}
-
-/** Each change is made to a resource of its own. */
-async function checkChange(tested: OperationUnderTest): Promise<void> {
-  const { api, document, members, operation, resources } = tested;
-  const read = tested.readAt(operation.path);
-  if (operation.method !== 'PATCH' || !tested.isAllowed || !read) return;
-  const example = document.exampleOf(operation.body ?? {});
-  const changes = members
-    .filter(([{ length }]) => length === 1)
-    .flatMap(([place, member]) =>
-      (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
-    );
-  for (const [place, value] of changes) {
-    const resource = await resources.createAt(operation.path);
-    if (!resource) return;
-    const { path } = resource;
-    const before = jsonIn((await api.send(read, { path })).text);
-    const what = `${place.join('.')} = ${shown(value)}`;
-    const changed = await tested.send({ path, body: changedAt({}, place, value), what });
-    const after = isSuccess(changed) ? jsonIn(changed.text) : undefined;
-    for (const [other] of members) {
-      const [was, is] = [before, after].map((each) => jsonOf(valueAt(each, ...other)));
-      const wanted = other[0] === place[0] ? jsonOf(value) : was;
-      if (is === wanted || valueAt(after, ...other) === undefined) continue;
-      tested.note(`responds with ${other.join('.')} = ${is} to ${what}, and must respond with ${wanted}`);
-    }
-  }
 }

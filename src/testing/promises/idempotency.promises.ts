@@ -4,7 +4,7 @@ import { IDEMPOTENCY_KEY_HEADER } from '../../platform/api-docs/request-headers'
 import { takesHeader } from '../api-document';
 import { jsonOf } from '../json';
 import type { OperationUnderTest, Promises } from './operation-under-test';
-import { newestAt } from './page.promises';
+import { newestOf } from './page.promises';
 
 const HEADER = IDEMPOTENCY_KEY_HEADER.name;
 /** Makes the commit of a transaction that stores a response fail. */
@@ -17,59 +17,56 @@ const COMMIT_AGAIN = 'DROP FUNCTION fail_at_commit CASCADE';
 
 /** An operation with Idempotency-Key works once for each key. */
 export const idempotencyPromises: Promises = {
-  'a repeated Idempotency-Key gets the first response again, and another body 422': checkReplay,
+  async 'a repeated Idempotency-Key gets the first response again, and another body 422'(tested) {
+    const { isThorough, operation, resources } = tested;
+    if (!isIdempotent(tested)) return;
+    const headers = { [HEADER]: randomUUID() };
+    const before = await countOf(tested);
+    const first = await resources.create(operation, headers);
+    if (!first) return;
+    const { status, text } = first.response;
+    const again = await tested.send({ body: first.body, headers });
+    const isReplayed = again.headers['idempotent-replayed'] === 'true';
+    if (again.status !== status || again.text !== text || !isReplayed) {
+      tested.note('does not replay the response of an Idempotency-Key. Work through IdempotentWork');
+      return;
+    }
+    // Others may create resources of a deployment meanwhile.
+    if (isThorough && (await countOf(tested)) - before > 1) {
+      const cause = 'Use the transaction of IdempotentWork';
+      tested.note(`creates more than one resource for one Idempotency-Key. ${cause}`);
+    }
+    const body = await resources.newBodyWithOthers(operation);
+    if (jsonOf(body) === jsonOf(first.body)) return;
+    const other = await tested.send({ body, headers });
+    tested.requires(other, 'to an Idempotency-Key with another body', '422 idempotency_key_reused');
+  },
 };
 
 /** A promise that needs the database. */
 export const rollbackPromises: Promises = {
-  'a creation whose transaction is rolled back creates nothing': checkRollback,
+  // The response is an error that no document has, so nothing compares it.
+  async 'a creation whose transaction is rolled back creates nothing'(tested) {
+    const { api, operation, path, resources } = tested;
+    if (!isIdempotent(tested)) return;
+    const database = api.target.store?.app.get(DataSource, { strict: false });
+    const body = await resources.newBodyWithOthers(operation);
+    const before = await countOf(tested);
+    await database?.query(FAIL_AT_COMMIT);
+    await api.request(path, { method: 'POST', key: api.key, body, headers: { [HEADER]: randomUUID() } });
+    await database?.query(COMMIT_AGAIN);
+    if ((await countOf(tested)) === before) return;
+    const cause = 'Give each statement the transaction of IdempotentWork';
+    tested.note(`keeps what it created although its transaction was rolled back. ${cause}`);
+  },
 };
 
 function isIdempotent({ operation, isCreating }: OperationUnderTest): boolean {
   return isCreating && takesHeader(operation, HEADER);
 }
 
-async function checkReplay(tested: OperationUnderTest): Promise<void> {
-  const { isThorough, operation, resources } = tested;
-  if (!isIdempotent(tested)) return;
-  const headers = { [HEADER]: randomUUID() };
-  const before = await countOf(tested);
-  const first = await resources.create(operation, headers);
-  if (!first) return;
-  const { status, text } = first.response;
-  const again = await tested.send({ body: first.body, headers });
-  const isReplayed = again.headers['idempotent-replayed'] === 'true';
-  if (again.status !== status || again.text !== text || !isReplayed) {
-    tested.note('does not replay the response of an Idempotency-Key. Work through IdempotentWork');
-    return;
-  }
-  // Others may create resources of a deployment meanwhile.
-  if (isThorough && (await countOf(tested)) - before > 1) {
-    const cause = 'Use the transaction of IdempotentWork';
-    tested.note(`creates more than one resource for one Idempotency-Key. ${cause}`);
-  }
-  const body = await resources.newBodyWithOthers(operation);
-  if (jsonOf(body) === jsonOf(first.body)) return;
-  const other = await tested.send({ body, headers });
-  tested.requires(other, 'to an Idempotency-Key with another body', '422 idempotency_key_reused');
-}
-
-/** The response is an error that no document has, so nothing compares it. */
-async function checkRollback(tested: OperationUnderTest): Promise<void> {
-  const { api, operation, path, resources } = tested;
-  if (!isIdempotent(tested)) return;
-  const database = api.target.store?.app.get(DataSource, { strict: false });
-  const body = await resources.newBodyWithOthers(operation);
-  const before = await countOf(tested);
-  await database?.query(FAIL_AT_COMMIT);
-  await api.request(path, { method: 'POST', key: api.key, body, headers: { [HEADER]: randomUUID() } });
-  await database?.query(COMMIT_AGAIN);
-  if ((await countOf(tested)) === before) return;
-  const cause = 'Give each statement the transaction of IdempotentWork';
-  tested.note(`keeps what it created although its transaction was rolled back. ${cause}`);
-}
-
 /** Counts the resources by the list with the same path. */
 async function countOf(tested: OperationUnderTest): Promise<number> {
-  return (await newestAt(tested, tested.operation.path)).length;
+  const list = tested.listAt(tested.operation.path);
+  return list ? (await newestOf(list)).length : 0;
 }

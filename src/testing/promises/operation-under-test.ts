@@ -1,5 +1,5 @@
 import { type Api, type ApiRequest, codeOf } from '../api';
-import type { ApiDocument, Operation, Schema } from '../api-document';
+import { type ApiDocument, isList, type Operation, type Schema } from '../api-document';
 import type { TestResponse } from '../http-client';
 import type { Place } from '../json';
 import { type Resources, UNKNOWN_IDS } from '../resources';
@@ -51,6 +51,12 @@ export class OperationUnderTest {
     const { body, method } = this.operation;
     const id = method === 'GET' || body ? undefined : UNKNOWN_IDS[0];
     return this.send({ path: this.resources.pathOf(this.operation, id), body: body && '{', ...request });
+  }
+
+  /** Returns the operation that lists the resources of a path. */
+  listAt(path: string): OperationUnderTest | undefined {
+    const list = this.document.at('GET', path);
+    return list && isList(list) ? new OperationUnderTest(this.api, this.resources, list) : undefined;
   }
 
   /** Returns the operation that reads the resources of a path, if the key may use it. */

@@ -3,7 +3,7 @@ import { isList, type Parameter, parametersIn, type Schema, withQuery } from '..
 import type { TestResponse } from '../http-client';
 import { jsonIn, jsonOf, valueAt } from '../json';
 import { idOf as lastSegment } from '../resources';
-import { OperationUnderTest, type Promises } from './operation-under-test';
+import type { OperationUnderTest, Promises } from './operation-under-test';
 
 const PAGE_SIZE = 2;
 const LARGEST_PAGE = 100;
@@ -13,34 +13,49 @@ const MAX_PAGES = 3;
 const DESCENDING = '-id';
 /** The parameters of every list. */
 export const PAGING = new Set(['limit', 'cursor', 'sort']);
+const SINGLE_VALUE = /^(string|integer|number|boolean)$/;
 
 /** Lists: `limit`, `cursor`, the order, filters, and `Link`. */
 export const pagePromises: Promises = {
-  'lists have the order of their ids, on one page and over pages by Link': checkPages,
-  'a query parameter with the name of a member filters by it, also on later pages': checkFilters,
+  async 'lists have the order of their ids, on one page and over pages by Link'(tested) {
+    const { isAllowed, isThorough, path } = tested;
+    // A short, fixed list has no pages.
+    if (!isAllowed || membersOf(tested)['id'] === undefined) return;
+    if (!queryOf(tested, 'cursor')) {
+      tested.note('is a list without the parameter cursor. Its query must extend PageQuery');
+      return;
+    }
+    const foreign = await tested.send({ path: withQuery(path, 'cursor', 'abc'), what: 'cursor = abc' });
+    tested.requires(foreign, 'to a cursor of another list', '400 invalid_cursor');
+    const ascending = await checkList(tested, path, 'ascending');
+    if (!isSortable(tested)) return;
+    const descending = await checkList(tested, withQuery(path, 'sort', DESCENDING), 'descending');
+    if (isThorough && ascending !== descending) {
+      tested.note(`has ${descending} items with sort=${DESCENDING}, and ${ascending} without it`);
+    }
+  },
+
+  // A filter is checked with values of items, with each value of an enumeration, and with one that no item has.
+  async 'a query parameter with the name of a member filters by it, also on later pages'(tested) {
+    const { document, isAllowed, isThorough, operation, resources } = tested;
+    if (!isAllowed || !isList(operation)) return;
+    const filters = parametersIn(operation, 'query').filter(({ name }) => {
+      const { type = '' } = document.schema(membersOf(tested)[name] ?? {});
+      return !PAGING.has(name) && SINGLE_VALUE.test(type);
+    });
+    const newest = filters.length === 0 ? [] : await newestOf(tested);
+    // Others may change items of a deployment meanwhile.
+    const own = new Set(resources.created.map(lastSegment));
+    const items = newest.filter((item) => isThorough || own.has(jsonOf(idOf(item))));
+    for (const filter of filters) {
+      for (const value of valuesOf(tested, filter, items)) await checkFilter(tested, filter, value, items);
+    }
+  },
 };
 
 /** Returns the members of an item of a list. */
 function membersOf({ document, operation }: OperationUnderTest): Readonly<Record<string, Schema>> {
   return document.schema(document.schema(operation.success ?? {}).items ?? {}).properties ?? {};
-}
-
-async function checkPages(tested: OperationUnderTest): Promise<void> {
-  const { isAllowed, isThorough, path } = tested;
-  // A short, fixed list has no pages.
-  if (!isAllowed || membersOf(tested)['id'] === undefined) return;
-  if (!queryOf(tested, 'cursor')) {
-    tested.note('is a list without the parameter cursor. Its query must extend PageQuery');
-    return;
-  }
-  const foreign = await tested.send({ path: withQuery(path, 'cursor', 'abc'), what: 'cursor = abc' });
-  tested.requires(foreign, 'to a cursor of another list', '400 invalid_cursor');
-  const ascending = await checkList(tested, path, 'ascending');
-  if (!isSortable(tested)) return;
-  const descending = await checkList(tested, withQuery(path, 'sort', DESCENDING), 'descending');
-  if (isThorough && ascending !== descending) {
-    tested.note(`has ${descending} items with sort=${DESCENDING}, and ${ascending} without it`);
-  }
 }
 
 /** Returns the schema of a query parameter. */
@@ -87,46 +102,10 @@ async function follow(tested: OperationUnderTest, list: string, count: number) {
   return found;
 }
 
-/** A filter is checked with values of items, with each value of an enumeration, and with one that no item has. */
-async function checkFilters(tested: OperationUnderTest): Promise<void> {
-  const { document, isAllowed, isThorough, operation, path, resources } = tested;
-  if (!isAllowed || !isList(operation)) return;
-  const members = membersOf(tested);
-  const isFilter = ({ name }: Parameter) =>
-    !PAGING.has(name) &&
-    /^(string|integer|number|boolean)$/.test(document.schema(members[name] ?? {}).type ?? '');
-  const filters = parametersIn(operation, 'query').filter(isFilter);
-  const newest = filters.length === 0 ? [] : await newestOf(tested, path);
-  // Others may change items of a deployment meanwhile.
-  const own = new Set(resources.created.map(lastSegment));
-  const items = newest.filter((item) => isThorough || own.has(jsonOf(idOf(item))));
-  for (const filter of filters) {
-    for (const value of valuesOf(tested, filter, members[filter.name] ?? {}, items)) {
-      await checkFilter(tested, filter.name, value, items);
-    }
-  }
-}
-
-/** Returns the newest items of the list with a path of the document; none if there is no such list. */
-export async function newestAt(
-  { api, document, resources }: OperationUnderTest,
-  pattern: string,
-  path?: string,
-  key?: string,
-): Promise<readonly unknown[]> {
-  const list = document.listOf(pattern);
-  if (!list) return [];
-  return newestOf(new OperationUnderTest(api, resources, list), path ?? resources.pathOf(list), key);
-}
-
 /** Returns the items of a list on its largest page: the newest, so that those of this run are among them. */
-async function newestOf(
-  tested: OperationUnderTest,
-  list: string,
-  key = tested.api.key,
-): Promise<readonly unknown[]> {
-  const sorted = isSortable(tested) ? withQuery(list, 'sort', DESCENDING) : list;
-  return itemsOf(await tested.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key }));
+export async function newestOf(list: OperationUnderTest, path = list.path, key = list.api.key) {
+  const sorted = isSortable(list) ? withQuery(path, 'sort', DESCENDING) : path;
+  return itemsOf(await list.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key }));
 }
 
 /** Returns the items of a page; none if the response is not a list of resources with ids. */
@@ -137,15 +116,12 @@ function itemsOf(response: TestResponse): readonly unknown[] {
 }
 
 /** Lists the values of a filter that its schema allows. */
-function valuesOf(
-  { document, isThorough }: OperationUnderTest,
-  { name, schema }: Parameter,
-  member: Schema,
-  items: readonly unknown[],
-): unknown[] {
+function valuesOf(tested: OperationUnderTest, { name, schema }: Parameter, items: readonly unknown[]) {
+  const { document, isThorough } = tested;
   const { items: item, ...whole } = document.schema(schema);
   const single = item === undefined ? whole : document.schema(item);
   // A filter may have further values, such as `all`.
+  const member = membersOf(tested)[name] ?? {};
   if (single.enum) return single.enum.filter((value) => document.errors(member, value).length === 0);
   const found = items.map((each) => valueAt(each, name));
   const other = single.type === 'integer' ? (single.maximum ?? 2 ** 52 + 1) : 'a value of no item';
@@ -157,7 +133,7 @@ function valuesOf(
 /** @param items of the list without the filter; of a deployment, those of this run */
 async function checkFilter(
   tested: OperationUnderTest,
-  name: string,
+  { name }: Parameter,
   value: unknown,
   items: readonly unknown[],
 ): Promise<void> {

@@ -20,7 +20,25 @@ const PROMISES: Promises = {
 
 /** The limit is the last, because a rejection that is sent again in its other form would then be 429. */
 const STORE_PROMISES: Promises = {
-  'the document describes each operation': checkDocument,
+  // Tags, ids, descriptions, responses and examples, without a request.
+  'the document describes each operation'(tested) {
+    const { document, operation } = tested;
+    const { body, responses, operationId, summary, description, tags = [] } = operation;
+    const declared = new Set(document.object.tags.map(({ name }) => name));
+    for (const tag of tags.filter((each) => !declared.has(each))) {
+      tested.note(`has the tag ${tag}, which no extension declares. Add it to tags of the extension`);
+    }
+    for (const [name, text] of Object.entries({ operationId, summary, description })) {
+      if (!text?.trim()) tested.note(`has no ${name}. Declare it with @Operation`);
+    }
+    // Responses without a body (RFC 9110, 15.3).
+    const withBody = ['204', '205'].find((status) => responses[status]?.content !== undefined);
+    if (withBody !== undefined) tested.note(`documents a body of ${withBody}, which has none`);
+    // A client copies the example of a body.
+    for (const { where, rule } of body ? document.errors(body, document.exampleOf(body)) : []) {
+      tested.note(`has an example of its body that differs from its schema: body ${where} ${rule}`);
+    }
+  },
   ...rollbackPromises,
   ...accountPromises,
 };
@@ -42,25 +60,5 @@ export async function checkPromises(
   for (const [title, check] of Object.entries({ ...PROMISES, ...(api.isThorough && STORE_PROMISES) })) {
     for (const each of operations) await check(each);
     take(title);
-  }
-}
-
-/** Tags, ids, descriptions, responses and examples, without a request. */
-function checkDocument(tested: OperationUnderTest): void {
-  const { document, operation } = tested;
-  const { body, responses, operationId, summary, description, tags = [] } = operation;
-  const declared = new Set(document.object.tags.map(({ name }) => name));
-  for (const tag of tags.filter((each) => !declared.has(each))) {
-    tested.note(`has the tag ${tag}, which no extension declares. Add it to tags of the extension`);
-  }
-  for (const [name, text] of Object.entries({ operationId, summary, description })) {
-    if (!text?.trim()) tested.note(`has no ${name}. Declare it with @Operation`);
-  }
-  // Responses without a body (RFC 9110, 15.3).
-  const withBody = ['204', '205'].find((status) => responses[status]?.content !== undefined);
-  if (withBody !== undefined) tested.note(`documents a body of ${withBody}, which has none`);
-  // A client copies the example of a body.
-  for (const { where, rule } of body ? document.errors(body, document.exampleOf(body)) : []) {
-    tested.note(`has an example of its body that differs from its schema: body ${where} ${rule}`);
   }
 }

@@ -1,38 +1,40 @@
 import { BadRequestException } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../../src';
+import type { Items } from './items';
+import type { Changes } from './items.extension';
 import { type Mistakes, on, PLAIN } from './mistake';
+
+/** Responds to a name that is taken; a creation is as it should be. */
+const ifTaken = (respond: (items: Items, reply: FastifyReply) => unknown): Changes => ({
+  async create(body, reply) {
+    const row = await this.tryInsert(body);
+    return row ? this.links.created(reply, this.facts.path, row) : respond(this, reply);
+  },
+  facts: PLAIN,
+});
 
 /** Mistakes in the response to a name that is taken. */
 export const ERROR_MISTAKES: Mistakes = on(['create'], {
   'conflict-as-bad-request': {
     sentence: /responds 400.*body \/code must be one of/,
-    async create(body, reply) {
-      const row = await this.tryInsert(body);
-      if (!row) throw new BadRequestException('The name is taken.');
-      return this.links.created(reply, this.facts.path, row);
-    },
-    facts: PLAIN,
+    ...ifTaken(() => {
+      throw new BadRequestException('The name is taken.');
+    }),
   },
   'code-of-another-status': {
     sentence: /responds 404.*status must be one of/,
-    async create(body, reply) {
-      const row = await this.tryInsert(body);
-      if (!row)
-        throw new ApiError({ code: this.facts.taken().code, status: 404, message: 'The name is taken.' });
-      return this.links.created(reply, this.facts.path, row);
-    },
-    facts: PLAIN,
+    ...ifTaken(({ facts }) => {
+      throw new ApiError({ code: facts.taken().code, status: 404, message: 'The name is taken.' });
+    }),
   },
   'own-error-body': {
     sentence:
       /responds 409 to .*Accept: application\/problem\+json.*content-type must be application\/problem\+json/,
-    async create(body, reply) {
-      const row = await this.tryInsert(body);
-      if (row) return this.links.created(reply, this.facts.path, row);
-      const { code, status } = this.facts.taken();
+    ...ifTaken(({ facts }, reply) => {
+      const { code, status } = facts.taken();
       void reply.code(status).type('application/json');
       return JSON.stringify({ code, message: 'The name is taken.', status });
-    },
-    facts: PLAIN,
+    }),
   },
 });

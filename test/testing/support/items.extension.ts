@@ -88,7 +88,7 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     handler: HandlerName,
     method: MethodDecorator,
     facts: OperationFacts,
-    parameters: readonly [ParameterDecorator, unknown][],
+    parameters: readonly (readonly [ParameterDecorator, unknown])[],
   ): void => {
     if (changes.handlers?.includes(handler) === false) return;
     const run: Handler = changes[handler] ?? Items.prototype[handler];
@@ -112,91 +112,56 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     for (const each of [...decorators, ...(changes.decorators?.[handler] ?? [])])
       each(target, handler, descriptor);
   };
-  const reply = Res({ passthrough: true });
-  const itemId = Param('itemId', changes.idPipe ?? new IdPipe(unknown));
-  route(
-    'list',
-    Get(),
-    {
-      id: `${code}_list`,
-      summary: 'List items',
-      description: 'Lists the items.',
-      scope: scopes.read,
-      returns: [200, [Item], 'A page of items.'],
-    },
-    [
-      [Query(), changes.queryType ?? PageQuery],
-      [reply, Object],
-    ],
-  );
-  route(
-    'create',
-    Post(),
-    {
-      id: `${code}_create`,
-      summary: 'Add an item',
-      description: 'Adds an item.',
-      scope: scopes.write,
-      idempotent: true,
-      returns: [201, Item, 'The created item.'],
-      rejects: [taken],
-    },
-    [
-      [Body(), NewItem],
-      [reply, Object],
-    ],
-  );
-  route(
-    'get',
-    Get(':itemId'),
-    {
-      id: `${code}_get`,
-      summary: 'Get an item',
-      description: 'Returns an item.',
-      scope: scopes.read,
-      pathIds: { itemId: 'Identifier of the item.' },
-      returns: [200, Item, 'The item.'],
-      rejects: [unknown],
-    },
-    [[itemId, BigInt]],
-  );
-  route(
-    'update',
-    Patch(':itemId'),
-    {
-      id: `${code}_update`,
-      summary: 'Change an item',
-      description: 'Changes the note of an item.',
-      scope: [scopes.read, scopes.write],
-      conditional: true,
-      pathIds: { itemId: 'Identifier of the item.' },
-      returns: [200, Item, 'The changed item.'],
-      rejects: [unknown],
-    },
-    [
-      [itemId, BigInt],
-      [Body(), Change],
-      [reply, Object],
-    ],
-  );
-  route(
-    'remove',
-    Delete(':itemId'),
-    {
-      id: `${code}_remove`,
-      summary: 'Remove an item',
-      description: 'Removes an item.',
-      scope: scopes.write,
-      conditional: true,
-      pathIds: { itemId: 'Identifier of the item.' },
-      returns: [204, undefined, 'The item was removed.'],
-      rejects: [unknown],
-    },
-    [
-      [itemId, BigInt],
-      [reply, Object],
-    ],
-  );
+  const reply = [Res({ passthrough: true }), Object] as const;
+  const itemId = [Param('itemId', changes.idPipe ?? new IdPipe(unknown)), BigInt] as const;
+  const ofItem = { pathIds: { itemId: 'Identifier of the item.' }, rejects: [unknown] };
+  const list: OperationFacts = {
+    id: `${code}_list`,
+    summary: 'List items',
+    description: 'Lists the items.',
+    scope: scopes.read,
+    returns: [200, [Item], 'A page of items.'],
+  };
+  route('list', Get(), list, [[Query(), changes.queryType ?? PageQuery], reply]);
+  const create: OperationFacts = {
+    id: `${code}_create`,
+    summary: 'Add an item',
+    description: 'Adds an item.',
+    scope: scopes.write,
+    idempotent: true,
+    returns: [201, Item, 'The created item.'],
+    rejects: [taken],
+  };
+  route('create', Post(), create, [[Body(), NewItem], reply]);
+  const get: OperationFacts = {
+    ...ofItem,
+    id: `${code}_get`,
+    summary: 'Get an item',
+    description: 'Returns an item.',
+    scope: scopes.read,
+    returns: [200, Item, 'The item.'],
+  };
+  route('get', Get(':itemId'), get, [itemId]);
+  const update: OperationFacts = {
+    ...ofItem,
+    id: `${code}_update`,
+    summary: 'Change an item',
+    description: 'Changes the note of an item.',
+    scope: [scopes.read, scopes.write],
+    conditional: true,
+    returns: [200, Item, 'The changed item.'],
+  };
+  route('update', Patch(':itemId'), update, [itemId, [Body(), Change], reply]);
+  const remove: OperationFacts = {
+    ...ofItem,
+    id: `${code}_remove`,
+    summary: 'Remove an item',
+    description: 'Removes an item.',
+    scope: scopes.write,
+    conditional: true,
+    returns: [204, undefined, 'The item was removed.'],
+  };
+  route('remove', Delete(':itemId'), remove, [itemId, reply]);
   if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
   Controller({ path: name, version: '1' })(ItemsController);
 

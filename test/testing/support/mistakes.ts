@@ -10,6 +10,14 @@ const creating = (change: (row: any) => unknown): NonNullable<Changes['create']>
     return change(this.links.created(reply, this.facts.path, await this.insert(body)));
   };
 
+/** Responds with an item whose JSON is changed. */
+const getting = (change: (row: object) => string): NonNullable<Changes['get']> =>
+  async function (this: Items, id) {
+    const row = await this.find(id);
+    if (!row) throw this.facts.unknown();
+    return change({ ...row, id: Number(row.id), weight: Number(row.weight) });
+  };
+
 export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
   'code-not-declared': {
     sentence: /responds 409.*status must be one of/,
@@ -39,21 +47,12 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
   'member-not-declared': {
     sentence: /must NOT have additional properties \(colour\)/,
     handlers: ['create', 'get'],
-    async get(id) {
-      const row = await this.find(id);
-      if (!row) throw this.facts.unknown();
-      return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight), colour: 'red' });
-    },
+    get: getting((row) => JSON.stringify({ ...row, colour: 'red' })),
   },
   'member-twice': {
     sentence: /must be JSON \(SyntaxError: Duplicate key 'name'/,
     handlers: ['create', 'get'],
-    async get(id) {
-      const row = await this.find(id);
-      if (!row) throw this.facts.unknown();
-      const text = JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
-      return text.replace('{', '{"name":"",');
-    },
+    get: getting((row) => JSON.stringify(row).replace('{', '{"name":"",')),
   },
   'location-missing': {
     sentence: /header location must be there/,

@@ -1,0 +1,92 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class StoreOrders1795219200003 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE store_orders (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        account_id bigint NOT NULL REFERENCES accounts (id),
+        pet_id bigint NOT NULL REFERENCES pets (id),
+        status text NOT NULL CHECK (status IN ('placed', 'approved', 'delivered', 'cancelled')),
+        placed_at timestamptz NOT NULL
+      )`);
+    // For a page of an account's orders: without a filter, and of one status.
+    await runner.query('CREATE INDEX store_orders_account_id_id ON store_orders (account_id, id)');
+    await runner.query(
+      'CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)',
+    );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE store_orders');
+  }
+}
+
+export class OrdersOnce1795219200004 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // An animal has at most one order that is neither delivered nor cancelled.
+    await runner.query(`
+      CREATE UNIQUE INDEX store_orders_open_pet_id ON store_orders (pet_id)
+      WHERE status IN ('placed', 'approved')`);
+    await runner.query(`
+      CREATE TABLE idempotency_keys (
+        -- SHA-256 of account, method, path and key: short for any length of them.
+        id bytea PRIMARY KEY,
+        body_hash bytea NOT NULL,
+        status smallint NOT NULL,
+        location text,
+        answer text NOT NULL,
+        created_at timestamptz NOT NULL
+      )`);
+    await runner.query('CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE idempotency_keys');
+    await runner.query('DROP INDEX store_orders_open_pet_id');
+  }
+}
+
+export class ManagedOrders1795219200009 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // The default is for instances of an earlier version that still run.
+    await runner.query('ALTER TABLE store_orders ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now()');
+    await runner.query('UPDATE store_orders SET updated_at = placed_at');
+    // An order stays when its animal is removed. PetsService locks the animal, so no order of a removed one is placed.
+    await runner.query('ALTER TABLE store_orders DROP CONSTRAINT store_orders_pet_id_fkey');
+    // For a page of the orders of all accounts with one status.
+    await runner.query('CREATE INDEX store_orders_status_id ON store_orders (status, id)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP INDEX store_orders_status_id');
+    // Orders of animals that were removed meanwhile stay.
+    await runner.query(`
+      ALTER TABLE store_orders ADD CONSTRAINT store_orders_pet_id_fkey
+      FOREIGN KEY (pet_id) REFERENCES pets (id) NOT VALID`);
+    await runner.query('ALTER TABLE store_orders DROP COLUMN updated_at');
+  }
+}
+
+export class OrdersOrder1795219200011 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // NULLS FIRST: an order that the index on (account_id, id) does not give (page-statements.ts).
+    await runner.query('DROP INDEX store_orders_account_id_status_id');
+    await runner.query(`
+      CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id NULLS FIRST, status, id)`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP INDEX store_orders_account_id_status_id');
+    await runner.query(
+      'CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)',
+    );
+  }
+}
+
+export const storeOrdersMigrations = [
+  StoreOrders1795219200003,
+  OrdersOnce1795219200004,
+  ManagedOrders1795219200009,
+  OrdersOrder1795219200011,
+];
