@@ -161,6 +161,17 @@ describe('a service with DTOs and lists of a team', () => {
       expectError(await post(`{"price":5,"weight":1,"address":${address}}`), 400, 'validation_failed');
     });
 
+    it('400 for an object with more members than class-transformer reads quickly', async () => {
+      const many = JSON.stringify(
+        Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [`m${at}`, 1])),
+      );
+      for (const body of [many, `{"price":5,"weight":1,"address":${many}}`]) {
+        const response = await post(body);
+        expectError(response, 400, 'validation_failed');
+        expect(response.json.message).toBe('An object has more than 1000 members.');
+      }
+    });
+
     it('drops undeclared members, also of nested objects, and members of Object.prototype', async () => {
       const evil = '"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"colour":"red"';
       const { json } = await post(
