@@ -5,8 +5,6 @@ interface HeaderFacts {
   readonly description: string;
   readonly schema: SchemaObject;
   readonly example: string | number;
-  /** Set for a header of every response; the others belong to the responses that name them. */
-  readonly on?: 'every response';
   /** True if a response that names the header may lack it. */
   readonly isOptional?: true;
 }
@@ -14,56 +12,54 @@ interface HeaderFacts {
 /** The longest value of a header with a URL; a base URL may be long. */
 const MAX_URL_LENGTH = 8_192;
 
-/** The response headers that the service promises, in the order of the document. */
-const RESPONSE_HEADERS = {
+function text(maxLength: number, pattern: string, more: SchemaObject = {}): SchemaObject {
+  return { type: 'string', ...more, maxLength, pattern };
+}
+
+function constant(value: string): SchemaObject {
+  return { type: 'string', enum: [value] };
+}
+
+function int64(minimum: number): SchemaObject {
+  return { type: 'integer', format: 'int64', minimum };
+}
+
+/** The headers that belong to the responses that name them. */
+const OWN_HEADERS = {
   Location: {
     description: 'Address of the created resource (RFC 9110, 10.2.2).',
-    schema: {
-      type: 'string',
-      format: 'uri-reference',
-      maxLength: MAX_URL_LENGTH,
-      pattern: '^\\S+/-?[0-9]+$',
-    },
+    schema: text(MAX_URL_LENGTH, '^\\S+/-?[0-9]+$', { format: 'uri-reference' }),
     example: '/v1/pets/1',
   },
   Link: {
     description:
       'Links to other pages (RFC 8288): `next` on every page except the last, `first` on every page except the first. On a deprecated operation: `successor-version`.',
-    schema: {
-      type: 'string',
-      maxLength: MAX_URL_LENGTH,
-      pattern: '^<[^>]+>; rel="[a-z-]+"(, <[^>]+>; rel="[a-z-]+")*$',
-    },
+    schema: text(MAX_URL_LENGTH, '^<[^>]+>; rel="[a-z-]+"(, <[^>]+>; rel="[a-z-]+")*$'),
     example: '</v1/pets?limit=20&cursor=MjBAL3BldHM_>; rel="next"',
     isOptional: true,
   },
   ETag: {
     description:
       'A hash of the body (RFC 9110, 8.8.3). `If-None-Match` compares it for a read, and `If-Match` for a change.',
-    schema: { type: 'string', minLength: 45, maxLength: 45, pattern: '^"[A-Za-z0-9_-]{43}"$' },
+    schema: text(45, '^"[A-Za-z0-9_-]{43}"$', { minLength: 45 }),
     example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
   },
   'Idempotent-Replayed': {
     description:
       'The response is the stored one of an earlier request with this Idempotency-Key. This request changed nothing.',
-    schema: { type: 'string', enum: ['true'] },
+    schema: constant('true'),
     example: 'true',
     isOptional: true,
   },
   Deprecation: {
     description: 'The time since which the operation is deprecated: `@` and Unix seconds (RFC 9745).',
-    schema: { type: 'string', maxLength: 21, pattern: '^@[0-9]+$' },
+    schema: text(21, '^@[0-9]+$'),
     example: '@1795219200',
     isOptional: true,
   },
   Sunset: {
     description: 'The time when the operation will be removed (RFC 8594).',
-    schema: {
-      type: 'string',
-      minLength: 29,
-      maxLength: 29,
-      pattern: '^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$',
-    },
+    schema: text(29, '^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$', { minLength: 29 }),
     example: 'Thu, 05 Dec 2030 00:00:00 GMT',
     isOptional: true,
   },
@@ -75,82 +71,72 @@ const RESPONSE_HEADERS = {
   },
   'WWW-Authenticate': {
     description: 'The authentication scheme, and the error of the key if one was sent (RFC 6750, 3).',
-    schema: { type: 'string', maxLength: 512, pattern: '^Bearer realm="animal-store"(, [a-z_]+="[^"]*")*$' },
+    schema: text(512, '^Bearer realm="animal-store"(, [a-z_]+="[^"]*")*$'),
     example:
       'Bearer realm="animal-store", error="invalid_token", error_description="The API key is not valid."',
   },
+} satisfies Readonly<Record<string, HeaderFacts>>;
+
+export type ResponseHeader = keyof typeof OWN_HEADERS;
+
+const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
   'X-RateLimit-Limit': {
     description: 'The limit of the window with the fewest requests remaining.',
-    schema: { type: 'integer', format: 'int64', minimum: 1 },
+    schema: int64(1),
     example: 60,
-    on: 'every response',
   },
   'X-RateLimit-Remaining': {
     description: 'The requests remaining in that window after this one.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    schema: int64(0),
     example: 59,
-    on: 'every response',
   },
   'X-RateLimit-Reset': {
     description: 'The end of that window: a Unix timestamp in seconds, rounded up.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    schema: int64(0),
     example: 1_795_262_460,
-    on: 'every response',
   },
   'RateLimit-Policy': {
     description:
       'Each window with its limit and length in seconds. Experimental: draft-ietf-httpapi-ratelimit-headers-10.',
-    schema: {
-      type: 'string',
-      maxLength: 255,
-      pattern: '^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$',
-    },
+    schema: text(255, '^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$'),
     example: '"minute";q=60;w=60, "day";q=1000;w=86400',
-    on: 'every response',
   },
   RateLimit: {
     description:
       'Each window with its remaining requests and the seconds to its end. Experimental, as RateLimit-Policy.',
-    schema: {
-      type: 'string',
-      maxLength: 255,
-      pattern: '^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$',
-    },
+    schema: text(255, '^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$'),
     example: '"minute";r=59;t=42, "day";r=999;t=51234',
-    on: 'every response',
   },
   'X-Request-Id': {
     description:
       "The request's own `X-Request-Id` if it has this form, otherwise a new one. The service logs it.",
-    schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9._-]+$' },
+    schema: text(128, '^[A-Za-z0-9._-]+$', { minLength: 1 }),
     example: '8c306bec-0f31-4111-b564-46c608ffb52e',
-    on: 'every response',
   },
   'Cache-Control': {
     description: 'Responses must not be stored. Missing only outside `/v1`.',
-    schema: { type: 'string', enum: ['no-store'] },
+    schema: constant('no-store'),
     example: 'no-store',
-    on: 'every response',
     isOptional: true,
   },
   'X-Content-Type-Options': {
     description: 'Clients must not guess another media type than Content-Type (Fetch standard).',
-    schema: { type: 'string', enum: ['nosniff'] },
+    schema: constant('nosniff'),
     example: 'nosniff',
-    on: 'every response',
   },
   'Access-Control-Allow-Origin': {
     description: 'The origin of the requesting script, if this deployment allows it (Fetch standard, CORS).',
-    schema: { type: 'string', maxLength: 512, pattern: '^https?://\\S+$' },
+    schema: text(512, '^https?://\\S+$'),
     example: 'https://shop.example',
-    on: 'every response',
     isOptional: true,
   },
-} satisfies Readonly<Record<string, HeaderFacts>>;
+};
 
-export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+/** The headers of every response. */
+export const commonHeaders: readonly string[] = Object.keys(COMMON_HEADERS);
 
-/** The catalogue as a list, in the same order. */
-export const responseHeaders: readonly (HeaderFacts & { readonly name: string })[] = Object.entries(
-  RESPONSE_HEADERS,
-).map(([name, facts]) => ({ name, ...facts }));
+/** The response headers that the service promises, in the order of the document. */
+export const responseHeaders: readonly (HeaderFacts & { readonly name: string })[] = Object.entries({
+  ...OWN_HEADERS,
+  ...COMMON_HEADERS,
+}).map(([name, facts]) => ({ name, ...facts }));

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import { ApiError, codeOfStatus, isClientError } from './api-error';
-import { MAX_MESSAGE_LENGTH } from './error.dto';
+import { MAX_MESSAGE_LENGTH } from './error.schemas';
 import { BEARER_CHALLENGE, platformErrors } from './platform.errors';
 
 /** Keeps status and message of a module's exception if it is a client error; else it is an internal error. */
