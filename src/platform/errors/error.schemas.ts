@@ -1,21 +1,24 @@
 import type { SchemaObject } from '@nestjs/swagger';
+import { MAX_MESSAGE_LENGTH } from './api-error';
 import { platformErrors } from './platform.errors';
 import { MAX_POINTER_LENGTH, MAX_PROBLEMS, titleOf } from './problem-details';
 
-/** In code points. A message names every invalid field. */
-export const MAX_MESSAGE_LENGTH = 4_096;
-
 const { code, status, example } = platformErrors.validation_failed;
 
-function text(maxLength: number, pattern: string, more: SchemaObject): SchemaObject {
-  return { type: 'string', minLength: 1, maxLength, pattern, ...more };
+/** @param more `minLength` or `format` */
+export function text(maxLength: number, pattern: string, more: SchemaObject = {}): SchemaObject {
+  return { type: 'string', ...more, maxLength, pattern };
 }
 
+const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
+const NAME = text(128, String.raw`\S`, { minLength: 1 });
+
 /** A text for people. */
-const MESSAGE = text(MAX_MESSAGE_LENGTH, String.raw`\S`, {
+const MESSAGE = {
+  ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
   example,
   description: 'Human-readable description of what to fix. Its wording may change.',
-});
+};
 
 const STATUS: SchemaObject = {
   type: 'integer',
@@ -26,23 +29,17 @@ const STATUS: SchemaObject = {
   example: status,
 };
 
-function codeOf(description: string): SchemaObject {
-  return text(64, '^[a-z]+(_[a-z]+)*$', { example: code, description });
-}
-
-function nameOf(description: string, more: SchemaObject = {}): SchemaObject {
-  return text(128, String.raw`\S`, { description, ...more });
-}
-
 /** The schemas of the bodies of errors, which no handler names. */
 export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
   // The one Error body (specification, section 2).
   Error: {
     type: 'object',
     properties: {
-      code: codeOf(
-        'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',
-      ),
+      code: {
+        ...CODE,
+        description:
+          'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',
+      },
       message: MESSAGE,
       status: STATUS,
     },
@@ -53,14 +50,12 @@ export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
     type: 'object',
     properties: {
       pointer: {
-        type: 'string',
-        maxLength: MAX_POINTER_LENGTH,
-        pattern: '^#(/.*)?$',
+        ...text(MAX_POINTER_LENGTH, '^#(/.*)?$'),
         description: 'A JSON Pointer into the body, as a URI fragment (RFC 6901, 6); `#` is the whole body.',
         example: '#/categoryId',
       },
-      parameter: nameOf('The name of a parameter of the query or the path.'),
-      header: nameOf('The name of a request header.'),
+      parameter: { ...NAME, description: 'The name of a parameter of the query or the path.' },
+      header: { ...NAME, description: 'The name of a request header.' },
       detail: MESSAGE,
     },
     description:
@@ -72,25 +67,19 @@ export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
     type: 'object',
     properties: {
       type: {
-        type: 'string',
-        format: 'uri-reference',
-        maxLength: 8_192,
-        pattern: '/problems/[a-z]+(_[a-z]+)*$',
+        ...text(8_192, '/problems/[a-z]+(_[a-z]+)*$', { format: 'uri-reference' }),
         description: 'The address of a page about the code.',
         example: `/problems/${code}`,
       },
-      title: nameOf('The code in words.', { example: titleOf(code) }),
+      title: { ...NAME, description: 'The code in words.', example: titleOf(code) },
       status: STATUS,
       detail: { ...MESSAGE, description: 'The `message` of the body `Error`.' },
       instance: {
-        type: 'string',
-        format: 'uri',
-        maxLength: 140,
-        pattern: '^urn:request:[A-Za-z0-9._-]{1,128}$',
+        ...text(140, '^urn:request:[A-Za-z0-9._-]{1,128}$', { format: 'uri' }),
         description: 'The request, by its `X-Request-Id`.',
         example: 'urn:request:8c306bec-0f31-4111-b564-46c608ffb52e',
       },
-      code: codeOf('The `code` of the body `Error`.'),
+      code: { ...CODE, description: 'The `code` of the body `Error`.' },
       errors: {
         minItems: 1,
         maxItems: MAX_PROBLEMS,
