@@ -1,4 +1,5 @@
 import type { SchemaObject } from '@nestjs/swagger';
+import { text } from '../errors/error.schemas';
 
 /** A response header in the OpenAPI document. */
 interface HeaderFacts {
@@ -11,10 +12,6 @@ interface HeaderFacts {
 
 /** The longest value of a header with a URL; a base URL may be long. */
 const MAX_URL_LENGTH = 8_192;
-
-function text(maxLength: number, pattern: string, more: SchemaObject = {}): SchemaObject {
-  return { type: 'string', ...more, maxLength, pattern };
-}
 
 function constant(value: string): SchemaObject {
   return { type: 'string', enum: [value] };

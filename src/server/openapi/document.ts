@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
-import { findOperation } from '../../platform/api-docs/operations';
+import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { Config } from '../../platform/config/config';
 import { problemPages } from '../../platform/errors/problem-details';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';

@@ -9,7 +9,7 @@ import type {
   ResponseObject,
 } from '@nestjs/swagger';
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
-import { findOperation, ownHeaders } from '../../platform/api-docs/operations';
+import { findOperation, ownHeaders } from '../../platform/api-docs/operation.decorator';
 import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
