@@ -53,7 +53,7 @@ describe('a URL with a password', () => {
   const sentence =
     'DATABASE_URL has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20';
 
-  it.each(['p@ss/w:rd#1', 'a/b', 'a?b', 'a#b', 'a/b?c=d', '50%', '%zz', 'a/', '%ff', 'a b%2Fc'])(
+  it.each(['p@ss/w:rd#1', 'a/b', 'a?b', 'a#b', 'a/b?c=d', '50%', '%zz', 'a/', 'a b%2Fc'])(
     'that contains %j unencoded is rejected with the encoding',
     (password) => {
       const read = () => readConfig({ DATABASE_URL: `postgresql://shop:${password}@db:5432/shop` });

@@ -23,8 +23,11 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
   return { ...setting(line, parse, meaning), isSecret: true };
 }
 
-/** White space, or an `@` behind the host: a password that is not encoded. Its rest would be the name of the server. */
-const UNENCODED = /\s|^\w+:\/\/[^/?#]*[/?#].*@/;
+/**
+ * White space, a percent sign without two digits, or an `@` behind the host: a password that is not encoded. Its rest
+ * would be the name of the server.
+ */
+const UNENCODED = /\s|%(?![\da-f]{2})|^\w+:\/\/[^/?#]*[/?#].*@/i;
 
 /** A database number or none, and the name of the sentinels' primary. The client reads other parameters as options. */
 const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?(\?sentinel=[^&#]+)?$/;
@@ -33,23 +36,13 @@ const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?(\?sentinel=[^&#]+)?$/;
 function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   const parse = urlOf(...schemes);
   return (value) => {
-    if (UNENCODED.test(value) || !isDecodable(value)) {
+    if (UNENCODED.test(value)) {
       throw new Error(
         'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
     }
     return parse(value);
   };
-}
-
-/** True if all percent-encoded octets are UTF-8. */
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const databaseUrl = serverUrlOf('postgres', 'postgresql');
