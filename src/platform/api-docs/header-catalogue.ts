@@ -109,6 +109,11 @@ const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
     constant('nosniff'),
     'nosniff',
   ),
+  'Preference-Applied': optional(
+    'Set if the request has `Prefer: handling=strict` and was read strictly (RFC 7240).',
+    constant('handling=strict'),
+    'handling=strict',
+  ),
   'Access-Control-Allow-Origin': optional(
     'The origin of the requesting script, if this deployment allows it (Fetch standard, CORS).',
     text(512, '^https?://\\S+$'),

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import { ApiError, codeOfStatus, isClientError } from './api-error';
 import { defineErrors, type DefinedError } from './define-errors';
-import { inBody, type Problem } from './problem-details';
+import { asSentence, inBody, type Problem } from './problem-details';
 
 function retryLater(reason: string): (seconds: number) => string {
   return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;
@@ -58,7 +58,7 @@ export const platformErrors = defineErrors({
     when: 'a field or parameter is missing or invalid; the message names each',
     example: 'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
     place: inBody(['categoryId']),
-    on: BODY,
+    on: ANY,
   },
   invalid_cursor: {
     status: 400,
@@ -196,7 +196,7 @@ export function validationFailed(
   problems: readonly Problem[],
   message = problems.map(({ detail }) => detail).join('; '),
 ): ApiError {
-  return platformErrors.validation_failed({ message: `${message}.`, problems });
+  return platformErrors.validation_failed({ message: asSentence(message), problems });
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
