@@ -23,9 +23,8 @@ export function loadEnvFile(): void {
   try {
     process.loadEnvFile();
   } catch {
-    throw new UserError(
-      'The file .env cannot be read: make it a file that this user may read, or remove it.',
-    );
+    const fix = 'make it a file that this user may read, or remove it.';
+    throw new UserError(`The file .env cannot be read: ${fix}`);
   }
 }
 

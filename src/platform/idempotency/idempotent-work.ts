@@ -64,7 +64,7 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
         const first = await this.keys.find(id, now, transaction);
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
         if (first) return { ...first, isReplay: true };
-        const response = { ...responseOf(reply, await work(transaction)), bodyHash };
+        const response = responseOf(reply, await work(transaction), bodyHash);
         // The key of a failed request can be used again.
         const isSuccess = response.status >= 200 && response.status < 300;
         if (isSuccess) await this.keys.store(id, now, response, transaction);
@@ -129,8 +129,8 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
 }
 
 /** Prints the response with the route's own serializer. */
-function responseOf(reply: FastifyReply, value: unknown): Omit<StoredResponse, 'bodyHash'> {
-  const location = reply.getHeader('Location');
+function responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
   const body = serializeJson(reply, value);
-  return { status: reply.statusCode, location: location === undefined ? null : String(location), body };
+  const location = reply.getHeader('Location')?.toString() ?? null;
+  return { status: reply.statusCode, location, body, bodyHash };
 }

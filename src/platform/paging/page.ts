@@ -17,18 +17,16 @@ const DEFAULT_ITEMS = 20;
 const MAX_CURSOR_LENGTH = 256;
 
 /** The order of a list: by ascending or by descending id. */
-export const SORTS = ['id', '-id'] as const;
-
-export type Sort = (typeof SORTS)[number];
+export type Sort = 'id' | '-id';
 
 /** The filters of a list by parameter name; a list of values for a parameter that is repeated. */
 export type Filters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The parameter `sort` of a list. */
-export const SORT: Choice = {
+const SORT: Choice<Sort> = {
   name: 'Sort',
   description: 'Order of a list: `id` is ascending, oldest first; `-id` is descending, newest first.',
-  values: SORTS,
+  values: ['id', '-id'],
 };
 
 /** The query parameters of every list. A list adds its filters in a subclass. */
@@ -200,21 +198,18 @@ export class Links {
    */
   page(reply: FastifyReply, page: Page<unknown>): string {
     const { config: route } = reply.routeOptions;
-    if (page.response?.route !== route) page.response = this.responseOf(reply, page);
+    if (page.response?.route !== route) {
+      const body = serializeJson(reply, page.items);
+      const link = this.linkOf(page);
+      const headers = {
+        'Content-Type': JSON_TYPE,
+        ...(link !== undefined && { Link: link }),
+        ...(route.entityTag && { ETag: entityTagOf(body) }),
+      };
+      page.response = { route, body, headers };
+    }
     reply.headers(page.response.headers);
     return page.response.body;
-  }
-
-  private responseOf(reply: FastifyReply, page: Page<unknown>): PageResponse {
-    const { config: route } = reply.routeOptions;
-    const body = serializeJson(reply, page.items);
-    const link = this.linkOf(page);
-    const headers = {
-      'Content-Type': JSON_TYPE,
-      ...(link !== undefined && { Link: link }),
-      ...(route.entityTag && { ETag: entityTagOf(body) }),
-    };
-    return { route, body, headers };
   }
 
   private linkOf({ request, next }: Page<unknown>): string | undefined {

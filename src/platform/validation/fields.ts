@@ -1,5 +1,4 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { declareField, type FieldFacts, isObject } from './validation.pipe';
@@ -186,13 +185,13 @@ function int64FromJson(value: unknown): unknown {
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
 
-/** Declares an object of another DTO class. */
+/** Declares an object of another DTO class. @nestjs/swagger recognises a function by its name, `type`. */
 export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDecorator {
   return applyDecorators(
     ClassOf(type),
     ValidateNested(),
     // `@ValidateNested()` accepts an array and validates its items.
-    declareField(facts, schemaOf(type), { rule: 'a JSON object', isValid: isObject }),
+    declareField(facts, { type: () => type() }, { rule: 'a JSON object', isValid: isObject }),
   );
 }
 
@@ -203,16 +202,11 @@ export function ListOf(type: () => Type, { max, ...facts }: ListFacts<object>): 
     ValidateNested({ each: true }),
     declareField(
       facts,
-      { ...schemaOf(type), isArray: true, maxItems: max },
+      { type: () => type(), isArray: true, maxItems: max },
       {
         rule: `a list of at most ${max} JSON objects`,
         isValid: (value) => Array.isArray(value) && value.length <= max && value.every(isObject),
       },
     ),
   );
-}
-
-/** @nestjs/swagger recognises a function by its name, `type`. */
-function schemaOf(type: () => Type): ApiPropertyOptions {
-  return { type: () => type() };
 }

@@ -148,7 +148,8 @@ export class ApiValidationPipe extends ValidationPipe {
     const quick = QUICK.get(type);
     const dto = quick ? quickDto(quick, type, value, input) : await this.read(value, input, type);
     if (!CLASSES_WITH_MEMBER.has(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
-    throw rejection(`The ${input.type} must have at least one of ${fieldsOf(type).join(', ')}`, type, input);
+    const fields = [...new Set(validatedFields(type))];
+    throw rejection(`The ${input.type} must have at least one of ${fields.join(', ')}`, type, input);
   }
 
   /** Reads a value by class-transformer and class-validator. */
@@ -191,15 +192,11 @@ function isLarge(value: unknown): boolean {
   return (members.length > MAX_MEMBERS && isObject(value)) || members.some(isLarge);
 }
 
-/** Lists the fields of a class with validators. */
-function fieldsOf(type: Type): string[] {
-  return [...new Set(validatedFields(type))];
-}
-
 /** Rejects a whole body, or all parameters of a query or path. */
 function rejection(detail: string, type: Type, input: ArgumentMetadata): ApiError {
   const isOne = input.type === 'body' || input.data !== undefined;
-  const places = isOne ? [placeIn(input, [])] : fieldsOf(type).map((name) => placeIn(input, [name]));
+  const fields = new Set(validatedFields(type));
+  const places = isOne ? [placeIn(input, [])] : Array.from(fields, (name) => placeIn(input, [name]));
   return validationFailed(
     places.map((place) => ({ ...place, detail })),
     detail,
