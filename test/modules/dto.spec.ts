@@ -69,7 +69,7 @@ describe('a service with DTOs and lists of a team', () => {
       ['opensAt', '2026-11-21T12:00:00Z', 'opensAt must be a time in UTC'],
       ['opensAt', '+02026-11-21T12:00:00.00', 'opensAt must be a time in UTC'],
       ['toys', {}, 'toys must be a list of at most 2 JSON objects'],
-      ['toys', Array(3).fill({ name: 'a' }), 'toys must be a list of at most 2 JSON objects.'],
+      ['toys', Array.from('abc', (name) => ({ name })), 'toys must be a list of at most 2 JSON objects.'],
       ['toys', [{ name: 'a' }, { name: '' }], 'toys.1.name must be a string of 1 to 5 characters'],
     ])('%s rejects %j', async (name, value, message) => {
       const response = await post({ ...FULL, [name]: value });
