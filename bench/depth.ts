@@ -1,4 +1,4 @@
-import { type Sort, SORTS } from '../src/platform/paging/page';
+import type { Sort } from '../src/platform/paging/page';
 import { medianOf, type Table } from './figures';
 import { runLoad } from './load-generator';
 import { type BenchRequest, type ListPlace, serviceList } from './loads';
@@ -74,7 +74,7 @@ export async function measureDepth(
 }
 
 function placesOf(key: string, size: number, { port }: Server): Place[] {
-  return SORTS.flatMap((sort) =>
+  return (['id', '-id'] as const).flatMap((sort) =>
     FILTERS.flatMap(([filter, depths, of]) =>
       (sort === 'id' ? depths : MIDDLE).map((depth) => {
         const path = serviceList({ limit: PAGE, ...of(size), sort, after: idAt(depth, size, sort) });

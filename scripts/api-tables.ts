@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
-import { findOperation } from '../src/platform/api-docs/operations';
+import { findOperation } from '../src/platform/api-docs/operation.decorator';
 import { ANY_KEY, type RequiredScope } from '../src/platform/api-docs/required-scopes';
 import { codesOf, operationsOf } from '../src/server/openapi/codes';
 

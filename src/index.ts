@@ -20,9 +20,8 @@ export { validationFailed } from './platform/errors/platform.errors';
 export type { Problem } from './platform/errors/problem-details';
 export { UserError } from './platform/errors/user-error';
 
-export { Operation } from './platform/api-docs/operation.decorator';
+export { Operation, type OperationFacts } from './platform/api-docs/operation.decorator';
 export { ANY_KEY, type RequiredScope } from './platform/api-docs/required-scopes';
-export type { OperationFacts } from './platform/api-docs/operations';
 export {
   type Choice,
   Decimal,

@@ -6,6 +6,7 @@ import type { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
 import { JsonBodyGuard } from '../server/json-body.guard';
+import { StrictHandling } from '../server/strict-handling.guard';
 import { ErrorFilter } from '../server/error.filter';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
 import { HealthController } from '../server/health.controller';
@@ -19,8 +20,14 @@ import type { Store } from './store';
 /** The settings with the URL of the database, that of the running embedded server included. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
 
-/** Its guard runs after all others: Nest runs the guards of modules in the order of the imports. */
-@Module({ providers: [{ provide: APP_GUARD, useClass: JsonBodyGuard }] })
+/** Its guards run after all others: Nest runs the guards of modules in the order of the imports. */
+@Module({
+  providers: [
+    StrictHandling,
+    { provide: APP_GUARD, useClass: JsonBodyGuard },
+    { provide: APP_GUARD, useExisting: StrictHandling },
+  ],
+})
 class BodyModule {}
 
 /**

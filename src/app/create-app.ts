@@ -14,6 +14,7 @@ import { guardFraming } from '../server/framing';
 import { ProtocolErrors, type RejectionHooks } from '../server/protocol-errors';
 import { installResponseHeaders } from '../server/response-headers';
 import { RouteMethods } from '../server/route-methods';
+import { StrictHandling } from '../server/strict-handling.guard';
 import { problemPages } from '../platform/errors/problem-details';
 import type { Logger } from '../platform/logging/logger';
 import { installMetrics } from '../server/metrics/metrics.module';
@@ -96,6 +97,7 @@ async function assemble(
   await app.init();
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
+  app.get(StrictHandling).follow(document);
   serveDocument(fastify, document);
   serveProblemPages(fastify, codesOf(document.paths, store.errors));
   if (config.docsEnabled) {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../platform/errors/api-error';
-import { fromNestException } from '../platform/errors/nest-exception';
-import { BEARER_CHALLENGE } from '../platform/errors/platform.errors';
+import { BEARER_CHALLENGE, fromNestException } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/routes/request-context';
 
 /** The principal of a request, or the error that explains why it has none. */

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
-import { Uncounted } from '../platform/api-docs/uncounted.decorator';
+import { Uncounted } from '../platform/routes/route-facts';
 import { Bans, CurrentStanding, type Standing, type Usage } from '../rate-limit';
 import { ApiKey, type ApiKeyWindow } from './key.dto';
 

@@ -38,6 +38,7 @@ export class NewPet {
 
 /** Body of updatePet. */
 @AtLeastOne()
+@QuickDto()
 @ApiSchema({
   description:
     'New values of an animal. Members that are left out keep their value; at least one is required.',

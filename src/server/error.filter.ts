@@ -3,8 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
 import { sendError } from './error-reply';
-import { fromNestException } from '../platform/errors/nest-exception';
-import { platformErrors } from '../platform/errors/platform.errors';
+import { fromNestException, platformErrors } from '../platform/errors/platform.errors';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */

@@ -97,7 +97,9 @@ export class RequestLog extends LogController {
       return true;
     }
     if (sum) this.close(name, sum);
-    const facts = isKnown ? { status, ...kind, ...(principal ? request.logFacts : { ip }) } : { owners: OTHERS };
+    const facts = isKnown
+      ? { status, ...kind, ...(principal ? request.logFacts : { ip }) }
+      : { owners: OTHERS };
     this.sums.set(name, { beganAt: this.clock.now(), facts, requests: 0 });
     return false;
   }

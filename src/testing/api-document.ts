@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { OperationObject as AnyOperation, ParameterObject, SchemaObject } from '@nestjs/swagger';
 import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
-import { UNCOUNTED } from '../platform/api-docs/uncounted.decorator';
+import { UNCOUNTED } from '../platform/routes/route-facts';
 import { type Mismatch, SchemaChecker } from './conformance';
 import { parseExactly, type Place, textOf, valueAt } from './json';
 

@@ -11,7 +11,8 @@ import { NestDtosModule } from './support/nest-dtos.module';
 const isDocumented = false;
 const ADDRESS = '{"street":"Elm","number":5,"cadastre":9007199254740993}';
 const FULL = {
-  label: 'A',
+  // Three code points, six UTF-16 units.
+  label: '🐈🐈🐈',
   note: '',
   number: 7,
   places: 5,
@@ -46,9 +47,10 @@ describe('a service with DTOs and lists of a team', () => {
       [
         'label',
         '',
-        'label must be a string of 1 to 3 characters, at least one of them not white space, and no control characters.',
+        'label must be a string of 1 to 3 characters, at least one of them not white space, and no',
       ],
       ['label', '\ud800', 'label must be a string of 1 to 3 characters'],
+      ['label', '🐈🐈🐈🐈', 'label must be a string of 1 to 3 characters'],
       ['label', undefined, 'label must be a string of 1 to 3 characters'],
       ['note', null, 'note must be a string of 0 to 3 characters without control characters.'],
       ['number', 1.5, 'number must be an integer from -9223372036854775808 to 9223372036854775807.'],
@@ -67,21 +69,12 @@ describe('a service with DTOs and lists of a team', () => {
       ['opensAt', '2026-11-21T12:00:00Z', 'opensAt must be a time in UTC'],
       ['opensAt', '+02026-11-21T12:00:00.00', 'opensAt must be a time in UTC'],
       ['toys', {}, 'toys must be a list of at most 2 JSON objects'],
-      [
-        'toys',
-        [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
-        'toys must be a list of at most 2 JSON objects.',
-      ],
+      ['toys', Array.from('abc', (name) => ({ name })), 'toys must be a list of at most 2 JSON objects.'],
       ['toys', [{ name: 'a' }, { name: '' }], 'toys.1.name must be a string of 1 to 5 characters'],
     ])('%s rejects %j', async (name, value, message) => {
       const response = await post({ ...FULL, [name]: value });
       expectError(response, 400, 'validation_failed');
       expect(response.json.message).toContain(message);
-    });
-
-    it('of 3 code points may have 6 UTF-16 units', async () => {
-      expect((await post({ ...FULL, label: '🐈🐈🐈' })).json.label).toBe('🐈🐈🐈');
-      expectError(await post({ ...FULL, label: '🐈🐈🐈🐈' }), 400, 'validation_failed');
     });
 
     it('that is required overrides an optional one of a base class', async () => {
@@ -151,14 +144,24 @@ describe('a service with DTOs and lists of a team', () => {
         'stops.1.cadastre must be an integer from -9223372036854775808 to 9223372036854775807.',
       ],
       [`{"price":5,"weight":1,"address":${ADDRESS},"at":"soon"}`, 'at must be a Date instance.'],
+      ['{"price":5,"weight":1,"address":5}', 'address must be either object or array.'],
+      ['{"price":5,"weight":1,"address":null}', 'address must be either object or array.'],
+      ['{"price":5,"weight":1,"address":[5]}', 'must be either object or array.'],
     ])('rejects %s', async (body, message) => {
       const response = await post(body);
       expectError(response, 400, 'validation_failed');
       expect(response.json.message).toContain(message);
     });
 
-    it.each(['5', 'null', '[5]'])('rejects the nested object %s', async (address) => {
-      expectError(await post(`{"price":5,"weight":1,"address":${address}}`), 400, 'validation_failed');
+    it('400 for an object with more members than class-transformer reads quickly', async () => {
+      const many = JSON.stringify(
+        Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [`m${at}`, 1])),
+      );
+      for (const body of [many, `{"price":5,"weight":1,"address":${many}}`]) {
+        const response = await post(body);
+        expectError(response, 400, 'validation_failed');
+        expect(response.json.message).toBe('An object has more than 1000 members.');
+      }
     });
 
     it('drops undeclared members, also of nested objects, and members of Object.prototype', async () => {

@@ -175,58 +175,46 @@ describe('the settings of an extension', () => {
   });
 });
 
-describe('mistakes in extensions end the start in one message', () => {
-  it.each<[string, Extension[], string]>([
-    ['a name that is given twice', [kennels, kennels], 'the extension kennels is given twice'],
-    ['the name of a module of the store', [{ name: 'pets' }], 'the extension pets is given twice'],
-    ['a name that cannot begin a scope', [{ name: 'My Kennels' }], 'the name My Kennels must consist of'],
+describe('a mistake in extensions ends the start in one message', () => {
+  it.each<[string, ...Extension[]]>([
+    ['the extension kennels is given twice', kennels, kennels],
+    ['the extension pets is given twice', { name: 'pets' }],
+    ['the name My Kennels must consist of', { name: 'My Kennels' }],
+    ['the scope pets:feed of kennels must begin with "kennels:"', { name: 'kennels', scopes: ['pets:feed'] }],
     [
-      'a scope without its prefix',
-      [{ name: 'kennels', scopes: ['pets:feed'] }],
-      'the scope pets:feed of kennels must begin with "kennels:"',
-    ],
-    [
-      'a scope whose prefix only begins like its name',
-      [{ name: 'kennels', scopes: ['kennelsx:read'] }],
       'the scope kennelsx:read of kennels must begin with "kennels:"',
+      { name: 'kennels', scopes: ['kennelsx:read'] },
     ],
     [
-      'a migration that is given twice',
-      [{ name: 'one', migrations: [Kennels1795300000000] }, kennels],
       'the migration Kennels1795300000000 is given twice',
+      { name: 'one', migrations: [Kennels1795300000000] },
+      kennels,
     ],
     [
-      'a migration without a timestamp',
-      [{ name: 'one', migrations: [class Kennels extends Kennels1795300000000 {}] }],
       'the name of the migration Kennels must end with a timestamp in milliseconds',
+      { name: 'one', migrations: [class Kennels extends Kennels1795300000000 {}] },
     ],
     [
-      'a scope that --scopes cannot name',
-      [{ name: 'one', scopes: ['one:a,b'] }],
+      // `--scopes` could not name it.
       'the scope one:a,b of one must consist of visible ASCII characters without quotes, commas and backslashes',
+      { name: 'one', scopes: ['one:a,b'] },
     ],
+    ['the setting port is given twice', { name: 'one', settings: { port: setting('MY_PORT') } }],
     [
-      'a setting of the store',
-      [{ name: 'one', settings: { port: setting('MY_PORT') } }],
-      'the setting port is given twice',
-    ],
-    [
-      'the variable of another extension',
-      [{ name: 'one', settings: { prefix: setting('KENNEL_PREFIX') } }, kennels],
       'the variable KENNEL_PREFIX is given twice',
+      { name: 'one', settings: { prefix: setting('KENNEL_PREFIX') } },
+      kennels,
     ],
     [
-      'a version out of range',
-      [{ name: 'one', compatibility: '^99.0.0' }],
       `one works with animal-store ^99.0.0, and this is ${version}: install a version of one for it`,
+      { name: 'one', compatibility: '^99.0.0' },
     ],
     [
-      'an invalid range of versions',
-      [{ name: 'one', compatibility: 'latest' }],
       'the compatibility latest of one must be a range of versions such as',
+      { name: 'one', compatibility: 'latest' },
     ],
-    ['a tag of another extension', [{ name: 'one', tags: { pets: 'Ours.' } }], 'the tag pets is given twice'],
-  ])('%s', (_mistake, extensions, problem) => {
+    ['the tag pets is given twice', { name: 'one', tags: { pets: 'Ours.' } }],
+  ])('%s', (problem, ...extensions) => {
     expect(() => createStore(extensions)).toThrow(`Invalid extensions: ${problem}`);
   });
 });

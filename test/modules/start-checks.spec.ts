@@ -33,65 +33,40 @@ describe('the start fails with one sentence for a mistake of a module', () => {
   });
   afterAll(() => app.close());
 
-  it.each<[string, Type | Type[], string]>([
+  it.each<[string, Type]>([
     [
-      'a route that declares no scope and is not public',
-      UndeclaredRoute,
       'GET /v1/lab/open declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
+      UndeclaredRoute,
     ],
     [
-      'a route with an unknown scope',
-      UnknownScope,
       `GET /v1/lab requires the scope pets:reed, which no extension declares: use one of ${createStore().scopes.join(', ')}.`,
+      UnknownScope,
     ],
+    ["The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.", Unversioned],
+    ['Two operations have the id listPets: rename one of them.', RepeatedId],
+    ['Two handlers serve GET /v1/pets/:id: change the path of one of them.', RepeatedRoute],
+    [`Unvalidated.colour, in createUnvalidated, ${FIX}`, moduleWithBody(Unvalidated)],
+    // It has @IsOptional() only.
+    [`OnlyOptional.colour, in createOnlyOptional, ${FIX}`, moduleWithBody(OnlyOptional)],
+    [`UnvalidatedQuery.colour, in listLab, ${FIX}`, UncheckedQuery],
     [
-      'an operation outside /v1',
-      Unversioned,
-      "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
-    ],
-    [
-      'an operation with the id of an operation of the store',
-      RepeatedId,
-      'Two operations have the id listPets: rename one of them.',
-    ],
-    [
-      'a route of the store',
-      RepeatedRoute,
-      'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
-    ],
-    [
-      'a documented property without a validator',
-      moduleWithBody(Unvalidated),
-      `Unvalidated.colour, in createUnvalidated, ${FIX}`,
-    ],
-    [
-      'a property with @IsOptional() only',
-      moduleWithBody(OnlyOptional),
-      `OnlyOptional.colour, in createOnlyOptional, ${FIX}`,
-    ],
-    ['a query parameter without a validator', UncheckedQuery, `UnvalidatedQuery.colour, in listLab, ${FIX}`],
-    [
-      'a response class with the name of another',
-      RepeatedResponse,
       'Two response classes have the name Order, one in listOrders and one in getItems: rename one of them.',
+      RepeatedResponse,
     ],
     [
-      'a limit that is not an integer',
-      withOptions({ limit: 1.5 }),
       `@Throttle of LabController.get has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
+      withOptions({ limit: 1.5 }),
     ],
     [
-      'a ttl that is a function',
-      withOptions({ ttl: Date.now }),
       `@Throttle of LabController.get has "default" with the ttl function now() { [native code] }: use an integer from 1 to 31622400000, ${NAMES}`,
+      withOptions({ ttl: Date.now }),
     ],
     [
-      'the name of a window of the plan',
-      withOptions({}, 'day'),
       `@Throttle of LabController.get has "day" with the limit 5: use an integer from 1 to 1000000000, ${NAMES}`,
+      withOptions({}, 'day'),
     ],
-  ])('%s', async (_what, module, sentence) => {
-    const started = startApp({}, { beside: app, modules: [module].flat() });
+  ])('%s', async (sentence, module) => {
+    const started = startApp({}, { beside: app, modules: [module] });
     expect(await started.then(() => 'started', userMessage)).toBe(sentence);
   });
 

@@ -22,28 +22,15 @@ const pipe = new ApiValidationPipe();
 class SlowQuery extends ListPetsQuery {}
 class SlowPet extends NewPet {}
 
-const value = fc.oneof(
-  fc.constantFrom(
-    null,
-    '',
-    ' ',
-    'a',
-    'available',
-    '-id',
-    '\u0000',
-    '\uD800',
-    0,
-    1,
-    1.5,
-    7n,
-    2n ** 63n,
-    '1',
-    '01',
-  ),
-  fc.constantFrom('9223372036854775807', '9223372036854775808', true, Number.NaN),
+/** As in a query. */
+const text = fc.oneof(
+  fc.constantFrom('', ' ', 'a', 'available', '-id', '\u0000', '\uD800', '1', '01'),
+  fc.constantFrom('9223372036854775807', '9223372036854775808'),
   fc.string({ maxLength: 300 }),
-  fc.array(fc.constantFrom('1', '2', 3, 'x'), { maxLength: 2 }),
+  fc.array(fc.constantFrom('1', '2', '3', 'x'), { maxLength: 2 }),
 );
+/** As the parser of a body returns it. */
+const json = fc.oneof(text, fc.constantFrom(null, 0, 1, 1.5, 7n, 2n ** 63n, true, Number.NaN));
 
 /** Returns the members of the DTO, or the problems. */
 const read = (metatype: Type, type: 'body' | 'query', members: object): Promise<unknown> =>
@@ -57,6 +44,7 @@ describe('the validation pipe', () => {
     ['query', ListPetsQuery, SlowQuery, ['limit', 'cursor', 'sort', 'id', 'categoryId', 'status']],
     ['body', NewPet, SlowPet, ['name', 'categoryId', 'status']],
   ])('reads a %s into a marked class as the libraries do', async (type, marked, slow, fields) => {
+    const value = type === 'query' ? text : json;
     const members = fc.record(Object.fromEntries([...fields, 'other'].map((field) => [field, value])), {
       requiredKeys: [],
     });

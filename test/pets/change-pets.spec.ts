@@ -28,11 +28,11 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
   const move = (orderId: number, status: string) =>
     app.send('PATCH', `${ORDERS}/${orderId}`, { body: { status } });
 
-  it('400 for a field with more members than the libraries read quickly, and ignores them in an unknown one', async () => {
+  it('400 names a field whose value has thousands of members, and ignores them in an unknown one', async () => {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`m${at}`, 1])));
     const large = await app.post('/v1/pets', `{"name":${many},"categoryId":3}`);
     expectError(large, 400, 'validation_failed');
-    expect(large.json.message).toBe('A member has more than 1000 members.');
+    expect(large.json.message).toMatch(/^name must be a string of 1 to 255 characters,/);
     const { id } = (await app.post('/v1/pets', `{"name":"Rex","categoryId":3,"z":${many}}`)).json;
     const changed = await app.send('PATCH', `/v1/pets/${id}`, { body: `{"name":"Mimi","z":${many}}` });
     expect(changed.json).toMatchObject({ name: 'Mimi', categoryId: 3 });

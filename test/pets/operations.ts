@@ -31,7 +31,7 @@ export const operations: ModuleOperations = {
       ...ALWAYS,
       ...CONDITIONAL,
       204: [],
-      400: ['malformed_request'],
+      400: ['malformed_request', 'validation_failed'],
       404: ['pet_not_found'],
       409: ['pet_has_open_order', 'pet_in_use'],
     },

@@ -63,7 +63,7 @@ export const BODY = {
   415: ['unsupported_media_type'],
 };
 /** The codes of an operation that returns one resource. */
-export const ONE = { ...ALWAYS, 200: [], 304: [], 400: ['malformed_request'] };
+export const ONE = { ...ALWAYS, 200: [], 304: [], 400: ['malformed_request', 'validation_failed'] };
 /** The codes of a change that obeys If-Match. */
 export const CONDITIONAL = { 412: ['precondition_failed'] };
 /** The codes of an operation that creates a resource and takes an Idempotency-Key. */

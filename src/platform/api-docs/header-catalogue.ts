@@ -1,12 +1,11 @@
 import type { SchemaObject } from '@nestjs/swagger';
+import { text } from '../errors/error.schemas';
 
 /** A response header in the OpenAPI document. */
 interface HeaderFacts {
   readonly description: string;
   readonly schema: SchemaObject;
   readonly example: string | number;
-  /** Set for a header of every response; the others belong to the responses that name them. */
-  readonly on?: 'every response';
   /** True if a response that names the header may lack it. */
   readonly isOptional?: true;
 }
@@ -14,143 +13,119 @@ interface HeaderFacts {
 /** The longest value of a header with a URL; a base URL may be long. */
 const MAX_URL_LENGTH = 8_192;
 
+function header(description: string, schema: SchemaObject, example: string | number): HeaderFacts {
+  return { description, schema, example };
+}
+
+/** A header that a response that names it may lack. */
+function optional(description: string, schema: SchemaObject, example: string): HeaderFacts {
+  return { ...header(description, schema, example), isOptional: true };
+}
+
+function constant(value: string): SchemaObject {
+  return { type: 'string', enum: [value] };
+}
+
+function int64(minimum: number): SchemaObject {
+  return { type: 'integer', format: 'int64', minimum };
+}
+
+/** The headers that belong to the responses that name them. */
+const OWN_HEADERS = {
+  Location: header(
+    'Address of the created resource (RFC 9110, 10.2.2).',
+    text(MAX_URL_LENGTH, '^\\S+/-?[0-9]+$', { format: 'uri-reference' }),
+    '/v1/pets/1',
+  ),
+  Link: optional(
+    'Links to other pages (RFC 8288): `next` on every page except the last, `first` on every page except the first. On a deprecated operation: `successor-version`.',
+    text(MAX_URL_LENGTH, '^<[^>]+>; rel="[a-z-]+"(, <[^>]+>; rel="[a-z-]+")*$'),
+    '</v1/pets?limit=20&cursor=MjBAL3BldHM_>; rel="next"',
+  ),
+  ETag: header(
+    'A hash of the body (RFC 9110, 8.8.3). `If-None-Match` compares it for a read, and `If-Match` for a change.',
+    text(45, '^"[A-Za-z0-9_-]{43}"$', { minLength: 45 }),
+    '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
+  ),
+  'Idempotent-Replayed': optional(
+    'The response is the stored one of an earlier request with this Idempotency-Key. This request changed nothing.',
+    constant('true'),
+    'true',
+  ),
+  Deprecation: optional(
+    'The time since which the operation is deprecated: `@` and Unix seconds (RFC 9745).',
+    text(21, '^@[0-9]+$'),
+    '@1795219200',
+  ),
+  Sunset: optional(
+    'The time when the operation will be removed (RFC 8594).',
+    text(29, '^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$', { minLength: 29 }),
+    'Thu, 05 Dec 2030 00:00:00 GMT',
+  ),
+  'Retry-After': header(
+    'Seconds to wait before a retry (RFC 9110, 10.2.3): at least until the end of the rate limit window.',
+    { type: 'integer', format: 'int32', minimum: 1, maximum: 2_147_483_647 },
+    42,
+  ),
+  'WWW-Authenticate': header(
+    'The authentication scheme, and the error of the key if one was sent (RFC 6750, 3).',
+    text(512, '^Bearer realm="animal-store"(, [a-z_]+="[^"]*")*$'),
+    'Bearer realm="animal-store", error="invalid_token", error_description="The API key is not valid."',
+  ),
+} as const;
+
+export type ResponseHeader = keyof typeof OWN_HEADERS;
+
+const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
+  'X-RateLimit-Limit': header('The limit of the window with the fewest requests remaining.', int64(1), 60),
+  'X-RateLimit-Remaining': header('The requests remaining in that window after this one.', int64(0), 59),
+  'X-RateLimit-Reset': header(
+    'The end of that window: a Unix timestamp in seconds, rounded up.',
+    int64(0),
+    1_795_262_460,
+  ),
+  'RateLimit-Policy': header(
+    'Each window with its limit and length in seconds. Experimental: draft-ietf-httpapi-ratelimit-headers-10.',
+    text(255, '^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$'),
+    '"minute";q=60;w=60, "day";q=1000;w=86400',
+  ),
+  RateLimit: header(
+    'Each window with its remaining requests and the seconds to its end. Experimental, as RateLimit-Policy.',
+    text(255, '^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$'),
+    '"minute";r=59;t=42, "day";r=999;t=51234',
+  ),
+  'X-Request-Id': header(
+    "The request's own `X-Request-Id` if it has this form, otherwise a new one. The service logs it.",
+    text(128, '^[A-Za-z0-9._-]+$', { minLength: 1 }),
+    '8c306bec-0f31-4111-b564-46c608ffb52e',
+  ),
+  'Cache-Control': optional(
+    'Responses must not be stored. Missing only outside `/v1`.',
+    constant('no-store'),
+    'no-store',
+  ),
+  'X-Content-Type-Options': header(
+    'Clients must not guess another media type than Content-Type (Fetch standard).',
+    constant('nosniff'),
+    'nosniff',
+  ),
+  'Preference-Applied': optional(
+    'Set if the request has `Prefer: handling=strict` and was read strictly (RFC 7240).',
+    constant('handling=strict'),
+    'handling=strict',
+  ),
+  'Access-Control-Allow-Origin': optional(
+    'The origin of the requesting script, if this deployment allows it (Fetch standard, CORS).',
+    text(512, '^https?://\\S+$'),
+    'https://shop.example',
+  ),
+};
+
+/** The headers of every response. */
+export const commonHeaders: readonly string[] = Object.keys(COMMON_HEADERS);
+
 /** The response headers that the service promises, in the order of the document. */
-const RESPONSE_HEADERS = {
-  Location: {
-    description: 'Address of the created resource (RFC 9110, 10.2.2).',
-    schema: {
-      type: 'string',
-      format: 'uri-reference',
-      maxLength: MAX_URL_LENGTH,
-      pattern: '^\\S+/-?[0-9]+$',
-    },
-    example: '/v1/pets/1',
-  },
-  Link: {
-    description:
-      'Links to other pages (RFC 8288): `next` on every page except the last, `first` on every page except the first. On a deprecated operation: `successor-version`.',
-    schema: {
-      type: 'string',
-      maxLength: MAX_URL_LENGTH,
-      pattern: '^<[^>]+>; rel="[a-z-]+"(, <[^>]+>; rel="[a-z-]+")*$',
-    },
-    example: '</v1/pets?limit=20&cursor=MjBAL3BldHM_>; rel="next"',
-    isOptional: true,
-  },
-  ETag: {
-    description:
-      'A hash of the body (RFC 9110, 8.8.3). `If-None-Match` compares it for a read, and `If-Match` for a change.',
-    schema: { type: 'string', minLength: 45, maxLength: 45, pattern: '^"[A-Za-z0-9_-]{43}"$' },
-    example: '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
-  },
-  'Idempotent-Replayed': {
-    description:
-      'The response is the stored one of an earlier request with this Idempotency-Key. This request changed nothing.',
-    schema: { type: 'string', enum: ['true'] },
-    example: 'true',
-    isOptional: true,
-  },
-  Deprecation: {
-    description: 'The time since which the operation is deprecated: `@` and Unix seconds (RFC 9745).',
-    schema: { type: 'string', maxLength: 21, pattern: '^@[0-9]+$' },
-    example: '@1795219200',
-    isOptional: true,
-  },
-  Sunset: {
-    description: 'The time when the operation will be removed (RFC 8594).',
-    schema: {
-      type: 'string',
-      minLength: 29,
-      maxLength: 29,
-      pattern: '^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT$',
-    },
-    example: 'Thu, 05 Dec 2030 00:00:00 GMT',
-    isOptional: true,
-  },
-  'Retry-After': {
-    description:
-      'Seconds to wait before a retry (RFC 9110, 10.2.3): at least until the end of the rate limit window.',
-    schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 2_147_483_647 },
-    example: 42,
-  },
-  'WWW-Authenticate': {
-    description: 'The authentication scheme, and the error of the key if one was sent (RFC 6750, 3).',
-    schema: { type: 'string', maxLength: 512, pattern: '^Bearer realm="animal-store"(, [a-z_]+="[^"]*")*$' },
-    example:
-      'Bearer realm="animal-store", error="invalid_token", error_description="The API key is not valid."',
-  },
-  'X-RateLimit-Limit': {
-    description: 'The limit of the window with the fewest requests remaining.',
-    schema: { type: 'integer', format: 'int64', minimum: 1 },
-    example: 60,
-    on: 'every response',
-  },
-  'X-RateLimit-Remaining': {
-    description: 'The requests remaining in that window after this one.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
-    example: 59,
-    on: 'every response',
-  },
-  'X-RateLimit-Reset': {
-    description: 'The end of that window: a Unix timestamp in seconds, rounded up.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
-    example: 1_795_262_460,
-    on: 'every response',
-  },
-  'RateLimit-Policy': {
-    description:
-      'Each window with its limit and length in seconds. Experimental: draft-ietf-httpapi-ratelimit-headers-10.',
-    schema: {
-      type: 'string',
-      maxLength: 255,
-      pattern: '^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$',
-    },
-    example: '"minute";q=60;w=60, "day";q=1000;w=86400',
-    on: 'every response',
-  },
-  RateLimit: {
-    description:
-      'Each window with its remaining requests and the seconds to its end. Experimental, as RateLimit-Policy.',
-    schema: {
-      type: 'string',
-      maxLength: 255,
-      pattern: '^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$',
-    },
-    example: '"minute";r=59;t=42, "day";r=999;t=51234',
-    on: 'every response',
-  },
-  'X-Request-Id': {
-    description:
-      "The request's own `X-Request-Id` if it has this form, otherwise a new one. The service logs it.",
-    schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9._-]+$' },
-    example: '8c306bec-0f31-4111-b564-46c608ffb52e',
-    on: 'every response',
-  },
-  'Cache-Control': {
-    description: 'Responses must not be stored. Missing only outside `/v1`.',
-    schema: { type: 'string', enum: ['no-store'] },
-    example: 'no-store',
-    on: 'every response',
-    isOptional: true,
-  },
-  'X-Content-Type-Options': {
-    description: 'Clients must not guess another media type than Content-Type (Fetch standard).',
-    schema: { type: 'string', enum: ['nosniff'] },
-    example: 'nosniff',
-    on: 'every response',
-  },
-  'Access-Control-Allow-Origin': {
-    description: 'The origin of the requesting script, if this deployment allows it (Fetch standard, CORS).',
-    schema: { type: 'string', maxLength: 512, pattern: '^https?://\\S+$' },
-    example: 'https://shop.example',
-    on: 'every response',
-    isOptional: true,
-  },
-} satisfies Readonly<Record<string, HeaderFacts>>;
-
-export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
-
-/** The catalogue as a list, in the same order. */
-export const responseHeaders: readonly (HeaderFacts & { readonly name: string })[] = Object.entries(
-  RESPONSE_HEADERS,
-).map(([name, facts]) => ({ name, ...facts }));
+export const responseHeaders: readonly (HeaderFacts & { readonly name: string })[] = Object.entries({
+  ...OWN_HEADERS,
+  ...COMMON_HEADERS,
+}).map(([name, facts]) => ({ name, ...facts }));

@@ -9,11 +9,54 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import type { DefinedError } from '../errors/define-errors';
+import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
-import { routeFacts } from '../routes/route-facts';
+import { type Deprecation, routeFacts } from '../routes/route-facts';
+import { validatedFields } from '../validation/validation.pipe';
+import type { ResponseHeader } from './header-catalogue';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
-import { isPage, type OperationFacts, registerOperation } from './operations';
-import { declareScope, scopeSentence, scopesOf } from './required-scopes';
+import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
+
+/** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
+export interface OperationFacts {
+  /** The `operationId`. It is unique; generated clients name a method after it. */
+  readonly id: string;
+  readonly summary: string;
+  /** Markdown. The extension and the scope are added to it. */
+  readonly description: string;
+  /** The scope that the key needs, several of which it needs one, or `ANY_KEY`. */
+  readonly scope: RequiredScope;
+  /** The int64 parameters of the path: their names and descriptions. */
+  readonly pathIds?: Readonly<Record<string, string>>;
+  /** The successful response: its status, its DTO class (`[Class]` for a page, undefined for 204), its description. */
+  readonly returns:
+    | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
+    | readonly [status: 204, body: undefined, description: string];
+  /** The error codes of this operation, without those of every operation and every body. */
+  readonly rejects?: readonly DefinedError[];
+  /** True if the operation accepts an Idempotency-Key. Its handler works through `IdempotentWork`. */
+  readonly idempotent?: true;
+  /** True if the operation obeys `If-Match`. Its handler compares with `preconditionOf`. */
+  readonly conditional?: true;
+  /** True for a body that soon changes, such as a counter: it has no `ETag`, and clients must not store it. */
+  readonly untagged?: true;
+  readonly deprecation?: Deprecation;
+  /** True for an operation beyond the specification. */
+  readonly extension?: true;
+}
+
+/** An operation with the DTO classes of its handler's parameters, which have validators. */
+export interface RegisteredOperation extends OperationFacts {
+  readonly inputs: readonly Type<object>[];
+}
+
+const OPERATIONS = new Map<string, RegisteredOperation>();
+
+/** Returns the operation with this id; undefined if its route has no `@Operation`. */
+export function findOperation(id: string | undefined): RegisteredOperation | undefined {
+  return OPERATIONS.get(id ?? '');
+}
 
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
@@ -21,55 +64,75 @@ import { declareScope, scopeSentence, scopesOf } from './required-scopes';
  * `server/openapi/responses.ts`.
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
-  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, conditional = false } = facts;
+  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false } = facts;
+  const [removal = ''] = deprecation?.sunset.toISOString().split('T', 1) ?? [];
   return applyDecorators(
-    // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
-    (target: object, name: string | symbol) =>
-      registerOperation(facts, Reflect.getMetadata('design:paramtypes', target, name)),
+    (target: object, name: string | symbol) => {
+      // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
+      const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
+      OPERATIONS.set(id, { ...facts, inputs: types.filter((type) => validatedFields(type).length > 0) });
+    },
     routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
     declareScope(scope),
     ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),
-    ...Object.entries(pathIds).map(([name, description]) => pathId(name, description)),
+    ...Object.entries(pathIds).map(([name, description]) =>
+      ApiParam({ name, description, example: 1, schema: { type: 'integer', format: 'int64' } }),
+    ),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
-    ...(conditional ? [ApiHeader(IF_MATCH_HEADER)] : []),
-    ...extensionsOf(facts),
+    ...(facts.conditional ? [ApiHeader(IF_MATCH_HEADER)] : []),
+    ...(facts.extension ? [ApiExtension('x-extension', true)] : []),
+    ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
     ...responseOf(facts),
   );
 }
 
-function descriptionOf(facts: OperationFacts): string {
+function descriptionOf({ description, extension, scope }: OperationFacts): string {
   const isExtension = 'An extension: this operation goes beyond the specification.';
-  const { description, extension, scope } = facts;
   return [description, ...(extension ? [isExtension] : []), scopeSentence(scopesOf(scope))].join('\n\n');
 }
 
-function pathId(name: string, description: string): MethodDecorator {
-  return ApiParam({ name, description, example: 1, schema: { type: 'integer', format: 'int64' } });
-}
-
-function extensionsOf({ extension, deprecation }: OperationFacts): MethodDecorator[] {
-  const [removal = ''] = deprecation?.sunset.toISOString().split('T', 1) ?? [];
-  return [
-    ...(extension ? [ApiExtension('x-extension', true)] : []),
-    ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
-  ];
-}
-
 function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {
-  if (isPage(body)) return pageOf(status, body[0], description);
   if (!body) return [HttpCode(status), ApiResponse({ status, description })];
-  return [
-    ApiResponse({ status, description, type: body }),
-    RouteSchema({ response: { [status]: { $ref: `${body.name}#` } } }),
-  ];
-}
-
-/** A page is a bare array. */
-function pageOf(status: number, item: Type, description: string): MethodDecorator[] {
+  if (!isPage(body))
+    return [
+      ApiResponse({ status, description, type: body }),
+      RouteSchema({ response: { [status]: { $ref: `${body.name}#` } } }),
+    ];
+  const [item] = body;
   const items = { $ref: getSchemaPath(item) };
   return [
     ApiExtraModels(item),
     ApiResponse({ status, description, schema: { type: 'array', maxItems: MAX_ITEMS, items } }),
     RouteSchema({ response: { [status]: { type: 'array', items: { $ref: `${item.name}#` } } } }),
+  ];
+}
+
+/** A page is a bare array. */
+function isPage(body: Type | readonly [Type] | undefined): body is readonly [Type] {
+  return Array.isArray(body);
+}
+
+/** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
+export function ownCodes({ returns: [, body], ...facts }: OperationFacts): DefinedError[] {
+  const { rejects = [], idempotent, conditional } = facts;
+  return [
+    ...rejects,
+    ...(conditional ? [platformErrors.precondition_failed] : []),
+    ...(isPage(body) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
+    ...(idempotent ? [platformErrors.idempotency_key_in_use, platformErrors.idempotency_key_reused] : []),
+  ];
+}
+
+/** Lists the headers of the successful response, without those of every response. */
+export function ownHeaders({
+  returns: [status, body],
+  idempotent,
+  untagged,
+}: OperationFacts): ResponseHeader[] {
+  return [
+    ...(status === 201 ? (['Location'] as const) : []),
+    ...(isPage(body) ? (['Link'] as const) : []),
+    ...(body && !untagged ? (['ETag'] as const) : []),
+    ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
   ];
 }

@@ -22,8 +22,7 @@ export function declareScope(scope: RequiredScope): MethodDecorator {
 }
 
 export function scopesOf(scope: RequiredScope): readonly string[] {
-  if (scope === ANY_KEY) return [];
-  return typeof scope === 'string' ? [scope] : scope;
+  return scope === ANY_KEY ? [] : [scope].flat();
 }
 
 /** The sentence that the description of an operation ends with. @param scopes the key needs one of them */

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type Setting, settings } from './settings';
 import { UserError } from '../errors/user-error';
 
-type ValueOf<S> = S extends Setting<infer T> ? T : never;
-
 /** Settings by their names in the `Config`. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
 /** The values of settings, such as those of an extension. */
-export type ConfigOf<S extends Settings> = { readonly [K in keyof S]: ValueOf<S[K]> };
+export type ConfigOf<S extends Settings> = {
+  readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
+};
 
 /** The settings of one process, read and validated once. Those of extensions are members, too. */
 export type Config = ConfigOf<typeof settings>;
@@ -23,9 +23,8 @@ export function loadEnvFile(): void {
   try {
     process.loadEnvFile();
   } catch {
-    throw new UserError(
-      'The file .env cannot be read: make it a file that this user may read, or remove it.',
-    );
+    const fix = 'make it a file that this user may read, or remove it.';
+    throw new UserError(`The file .env cannot be read: ${fix}`);
   }
 }
 

@@ -1,16 +1,5 @@
-import { databaseUrl, redisUrls } from './connection-urls';
-import {
-  baseUrl,
-  boolean,
-  cidrs,
-  integer,
-  oneOf,
-  optional,
-  origins,
-  type Parser,
-  text,
-  urlOf,
-} from './parsers';
+import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, text, urlOf } from './parsers';
+import type { Parser } from './parsers';
 
 /** One environment variable. `.env.example` and `docs/settings.md` are written from these facts. */
 export interface Setting<T> {
@@ -24,195 +13,194 @@ export interface Setting<T> {
   readonly isSecret?: boolean;
 }
 
-function setting<T>(variable: string, defaultText: string, parse: Parser<T>, meaning: string): Setting<T> {
+/** @param line the variable and its default, as in `.env` */
+function setting<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> {
+  const [variable = '', defaultText = ''] = line.split('=');
   return { variable, defaultText, parse, meaning };
 }
 
-function secret<T>(variable: string, defaultText: string, parse: Parser<T>, meaning: string): Setting<T> {
-  return { variable, defaultText, parse, meaning, isSecret: true };
+function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> {
+  return { ...setting(line, parse, meaning), isSecret: true };
 }
 
-const MAX_TIMEOUT_MS = 600_000;
-const MAX_CONNECTIONS = 1_000_000;
-const MAX_REQUESTS = 1_000_000_000;
+/**
+ * White space, a percent sign without two digits, or an `@` behind the host: a password that is not encoded. Its rest
+ * would be the name of the server.
+ */
+const UNENCODED = /\s|%(?![\da-f]{2})|^\w+:\/\/[^/?#]*[/?#].*@/i;
+
+/** A database number or none, and the name of the sentinels' primary. The client reads other parameters as options. */
+const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?(\?sentinel=[^&#]+)?$/;
+
+/** Accepts the URL of a server with a user name and password. Messages do not repeat the value. */
+function serverUrlOf(...schemes: readonly string[]): Parser<string> {
+  const parse = urlOf(...schemes);
+  return (value) => {
+    if (UNENCODED.test(value)) {
+      throw new Error(
+        'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
+      );
+    }
+    return parse(value);
+  };
+}
+
+const databaseUrl = serverUrlOf('postgres', 'postgresql');
+
+const redisUrl = serverUrlOf('redis', 'rediss');
+
+/** Accepts one URL or a comma-separated list. A comma inside a URL, such as in its password, does not end it. */
+const redisUrls: Parser<readonly string[]> = (value) =>
+  value.split(/\s*,\s*(?=\w+:\/\/)/).map((each) => {
+    if (REDIS_URL.test(redisUrl(each))) return each;
+    throw new Error('may have a database number such as /1 as its path, and the query ?sentinel=NAME');
+  });
+
+const port = integer(0, 65_535);
+const milliseconds = integer(1, 600_000);
 /** The strikes of five minutes, at one a second. */
 const MAX_STRIKES = 300;
-const MAX_BAN_SECONDS = 86_400;
-const milliseconds = integer(1, MAX_TIMEOUT_MS);
 
 /** Every setting of the service. After a change run `npm run -s settings`. */
 export const settings = {
   deployment: setting(
-    'DEPLOYMENT',
-    'development',
+    'DEPLOYMENT=development',
     oneOf('production', 'staging', 'development'),
     'Kind of deployment: `production`, `staging` or `development`. Keys of production begin with `ask_live_`, others with `ask_test_`. Only in development the first start prints a key.',
   ),
   host: setting(
-    'HOST',
-    '127.0.0.1',
+    'HOST=127.0.0.1',
     text,
     'Address to listen on; for a host name its first address is used. The default accepts connections from this machine only.',
   ),
-  port: setting(
-    'PORT',
-    '3000',
-    integer(0, 65_535),
-    'TCP port to listen on; `0` takes a free port and prints it.',
-  ),
+  port: setting('PORT=3000', port, 'TCP port to listen on; `0` takes a free port and prints it.'),
   publicBaseUrl: setting(
-    'PUBLIC_BASE_URL',
-    '/v1',
+    'PUBLIC_BASE_URL=/v1',
     baseUrl,
     'Base address of the API for clients, in `Link`, `Location` and the OpenAPI document. Use an absolute URL in production, such as `https://api.example.com/v1`.',
   ),
   stagingBaseUrl: setting(
-    'STAGING_BASE_URL',
-    '',
+    'STAGING_BASE_URL=',
     optional(baseUrl),
     'Base address of the staging deployment, the second server in the OpenAPI document; empty: none.',
   ),
   contactUrl: setting(
-    'CONTACT_URL',
-    '',
+    'CONTACT_URL=',
     optional(urlOf('https', 'http')),
     'Web page of the operator, the contact in the OpenAPI document; empty: none.',
   ),
   databaseUrl: secret(
-    'DATABASE_URL',
-    '',
+    'DATABASE_URL=',
     optional(databaseUrl),
     'URL of a PostgreSQL server, version 15 or newer; empty: the embedded PostgreSQL 18.',
   ),
   databasePoolSize: setting(
-    'DATABASE_POOL_SIZE',
-    '10',
+    'DATABASE_POOL_SIZE=10',
     integer(1, 1_000),
     'Maximum number of database connections of one process.',
   ),
   databasePreparedStatements: setting(
-    'DATABASE_PREPARED_STATEMENTS',
-    'true',
+    'DATABASE_PREPARED_STATEMENTS=true',
     boolean,
     '`true` or `false`: whether statements are prepared. Set `false` for a transaction pooler without support for them (PgBouncer before 1.21).',
   ),
   databasePipelining: setting(
-    'DATABASE_PIPELINING',
-    'true',
+    'DATABASE_PIPELINING=true',
     boolean,
     '`true` or `false`: whether short reads share connections and creations that wait are joined into one statement. Without prepared statements it is always off.',
   ),
   databasePoolWaitMs: setting(
-    'DATABASE_POOL_WAIT_MS',
-    '2000',
+    'DATABASE_POOL_WAIT_MS=2000',
     milliseconds,
     'Longest wait for a free database connection, in milliseconds; then the response is 503.',
   ),
   dataDir: setting(
-    'DATA_DIR',
-    '.data',
+    'DATA_DIR=.data',
     text,
     'Folder of the embedded PostgreSQL; a relative path starts at the working directory.',
   ),
   embeddedPgBin: setting(
-    'EMBEDDED_PG_BIN',
-    '',
+    'EMBEDDED_PG_BIN=',
     optional(text),
     '`bin` folder of another PostgreSQL 18 to run as the embedded server; empty: the bundled one.',
   ),
   redisUrl: secret(
-    'REDIS_URL',
-    '',
+    'REDIS_URL=',
     optional(redisUrls),
     'URL of the Redis through which several instances share rate limits: `redis://…` or `rediss://…`, with a database number as its path (`/1`) or none. Give a comma-separated list for the nodes of a cluster, or with `?sentinel=NAME` for sentinels. Empty: each instance counts separately and saves its counters in PostgreSQL.',
   ),
   redisTimeoutMs: setting(
-    'REDIS_TIMEOUT_MS',
-    '100',
+    'REDIS_TIMEOUT_MS=100',
     milliseconds,
     'Longest wait for Redis in one request, in milliseconds; then the instance enforces rate limits locally.',
   ),
   metricsPort: setting(
-    'METRICS_PORT',
-    '',
-    optional(integer(0, 65_535)),
+    'METRICS_PORT=',
+    optional(port),
     'TCP port for Prometheus metrics at `/metrics`, and for `/livez` and `/readyz`, which clients of `PORT` cannot delay there; `0` takes a free port and does not print it. Empty: no metrics.',
   ),
   metricsHost: setting(
-    'METRICS_HOST',
-    '127.0.0.1',
+    'METRICS_HOST=127.0.0.1',
     text,
     'Address of the metrics port. It requires no key: allow only your Prometheus and your probes to connect.',
   ),
   docsEnabled: setting(
-    'DOCS_ENABLED',
-    'true',
+    'DOCS_ENABLED=true',
     boolean,
     '`true` or `false`: whether Swagger UI (`/docs`) and the front page are served. With `false` both are 404; the OpenAPI documents and the pages of the error codes (`/problems/…`) are always served.',
   ),
   bodyLimitBytes: setting(
-    'BODY_LIMIT_BYTES',
-    '65536',
+    'BODY_LIMIT_BYTES=65536',
     integer(1, 1_073_741_824),
     'Maximum size of a request body in bytes; a larger one is 413.',
   ),
   headersTimeoutMs: setting(
-    'HEADERS_TIMEOUT_MS',
-    '5000',
+    'HEADERS_TIMEOUT_MS=5000',
     milliseconds,
     'Longest time for the headers of a request to arrive, in milliseconds; then 408.',
   ),
   requestTimeoutMs: setting(
-    'REQUEST_TIMEOUT_MS',
-    '10000',
+    'REQUEST_TIMEOUT_MS=10000',
     milliseconds,
     'Longest time for a whole request to arrive, in milliseconds; then 408.',
   ),
   keepAliveTimeoutMs: setting(
-    'KEEP_ALIVE_TIMEOUT_MS',
-    '65000',
+    'KEEP_ALIVE_TIMEOUT_MS=65000',
     milliseconds,
     'Time after which an idle connection is closed, in milliseconds.',
   ),
   maxConnections: setting(
-    'MAX_CONNECTIONS',
-    '10000',
-    integer(1, MAX_CONNECTIONS),
+    'MAX_CONNECTIONS=10000',
+    integer(1, 1_000_000),
     'Maximum number of open client connections. At the maximum a new connection is closed, and so are the idle ones.',
   ),
   trustProxy: setting(
-    'TRUST_PROXY',
-    '',
+    'TRUST_PROXY=',
     cidrs,
     'Comma-separated IP addresses and CIDR blocks of proxies that may set `X-Forwarded-For`; empty: none.',
   ),
   corsOrigins: setting(
-    'CORS_ORIGINS',
-    '',
+    'CORS_ORIGINS=',
     origins,
     'Comma-separated origins, such as `https://app.example.com`, that may use the API from a browser; empty: CORS is off.',
   ),
   rateLimitAnonymousPerMinute: setting(
-    'RATE_LIMIT_ANONYMOUS_PER_MINUTE',
-    '1000',
-    integer(1, MAX_REQUESTS),
+    'RATE_LIMIT_ANONYMOUS_PER_MINUTE=1000',
+    integer(1, 1_000_000_000),
     'Requests per minute without a valid key, by client IP (IPv6: by /64). Above this limit the response is 429 instead of 401.',
   ),
   rateLimitBanAfter: setting(
-    'RATE_LIMIT_BAN_AFTER',
-    '100',
+    'RATE_LIMIT_BAN_AFTER=100',
     integer(0, MAX_STRIKES),
     'Number of strikes (at most one per second) within five minutes that bans a key, at most 300; `0`: no bans.',
   ),
   rateLimitBanSeconds: setting(
-    'RATE_LIMIT_BAN_SECONDS',
-    '300',
-    integer(0, MAX_BAN_SECONDS),
+    'RATE_LIMIT_BAN_SECONDS=300',
+    integer(0, 86_400),
     'Length of a first ban in seconds; another ban within 24 hours lasts six times as long. `0`: no bans.',
   ),
   logLevel: setting(
-    'LOG_LEVEL',
-    'info',
+    'LOG_LEVEL=info',
     oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     'Minimum log level: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
   ),

@@ -37,13 +37,10 @@ export function preconditionOf<T extends object>(reply: FastifyReply, type: Type
     SCHEMAS.set(type, schema);
     const body = reply.serializeInput(Object.fromEntries(Object.entries(current)), schema);
     const tag = entityTagOf(textOf(body));
-    if (failsIfMatch(headers, tag) || isNotModified(headers, tag)) throw platformErrors.precondition_failed();
+    // The strong comparison (RFC 9110, 13.1.1).
+    const isMatch = headers['if-match'] === undefined || listsTag(headers['if-match'], tag);
+    if (!isMatch || isNotModified(headers, tag)) throw platformErrors.precondition_failed();
   };
-}
-
-/** True if `If-Match` excludes this entity tag (RFC 9110, 13.1.1, strong comparison); the response is then 412. */
-function failsIfMatch({ 'if-match': condition }: IncomingHttpHeaders, tag: string): boolean {
-  return condition !== undefined && !listsTag(condition, tag);
 }
 
 /** True if `If-None-Match` names this entity tag (RFC 9110, 13.1.2, weak comparison); the response is then 304. */

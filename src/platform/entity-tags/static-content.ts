@@ -6,9 +6,6 @@ import { entityTagOf } from './entity-tag';
 
 const compress = promisify(gzip);
 
-/** Shorter content fits into one packet. */
-const MIN_COMPRESSED_BYTES = 1_000;
-
 /** `Content-Type`, and further headers of the 200. */
 type Headers = Readonly<Record<'Content-Type', string> & Record<string, string>>;
 
@@ -24,7 +21,7 @@ interface Variant {
  * string would be encoded for each response.
  */
 export class StaticContent {
-  private variants: { readonly plain: Variant; readonly zipped: Variant | Promise<Variant> } | undefined;
+  private variants: Promise<{ readonly plain: Variant; readonly zipped: Variant }> | undefined;
 
   constructor(
     private readonly headers: Headers,
@@ -32,8 +29,8 @@ export class StaticContent {
   ) {}
 
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { plain, zipped } = (this.variants ??= variantsOf(Buffer.from(this.make())));
-    const { bytes, headers } = acceptsGzip(request.headers['accept-encoding']) ? await zipped : plain;
+    const { plain, zipped } = await (this.variants ??= variantsOf(Buffer.from(this.make())));
+    const { bytes, headers } = acceptsGzip(request.headers['accept-encoding']) ? zipped : plain;
     addVary(reply, 'Accept-Encoding');
     return reply.headers(this.headers).headers(headers).send(bytes);
   }
@@ -52,12 +49,10 @@ export function serveStatic(
   );
 }
 
-function variantsOf(bytes: Buffer): NonNullable<StaticContent['variants']> {
-  const plain = { bytes, headers: { ETag: entityTagOf(bytes) } };
-  if (bytes.length < MIN_COMPRESSED_BYTES) return { plain, zipped: plain };
-  const zipped = compress(bytes).then((coded) => ({
-    bytes: coded,
-    headers: { ETag: entityTagOf(coded), 'Content-Encoding': 'gzip' },
-  }));
-  return { plain, zipped };
+async function variantsOf(bytes: Buffer): Promise<{ plain: Variant; zipped: Variant }> {
+  const coded = await compress(bytes);
+  return {
+    plain: { bytes, headers: { ETag: entityTagOf(bytes) } },
+    zipped: { bytes: coded, headers: { ETag: entityTagOf(coded), 'Content-Encoding': 'gzip' } },
+  };
 }

@@ -1,6 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import type { Problem } from './problem-details';
 
+/** In code points. A message names every invalid field. */
+export const MAX_MESSAGE_LENGTH = 4_096;
+
 /** A `code` named after its status, for an error that has no row in the table of codes. */
 export interface StatusCode {
   readonly code: string;
@@ -36,8 +39,10 @@ export class ApiError extends Error {
 
   constructor(
     known: StatusCode,
-    { message = known.message, headers = {}, problems = [] }: ErrorOptions = {},
+    { message: sentence = known.message, headers = {}, problems = [] }: ErrorOptions = {},
   ) {
+    const isLong = sentence.length > MAX_MESSAGE_LENGTH;
+    const message = isLong ? Array.from(sentence).slice(0, MAX_MESSAGE_LENGTH).join('') : sentence;
     // Expected errors need no stack trace, and capturing one costs more than the response.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;

@@ -1,25 +1,24 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpException } from '@nestjs/common';
+import { ApiError, codeOfStatus, isClientError } from './api-error';
 import { defineErrors, type DefinedError } from './define-errors';
-import type { ApiError } from './api-error';
-import { inBody, type Problem } from './problem-details';
+import { asSentence, inBody, type Problem } from './problem-details';
+
+function retryLater(reason: string): (seconds: number) => string {
+  return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;
+}
 
 /** The messages of the codes with status 429, by the seconds to wait. */
 export const LIMIT_MESSAGES = {
-  rate_limit_exceeded: (seconds: number) => `The requests of this minute are used up. ${tryAgain(seconds)}`,
-  daily_quota_exceeded: (seconds: number) => `The requests of this day are used up. ${tryAgain(seconds)}`,
-  api_key_banned: (seconds: number) =>
-    `The API key is temporarily banned for ignoring Retry-After. ${tryAgain(seconds)}`,
+  rate_limit_exceeded: retryLater('The requests of this minute are used up.'),
+  daily_quota_exceeded: retryLater('The requests of this day are used up.'),
+  api_key_banned: retryLater('The API key is temporarily banned for ignoring Retry-After.'),
 } as const;
 
 export type LimitCode = keyof typeof LIMIT_MESSAGES;
 
-/** Returns the message of `rate_limit_exceeded` if the limit is that of a route. */
-export function routeLimitMessage(seconds: number): string {
-  return `The requests of this operation are used up. ${tryAgain(seconds)}`;
-}
-
-function tryAgain(seconds: number): string {
-  return `Try again in ${seconds} s, and back off exponentially.`;
-}
+/** The message of `rate_limit_exceeded` if the limit is that of a route. */
+export const routeLimitMessage = retryLater('The requests of this operation are used up.');
 
 /** The challenge of RFC 6750, section 3. */
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
@@ -59,7 +58,7 @@ export const platformErrors = defineErrors({
     when: 'a field or parameter is missing or invalid; the message names each',
     example: 'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
     place: inBody(['categoryId']),
-    on: BODY,
+    on: ANY,
   },
   invalid_cursor: {
     status: 400,
@@ -197,7 +196,7 @@ export function validationFailed(
   problems: readonly Problem[],
   message = problems.map(({ detail }) => detail).join('; '),
 ): ApiError {
-  return platformErrors.validation_failed({ message: `${message}.`, problems });
+  return platformErrors.validation_failed({ message: asSentence(message), problems });
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
@@ -206,4 +205,26 @@ export function methodNotAllowed(allow: string): ApiError {
     message: `This address supports only ${allow}.`,
     headers: { Allow: allow },
   });
+}
+
+/** Keeps status and message of a module's exception if it is a client error; else it is an internal error. */
+export function fromNestException(exception: HttpException): ApiError {
+  const status = exception.getStatus();
+  if (!isClientError(status)) return platformErrors.internal_error();
+  const known = codeOfStatus(status);
+  const message = messageOf(exception);
+  return new ApiError(known, {
+    message: message.trim() === '' ? known.message : message,
+    headers: status === 401 ? { 'WWW-Authenticate': BEARER_CHALLENGE } : {},
+  });
+}
+
+/** Returns the message of the body that Nest would send; a list of messages is joined. */
+function messageOf(exception: HttpException): string {
+  const response: unknown = exception.getResponse();
+  // Nest, too, does not show the text of a wrapped error to the client.
+  if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? '';
+  const isBody = typeof response === 'object' && response !== null && 'message' in response;
+  const messages = [isBody ? response.message : response].flat().filter((each) => typeof each === 'string');
+  return messages.length > 0 ? messages.join('; ') : exception.message;
 }

@@ -35,6 +35,11 @@ function escaped(name: string): string {
   return name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
+/** Adds the full stop that a detail lacks; a question has its mark. */
+export function asSentence(detail: string): string {
+  return /[.?]$/.test(detail) ? detail : `${detail}.`;
+}
+
 /** The largest number of entries in `errors`. */
 export const MAX_PROBLEMS = 100;
 
@@ -60,7 +65,7 @@ export function problemDetails(
 ): Readonly<Record<string, unknown>> {
   const errors = problems
     .slice(0, MAX_PROBLEMS)
-    .map(({ detail, ...place }) => ({ ...place, detail: `${detail}.` }));
+    .map(({ detail, ...place }) => ({ ...place, detail: asSentence(detail) }));
   return {
     type: `${pages}/${code}`,
     title: titleOf(code),

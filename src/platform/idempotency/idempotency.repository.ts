@@ -2,20 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../database/sql';
 import type { Statement } from '../database/statement';
-import { DAY_MS } from '../runtime/time';
+import { DAY_MS as KEPT_MS } from '../runtime/time';
 
-const KEPT_MS = DAY_MS;
-
-/** The parts of a response that a replay repeats. */
+/** The response to the first request with a key. */
 export interface StoredResponse {
   readonly status: number;
   readonly location: string | null;
   /** As it was sent, byte for byte. */
   readonly body: string;
-}
-
-/** The response to the first request with a key. */
-export interface StoredReply extends StoredResponse {
   /** SHA-256 of the body of the request. */
   readonly bodyHash: Buffer;
 }
@@ -69,13 +63,13 @@ export class IdempotencyRepository {
   }
 
   /** Finds the response to a key, if it was stored within the last 24 h. */
-  async find(id: Buffer, now: number, transaction: EntityManager): Promise<StoredReply | undefined> {
-    const [row] = await this.sql.rows<StoredReply>(FIND, [id, new Date(now - KEPT_MS)], transaction);
+  async find(id: Buffer, now: number, transaction: EntityManager): Promise<StoredResponse | undefined> {
+    const [row] = await this.sql.rows<StoredResponse>(FIND, [id, new Date(now - KEPT_MS)], transaction);
     return row;
   }
 
-  async store(id: Buffer, now: number, reply: StoredReply, transaction: EntityManager): Promise<void> {
-    const { bodyHash, status, location, body } = reply;
+  async store(id: Buffer, now: number, response: StoredResponse, transaction: EntityManager): Promise<void> {
+    const { bodyHash, status, location, body } = response;
     await this.sql.rows(STORE, [id, new Date(now), bodyHash, status, location, body], transaction);
   }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../database/sql';
@@ -7,6 +7,7 @@ import { serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { Clock } from '../runtime/clock';
+import { MINUTE_MS } from '../runtime/time';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -15,9 +16,15 @@ const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${MAX_LENGTH}}$`);
 /** A structured field string (RFC 8941, 3.3.3): a backslash escapes quotes and backslashes. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
+const PURGED_AT_ONCE = 1_000;
+
 /** The work of an idempotent operation, which runs after the request has been validated. */
 @Injectable()
-export class IdempotentWork {
+export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger(IdempotentWork.name);
+  private timer: NodeJS.Timeout | undefined;
+  private isStopping = false;
+
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
@@ -57,8 +64,10 @@ export class IdempotentWork {
         const first = await this.keys.find(id, now, transaction);
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
         if (first) return { ...first, isReplay: true };
-        const response = responseOf(reply, await work(transaction));
-        if (isSuccess(response)) await this.keys.store(id, now, { ...response, bodyHash }, transaction);
+        const response = responseOf(reply, await work(transaction), bodyHash);
+        // The key of a failed request can be used again.
+        const isSuccess = response.status >= 200 && response.status < 300;
+        if (isSuccess) await this.keys.store(id, now, response, transaction);
         return { ...response, isReplay: false };
       });
       if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
@@ -69,6 +78,28 @@ export class IdempotentWork {
       // The transaction was rolled back, so the created resource does not exist.
       reply.removeHeader('Location');
       throw error;
+    }
+  }
+
+  onModuleInit(): void {
+    this.timer = setInterval(() => void this.purge(), MINUTE_MS).unref();
+  }
+
+  /** Runs before the database module waits for the running batch and closes the pool. */
+  onModuleDestroy(): void {
+    clearInterval(this.timer);
+    this.isStopping = true;
+  }
+
+  /** Deletes responses after 24 h, in short transactions. Several instances may do so concurrently. */
+  async purge(): Promise<void> {
+    const now = this.clock.now();
+    try {
+      while ((await this.keys.purge(now, PURGED_AT_ONCE)) === PURGED_AT_ONCE && !this.isStopping);
+    } catch (error) {
+      this.logger.warn(
+        `Old idempotency keys cannot be deleted now: ${String(error)}. The service retries every minute.`,
+      );
     }
   }
 }
@@ -98,13 +129,8 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
 }
 
 /** Prints the response with the route's own serializer. */
-function responseOf(reply: FastifyReply, value: unknown): StoredResponse {
-  const location = reply.getHeader('Location');
+function responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
   const body = serializeJson(reply, value);
-  return { status: reply.statusCode, location: location === undefined ? null : String(location), body };
-}
-
-/** Only a success is stored, so that the key of a failed request can be used again. */
-function isSuccess({ status }: StoredResponse): boolean {
-  return status >= 200 && status < 300;
+  const location = reply.getHeader('Location')?.toString() ?? null;
+  return { status: reply.statusCode, location, body, bodyHash };
 }

@@ -1,4 +1,3 @@
-import { declareField } from '../validation/validation.pipe';
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -9,6 +8,7 @@ import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors } from '../errors/platform.errors';
 import { type Choice, Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
+import { declareField } from '../validation/validation.pipe';
 
 /** The maximum number of items of a page. */
 export const MAX_ITEMS = 100;
@@ -17,29 +17,17 @@ const DEFAULT_ITEMS = 20;
 const MAX_CURSOR_LENGTH = 256;
 
 /** The order of a list: by ascending or by descending id. */
-export const SORTS = ['id', '-id'] as const;
-
-export type Sort = (typeof SORTS)[number];
+export type Sort = 'id' | '-id';
 
 /** The filters of a list by parameter name; a list of values for a parameter that is repeated. */
 export type Filters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The parameter `sort` of a list. */
-export const SORT: Choice = {
+const SORT: Choice<Sort> = {
   name: 'Sort',
   description: 'Order of a list: `id` is ascending, oldest first; `-id` is descending, newest first.',
-  values: SORTS,
+  values: ['id', '-id'],
 };
-
-/** Without an example: Swagger UI would send it. */
-const CURSOR = {
-  type: 'string',
-  minLength: 1,
-  maxLength: MAX_CURSOR_LENGTH,
-  pattern: '^[A-Za-z0-9_-]+$',
-  description:
-    'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
-} as const;
 
 /** The query parameters of every list. A list adds its filters in a subclass. */
 export class PageQuery {
@@ -53,12 +41,16 @@ export class PageQuery {
   })
   readonly limit: number = DEFAULT_ITEMS;
 
-  @declareField({ optional: true, description: CURSOR.description }, CURSOR, {
-    name: 'isCursor',
-    rule: 'given once',
+  @declareField(
+    {
+      optional: true,
+      description:
+        'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
+    },
+    { type: 'string', minLength: 1, maxLength: MAX_CURSOR_LENGTH, pattern: '^[A-Za-z0-9_-]+$' },
     // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
-    isValid: (value) => typeof value === 'string',
-  })
+    { rule: 'given once', isValid: (value) => typeof value === 'string' },
+  )
   readonly cursor?: string;
 
   /** Returns the filters of this request by parameter name. A cursor is valid for the same filters only. */
@@ -119,10 +111,7 @@ interface PageResponse {
   readonly route: object;
   /** The items as JSON. */
   readonly body: string;
-  /** The `Link` header (RFC 8288); undefined if the page is the only one. */
-  readonly link: string | undefined;
-  /** The `ETag` header; undefined if the route has none. */
-  readonly tag: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -133,7 +122,7 @@ interface PageResponse {
 export function pageRequestOf(path: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
   const filters = search(query.filters());
-  const list = listName(path, filters);
+  const list = `${path}?${filters}`;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
   const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
   return {
@@ -155,11 +144,6 @@ export function cutPage<T extends { readonly id: bigint }>(
 ): Page<T> {
   const items = rows.slice(0, request.limit);
   return { request, items, next: rows.length > request.limit ? items.at(-1)?.id : undefined };
-}
-
-/** Returns the name of a list, for its cursors. */
-function listName(path: string, filters: string): string {
-  return `${path}?${filters}`;
 }
 
 /** Encodes an opaque cursor: the name of the list, and the id after which the page begins. */
@@ -184,14 +168,13 @@ function firstId(after: bigint | undefined, direction: Direction): bigint {
   return after === last ? last : after + step;
 }
 
-/** Encodes like URLSearchParams, except for spaces, in a quarter of the time. */
+/** Writes filters as in a URL. Every list calls it: an array of pairs takes ten times as long. */
 function search(filters: Filters): string {
   let text = '';
   for (const name of Object.keys(filters)) {
-    const value = filters[name];
-    if (typeof value === 'string') text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(value)}`;
-    else if (value)
-      for (const each of value) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(each)}`;
+    const values = filters[name] ?? [];
+    for (const value of typeof values === 'string' ? [values] : values)
+      text += `${text && '&'}${name}=${encodeURIComponent(value)}`;
   }
   return text;
 }
@@ -217,29 +200,29 @@ export class Links {
    * @returns the body: the page's items as JSON
    */
   page(reply: FastifyReply, page: Page<unknown>): string {
-    const known = page.response?.route === reply.routeOptions.config ? page.response : undefined;
-    const { body, link, tag } = (page.response = known ?? this.responseOf(reply, page));
-    if (link !== undefined) reply.header('Link', link);
-    if (tag !== undefined) reply.header('ETag', tag);
-    reply.type(JSON_TYPE);
-    return body;
-  }
-
-  private responseOf(reply: FastifyReply, page: Page<unknown>): PageResponse {
-    const body = serializeJson(reply, page.items);
     const { config: route } = reply.routeOptions;
-    return { route, body, link: this.linkOf(page), tag: route.entityTag ? entityTagOf(body) : undefined };
+    if (page.response?.route !== route) {
+      const body = serializeJson(reply, page.items);
+      const link = this.linkOf(page);
+      const headers = {
+        'Content-Type': JSON_TYPE,
+        ...(link !== undefined && { Link: link }),
+        ...(route.entityTag && { ETag: entityTagOf(body) }),
+      };
+      page.response = { route, body, headers };
+    }
+    reply.headers(page.response.headers);
+    return page.response.body;
   }
 
   private linkOf({ request, next }: Page<unknown>): string | undefined {
     const { path, filters, limit, hasCursor } = request;
     if (!hasCursor && next === undefined) return undefined;
     const first = `${this.baseUrl}${path}?limit=${limit}${filters && `&${filters}`}`;
-    const links = [];
-    if (hasCursor) links.push(`<${first}>; rel="first"`);
+    const links = hasCursor ? [`<${first}>; rel="first"`] : [];
     // A cursor needs no percent-encoding.
     if (next !== undefined)
-      links.push(`<${first}&cursor=${encodeCursor(listName(path, filters), next)}>; rel="next"`);
+      links.push(`<${first}&cursor=${encodeCursor(`${path}?${filters}`, next)}>; rel="next"`);
     return links.join(', ');
   }
 }

@@ -31,28 +31,26 @@ export interface Windows {
   readonly day: Usage | undefined;
 }
 
-/** The decision of the rate limit on a request. */
-export interface RateLimitDecision {
-  readonly verdict: 'admitted' | 'limited' | 'banned';
-  /** The windows of the account or the address. */
+/** The windows of an account or an address, as they stand at one time. */
+interface WindowsAtTime {
   readonly windows: Windows;
-  /** The time of the decision, in milliseconds since the epoch. */
+  /** The time, in milliseconds since the epoch. */
   readonly now: number;
-  /** The end of the ban, if the verdict is `banned`, in milliseconds since the epoch. */
+  /** The end of the ban in milliseconds since the epoch; undefined if the key is not banned. */
   readonly bannedUntil?: number;
+}
+
+/** The decision of the rate limit on a request. */
+export interface RateLimitDecision extends WindowsAtTime {
+  readonly verdict: 'admitted' | 'limited' | 'banned';
   /** True if this request began a ban of its key. */
   readonly beganBan?: true;
 }
 
-/** The windows of an account and the strikes of a key, as they stand at one time. */
-export interface Standing {
-  readonly windows: Windows;
-  /** The time, in milliseconds since the epoch. */
-  readonly now: number;
+/** The windows of an account and the strikes of a key. */
+export interface Standing extends WindowsAtTime {
   /** The strikes that this instance gave the key and that still count. A ban resets them. */
   readonly strikes: number;
-  /** The end of the ban in milliseconds since the epoch; undefined if the key is not banned. */
-  readonly bannedUntil?: number;
 }
 
 /** Marks a request of this process to itself, a part of a request that was counted. */

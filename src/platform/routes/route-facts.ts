@@ -1,4 +1,6 @@
+import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiExtension } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
 
 /** The deprecation of an operation: since when, until when, and its successor. */
@@ -63,4 +65,17 @@ export function Public({ isTagged = false } = {}): MethodDecorator {
 /** Declares a public route that an orchestrator requests all the time. */
 export function Probe(): MethodDecorator {
   return routeFacts({ public: true, probe: true });
+}
+
+/** The member of an operation that counts in no window of the account. */
+export const UNCOUNTED = 'x-uncounted';
+
+/**
+ * Counts the requests of a valid key in no window, and rejects none of them for a limit or a ban. A request without a
+ * valid key counts for its address, as everywhere.
+ *
+ * Nothing limits such a route, so it must be as cheap as a 429. It is not a part of the public API.
+ */
+export function Uncounted(): MethodDecorator {
+  return applyDecorators(routeFacts({ uncounted: true }), ApiExtension(UNCOUNTED, true));
 }

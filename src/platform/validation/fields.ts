@@ -4,13 +4,11 @@ import { ValidateNested } from 'class-validator';
 import { declareField, type FieldFacts, isObject } from './validation.pipe';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
-interface TextFacts extends FieldFacts {
+interface TextFacts extends FieldFacts<string> {
   /** In code points, as lengths in an OpenAPI document are. */
   readonly max: number;
   /** 0 allows an empty text. Default 1. */
   readonly min?: number;
-  /** Swagger UI sends the example of an optional parameter. */
-  readonly example?: string;
 }
 
 /**
@@ -24,34 +22,24 @@ const POSSIBLY_EMPTY = String.raw`^[^\x00-\x1F\x7F-\x9F]*$`;
  * Declares a text on one line that PostgreSQL can store: no control characters, no lone surrogates, and at least one
  * character that is not white space unless `min` is 0.
  */
-export function Text({ max, min = 1, example, ...facts }: TextFacts): PropertyDecorator {
+export function Text({ max, min = 1, ...facts }: TextFacts): PropertyDecorator {
   const pattern = min > 0 ? VISIBLE : POSSIBLY_EMPTY;
   const acceptable = new RegExp(pattern, 'u');
+  // It counts code points.
+  const length = new RegExp(`^.{${min},${max}}$`, 'su');
   const content =
     min > 0
       ? ', at least one of them not white space, and no control characters'
       : ' without control characters';
-  const bounds = { minLength: min, maxLength: max, pattern, description: facts.description };
-  const schema = { type: 'string', ...bounds, ...(example !== undefined && { example }) } as const;
-  return declareField(facts, schema, {
-    name: 'isText',
-    rule: `a string of ${min} to ${max} characters${content}`,
-    isValid: (value) => isLong(value, min, max) && value.isWellFormed() && acceptable.test(value),
-  });
-}
-
-/** True for a string whose number of code points is within the bounds. */
-function isLong(value: unknown, min: number, max: number): value is string {
-  // A code point is one or two UTF-16 units, so most lengths need no count.
-  if (typeof value !== 'string' || value.length < min || value.length > 2 * max) return false;
-  if (value.length <= max && value.length >= 2 * min) return true;
-  const { length } = Array.from(value);
-  return length >= min && length <= max;
-}
-
-interface TimestampFacts extends FieldFacts {
-  /** In the form that `toISOString` prints. */
-  readonly example: string;
+  return declareField(
+    facts,
+    { type: 'string', minLength: min, maxLength: max, pattern },
+    {
+      rule: `a string of ${min} to ${max} characters${content}`,
+      isValid: (value) =>
+        typeof value === 'string' && length.test(value) && value.isWellFormed() && acceptable.test(value),
+    },
+  );
 }
 
 /** Length of `2026-11-21T12:00:00.000Z`. */
@@ -60,14 +48,12 @@ const TIME_LENGTH = 24;
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 
 /** Declares a time in UTC to the millisecond, as `toISOString` prints it (RFC 3339). The value is a text. */
-export function Timestamp({ example, ...facts }: TimestampFacts): PropertyDecorator {
-  const bounds = { minLength: TIME_LENGTH, maxLength: TIME_LENGTH, description: facts.description };
+export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
   return declareField(
     facts,
-    { type: 'string', format: 'date-time', ...bounds, example },
+    { type: 'string', format: 'date-time', minLength: TIME_LENGTH, maxLength: TIME_LENGTH },
     {
-      name: 'isTimestamp',
-      rule: `a time in UTC to the millisecond, such as ${example}`,
+      rule: 'a time in UTC to the millisecond, such as 2026-11-21T12:00:00.000Z',
       isValid: (value) => typeof value === 'string' && value.length === TIME_LENGTH && isPrinted(value),
     },
   );
@@ -87,57 +73,31 @@ export interface Choice<Value extends string = string> {
   readonly values: readonly Value[];
 }
 
-interface OneOfFacts extends FieldFacts {
-  readonly example: string;
-  /** Documents the value of a member that is left out; the class sets it. */
-  readonly default?: string;
-}
-
 /** Declares a text that is one of the values of `choice`. */
-export function OneOf(choice: Choice, { example, default: value, ...facts }: OneOfFacts): PropertyDecorator {
-  const { name, description: meaning, values } = choice;
-  const shared = { enum: [...values], enumName: name, enumSchema: { description: meaning } };
-  const preset = value === undefined ? {} : { default: value };
+export function OneOf({ name, description, values }: Choice, facts: FieldFacts<string>): PropertyDecorator {
   return declareField(
     facts,
-    { ...shared, ...preset, description: facts.description, example },
+    { enum: [...values], enumName: name, enumSchema: { description } },
+    { rule: `one of ${values.join(', ')}`, isValid: (value) => values.some((known) => known === value) },
+  );
+}
+
+/** Declares a boolean; `true` or `false` in a query. */
+export function Flag(facts: FieldFacts<boolean>): PropertyDecorator {
+  return declareField(
+    facts,
+    { type: 'boolean' },
     {
-      name: 'isOneOf',
-      rule: `one of ${values.join(', ')}`,
-      isValid: (each) => values.some((known) => known === each),
+      rule: 'true or false',
+      isValid: (value) => typeof value === 'boolean',
+      fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
     },
   );
 }
 
-interface FlagFacts extends FieldFacts {
-  readonly example: boolean;
-}
-
-const FLAGS = new Map<unknown, boolean>([
-  ['true', true],
-  ['false', false],
-]);
-
-/** Declares a boolean; `true` or `false` in a query. */
-export function Flag({ example, ...facts }: FlagFacts): PropertyDecorator {
-  const schema = { type: 'boolean', description: facts.description, example } as const;
-  return declareField(facts, schema, {
-    name: 'isFlag',
-    rule: 'true or false',
-    isValid: (value) => typeof value === 'boolean',
-    fromText: (text) => FLAGS.get(text) ?? text,
-  });
-}
-
-interface NumberFacts extends FieldFacts {
+interface NumberFacts extends FieldFacts<number> {
   readonly min: number;
   readonly max: number;
-  readonly example: number;
-}
-
-interface IntegerFacts extends NumberFacts {
-  /** Documents the value of a member that is left out; the class sets it. */
-  readonly default?: number;
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
@@ -145,34 +105,29 @@ const PLAIN_INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/;
 const PLAIN_DECIMAL = /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
 
 /** Declares an integer that a number holds exactly. In a query it is a plain decimal: not `1e1`, not `01`. */
-export function Integer({ min, max, example, default: value, ...facts }: IntegerFacts): PropertyDecorator {
+export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator {
   const format = min >= -MAX_INT32 - 1 && max <= MAX_INT32 ? 'int32' : 'int64';
-  const preset = value === undefined ? {} : { default: value };
-  const schema = { type: 'integer', format, minimum: min, maximum: max, ...preset } as const;
   return declareField(
     facts,
-    { ...schema, description: facts.description, example },
+    { type: 'integer', format, minimum: min, maximum: max },
     {
-      name: 'isInteger',
       rule: `a whole number from ${min} to ${max}`,
-      isValid: (each) => Number.isSafeInteger(each) && isWithin(each, min, max),
+      isValid: (value) => Number.isSafeInteger(value) && isWithin(value, min, max),
       fromText: (text) => toNumber(text, PLAIN_INTEGER),
     },
   );
 }
 
 /** Declares a number (IEEE 754, double precision). For money take an Int64 of the smallest unit. */
-export function Decimal({ min, max, example, ...facts }: NumberFacts): PropertyDecorator {
-  const schema = { type: 'number', format: 'double', minimum: min, maximum: max } as const;
+export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator {
   return declareField(
     facts,
-    { ...schema, description: facts.description, example },
+    { type: 'number', format: 'double', minimum: min, maximum: max },
     {
-      name: 'isDecimal',
       rule: `a number from ${min} to ${max}`,
-      isValid: (each) => isWithin(each, min, max),
+      isValid: (value) => isWithin(value, min, max),
       fromText: (text) => toNumber(text, PLAIN_DECIMAL),
-      fromJson: (each) => (typeof each === 'bigint' ? Number(each) : each),
+      fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
     },
   );
 }
@@ -185,22 +140,15 @@ function isWithin(value: unknown, min: number, max: number): boolean {
   return typeof value === 'number' && value >= min && value <= max;
 }
 
-interface Int64Facts extends FieldFacts {
-  /** A bigint if a number cannot hold it. Swagger UI sends the example of an optional parameter. */
-  readonly example?: number | bigint;
-}
-
 const INT64 = { type: 'integer', format: 'int64' } as const;
 const INT64_RANGE = `from ${MIN_INT64} to ${MAX_INT64}`;
 
 /**
  * Declares an int64: an exact bigint in the handler, and exact digits in JSON. The document adds the bounds. In
- * a query it is a plain decimal.
+ * a query it is a plain decimal. An example is a bigint if a number cannot hold it.
  */
-export function Int64({ example, ...facts }: Int64Facts): PropertyDecorator {
-  const schema = { ...INT64, description: facts.description, ...(example !== undefined && { example }) };
-  return declareField(facts, schema, {
-    name: 'isInt64',
+export function Int64(facts: FieldFacts<number | bigint>): PropertyDecorator {
+  return declareField(facts, INT64, {
     rule: `an integer ${INT64_RANGE}`,
     isValid: isInt64,
     fromText: int64FromText,
@@ -208,25 +156,24 @@ export function Int64({ example, ...facts }: Int64Facts): PropertyDecorator {
   });
 }
 
-interface Int64ListFacts extends FieldFacts {
-  /** The largest number of items; the smallest is 1. */
+interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
+  /** The largest number of items. */
   readonly max: number;
-  /** A bigint if a number cannot hold it. Swagger UI sends the example of an optional parameter. */
-  readonly example?: readonly (number | bigint)[];
 }
 
-/** Declares a list of int64, as exact bigints. In a query it is a repeated parameter: `id=7&id=9`. */
-export function Int64List({ max, example, ...facts }: Int64ListFacts): PropertyDecorator {
-  const bounds = { minItems: 1, maxItems: max, description: facts.description };
-  const schema = { type: 'array', items: { ...INT64 }, ...bounds } as const;
-  return declareField(facts, example ? { ...schema, example: [...example] } : schema, {
-    name: 'isInt64List',
-    rule: `1 to ${max} integers ${INT64_RANGE}`,
-    isValid: (value) =>
-      Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
-    fromText: (texts) => [texts].flat().map(int64FromText),
-    fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
-  });
+/** Declares a list of at least one int64, as exact bigints. In a query it is a repeated parameter: `id=7&id=9`. */
+export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
+  return declareField(
+    facts,
+    { type: 'array', items: { ...INT64 }, minItems: 1, maxItems: max },
+    {
+      rule: `1 to ${max} integers ${INT64_RANGE}`,
+      isValid: (value) =>
+        Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
+      fromText: (texts) => [texts].flat().map(int64FromText),
+      fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
+    },
+  );
 }
 
 function int64FromText(text: unknown): unknown {
@@ -238,36 +185,25 @@ function int64FromJson(value: unknown): unknown {
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
 
-/** Declares an object of another DTO class. */
-export function Nested(type: () => Type, facts: FieldFacts): PropertyDecorator {
+/** Declares an object of another DTO class. @nestjs/swagger recognises a function by its name, `type`. */
+export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDecorator {
   return applyDecorators(
     ClassOf(type),
     ValidateNested(),
-    declareField(
-      facts,
-      // @nestjs/swagger recognises a function by its name, `type`.
-      { type: () => type(), description: facts.description },
-      // `@ValidateNested()` accepts an array and validates its items.
-      { name: 'isOneObject', rule: 'a JSON object', isValid: isObject },
-    ),
+    // `@ValidateNested()` accepts an array and validates its items.
+    declareField(facts, { type: () => type() }, { rule: 'a JSON object', isValid: isObject }),
   );
 }
 
-interface ListFacts extends FieldFacts {
-  /** The largest number of items. */
-  readonly max: number;
-}
-
 /** Declares a list of objects of another DTO class. */
-export function ListOf(type: () => Type, { max, ...facts }: ListFacts): PropertyDecorator {
+export function ListOf(type: () => Type, { max, ...facts }: ListFacts<object>): PropertyDecorator {
   return applyDecorators(
     ClassOf(type),
     ValidateNested({ each: true }),
     declareField(
       facts,
-      { type: () => type(), isArray: true, maxItems: max, description: facts.description },
+      { type: () => type(), isArray: true, maxItems: max },
       {
-        name: 'isListOfObjects',
         rule: `a list of at most ${max} JSON objects`,
         isValid: (value) => Array.isArray(value) && value.length <= max && value.every(isObject),
       },

@@ -1,7 +1,7 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
-import { findOperation, ownCodes } from '../../platform/api-docs/operations';
+import { findOperation, ownCodes } from '../../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../../platform/api-docs/required-scopes';
-import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
+import { UNCOUNTED } from '../../platform/routes/route-facts';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';

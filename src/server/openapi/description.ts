@@ -29,7 +29,7 @@ A list is a bare array ordered by \`id\`, with at most \`limit\` items (1 to ${M
 
 ## Bodies
 
-Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64, exact over the whole range. Parse them with a parser that keeps integers beyond 2^53 exact. The service ignores undocumented members and query parameters. It never converts types; \`null\` is not the same as a missing member.
+Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64, exact over the whole range. Parse them with a parser that keeps integers beyond 2^53 exact. The service ignores undocumented members and query parameters. With the request header \`Prefer: handling=strict\` (RFC 7240) they are 400 \`validation_failed\`; the message names each and the nearest known name. It never converts types; \`null\` is not the same as a missing member.
 
 ## Errors
 

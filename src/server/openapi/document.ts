@@ -2,10 +2,10 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
-import { findOperation } from '../../platform/api-docs/operations';
+import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { Config } from '../../platform/config/config';
 import { problemPages } from '../../platform/errors/problem-details';
-import { ERROR_BODIES } from '../../platform/errors/error.dto';
+import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
 import { UserError } from '../../platform/errors/user-error';
 import { type Codes, codesOf, operationsOf } from './codes';
 import { description } from './description';
@@ -53,8 +53,10 @@ export function createDocument(
   planTable: string,
 ): OpenAPIObject {
   const basis = basisOf(planTable, extensions.tags);
-  const created = SwaggerModule.createDocument(app, basis, { extraModels: ERROR_BODIES });
+  const created = SwaggerModule.createDocument(app, basis);
   const { openapi, info, tags = [], components } = created;
+  // A document completes its own copy.
+  const schemas = { ...components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
   const paths = belowBase(created.paths);
   const codes = codesOf(paths, extensions.errors);
   const responses = completeResponses(paths, codes, problemPages(config.publicBaseUrl));
@@ -68,10 +70,10 @@ export function createDocument(
     servers: serversOf(config),
     tags,
     paths,
-    components: { ...components, ...responses },
+    components: { ...components, schemas, ...responses },
   };
   checkClasses(document);
-  completeSchemas(document, components?.schemas ?? {});
+  completeSchemas(document, schemas);
   return document;
 }
 

@@ -8,8 +8,8 @@ import type {
   OperationObject,
   ResponseObject,
 } from '@nestjs/swagger';
-import { responseHeaders } from '../../platform/api-docs/header-catalogue';
-import { findOperation, ownHeaders } from '../../platform/api-docs/operations';
+import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
+import { findOperation, ownHeaders } from '../../platform/api-docs/operation.decorator';
 import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
@@ -168,9 +168,9 @@ function headerComponents(): Record<string, HeaderObject> {
  * @param optional the names of those that only some responses of the status have
  */
 function headersOf(own: readonly string[], optional: readonly string[] = []): HeadersObject {
-  const entries = Object.entries(headerComponents()).flatMap(([name, header], at) => {
+  const entries = Object.entries(headerComponents()).flatMap(([name, header]) => {
     const isOptional = optional.includes(name);
-    if (!isOptional && !own.includes(name) && responseHeaders[at]?.on !== 'every response') return [];
+    if (!isOptional && !own.includes(name) && !commonHeaders.includes(name)) return [];
     const entry = isOptional ? { ...header, required: false } : { $ref: `#/components/headers/${name}` };
     return [[EXPERIMENTAL.has(name) ? name.toLowerCase() : name, entry] as const];
   });

@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
-import { findOperation, type RegisteredOperation } from '../../platform/api-docs/operations';
+import { findOperation, type RegisteredOperation } from '../../platform/api-docs/operation.decorator';
 import { UserError } from '../../platform/errors/user-error';
 import { classesWithMember, isObject, validatedFields } from '../../platform/validation/validation.pipe';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';

@@ -1,5 +1,5 @@
 import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required-scopes';
-import { UNCOUNTED } from '../../platform/api-docs/uncounted.decorator';
+import { UNCOUNTED } from '../../platform/routes/route-facts';
 import { codeOf, isSuccess } from '../api';
 import { idOf as lastSegment, parentOf } from '../resources';
 import type { Promises } from './operation-under-test';

@@ -12,8 +12,7 @@ import {
 } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { RequireScope } from '../../../src/auth';
-import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import type { OperationFacts } from '../../../src/platform/api-docs/operations';
+import { Operation, type OperationFacts } from '../../../src/platform/api-docs/operation.decorator';
 import { ListPetsQuery, Order, UnvalidatedQuery } from './mistaken.dto';
 
 interface Place {

@@ -35,7 +35,7 @@ const OURS = {
           pointer: { type: 'string', format: 'json-pointer-uri-fragment' },
           parameter: { type: 'string', minLength: 1 },
           header: { type: 'string', minLength: 1 },
-          detail: { type: 'string', pattern: '\\.$' },
+          detail: { type: 'string', pattern: '[.?]$' },
         },
         additionalProperties: false,
       },

@@ -1,0 +1,93 @@
+import { BasketsModule, EMPTY } from '../modules/support/baskets.module';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+import { expectProblem, PROBLEM } from './support/problem';
+
+const STRICT = { prefer: 'handling=strict' };
+const APPLIED = 'handling=strict';
+
+describe('Prefer: handling=strict', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp({}, { modules: [BasketsModule] });
+  });
+  afterAll(() => app.close());
+
+  it.each([
+    ['/v1/pets?stauts=sold', 'There is no query parameter stauts; did you mean status?'],
+    ['/v1/pets?category_id=3&limit=1', 'There is no query parameter category_id; did you mean categoryId?'],
+    [
+      '/v1/pets?colour=red&limti=1',
+      'There is no query parameter colour. There is no query parameter limti; did you mean limit?',
+    ],
+    ['/v1/pets/1?x=1', 'There is no query parameter x.'],
+    ['/v1/key?+=1', 'There is no query parameter " ".'],
+  ])('GET %s is 400: %s', async (path, message) => {
+    const response = await app.get(path, { headers: STRICT });
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toBe(message);
+    expect(response.headers['preference-applied']).toBe(APPLIED);
+    const { status, headers } = await app.get(path);
+    expect([status, headers['preference-applied']]).toEqual([path.includes('/1?') ? 404 : 200, undefined]);
+  });
+
+  it.each<[string, string, object, string[], string]>([
+    ['POST', '/v1/pets', aNewPet({ id: 7 }), ['#/id'], 'There is no member id.'],
+    [
+      'POST',
+      '/v1/pets?dry=1',
+      { nmae: 'Rex', __proto: 1 },
+      ['dry', '#/nmae', '#/__proto'],
+      'There is no query parameter dry. There is no member nmae; did you mean name? There is no member __proto.',
+    ],
+    ['PATCH', '/v1/pets/1', { Name: 'Rex' }, ['#/Name'], 'There is no member Name; did you mean name?'],
+    [
+      'POST',
+      '/v1/baskets',
+      { ...EMPTY, best: { 'a/b': 1 }, toys: [{ name: 'a' }, { nam: 'b' }] },
+      ['#/best/a~1b', '#/toys/1/nam'],
+      'There is no member best.a/b. There is no member toys.1.nam; did you mean name?',
+    ],
+  ])('%s %s %j is 400 with a place for each: %j', async (method, path, body, places, message) => {
+    const response = await app.send(method, path, { body, headers: { ...STRICT, accept: PROBLEM } });
+    expectProblem(response, 400, 'validation_failed');
+    const { detail, errors } = response.json;
+    expect(detail).toBe(message);
+    const placeOf = (error: Record<string, string>) => error['pointer'] ?? error['parameter'];
+    expect(errors.map(placeOf)).toEqual(places);
+  });
+
+  it('accepts what the document has', async () => {
+    const created = await app.post('/v1/pets', aNewPet(), { headers: STRICT });
+    const { status, headers } = await app.send('HEAD', '/v1/pets?limit=1&id=1&id=2', { headers: STRICT });
+    expect([created.status, created.headers['preference-applied']]).toEqual([201, APPLIED]);
+    expect([status, headers['preference-applied']]).toEqual([200, APPLIED]);
+    const basket = { ...EMPTY, toys: [{ name: 'rope' }] };
+    expect((await app.post('/v1/baskets', basket, { headers: STRICT })).json).toEqual(basket);
+  });
+
+  it.each(['respond-async, handling="strict"; why=x', 'Handling = STRICT'])(
+    '%s is strict',
+    async (prefer) => {
+      expectError(await app.get('/v1/pets?x=1', { headers: { prefer } }), 400, 'validation_failed');
+    },
+  );
+
+  it.each([
+    'handling=lenient',
+    'handling=lenient, handling=strict',
+    'handling=stricter',
+    'x=handling=strict',
+  ])('%s is not strict', async (prefer) => {
+    const { status, headers } = await app.get('/v1/pets?x=1', { headers: { prefer } });
+    expect([status, headers['preference-applied']]).toEqual([200, undefined]);
+  });
+
+  it('names the first 100 unknown members, in a message of the documented length', async () => {
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`member${at}`, 1]));
+    const { json } = await app.post('/v1/pets', many, { headers: { ...STRICT, accept: PROBLEM } });
+    expect(json.errors).toHaveLength(100);
+    expect(json.detail.length).toBeLessThanOrEqual(4_096);
+  });
+});
