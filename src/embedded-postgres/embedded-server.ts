@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
+import { chownSync, closeSync, constants, existsSync, fstatSync, mkdtempSync, openSync } from 'node:fs';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -47,6 +47,8 @@ export interface EmbeddedOptions {
   readonly canCreateDatabases?: boolean;
   /** Tests need more, because their workers share one server. Default 60. */
   readonly maxConnections?: number;
+  /** False rejects a folder without a database. Default true. */
+  readonly canCreate?: boolean;
   /** Commands join the server of a service, and every process waits for the end of a command's. Default service. */
   readonly purpose?: 'service' | 'command';
 }
@@ -83,6 +85,11 @@ async function start(directory: string, options: EmbeddedOptions): Promise<Embed
   const user = chooseServerUser();
   const isShared = user?.name === 'nobody';
   if (isShared && options.allowSharedUser === false) throw new EmbeddedServerError(SHARED_USER);
+  if (options.canCreate === false && !existsSync(clusterOf(directory))) {
+    throw new EmbeddedServerError(
+      `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
+    );
+  }
   prepareFolder(directory, user);
   let log = '';
   let stalePid: string | undefined;

@@ -2,7 +2,12 @@ import { Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
 import { STATEMENT_TIMEOUT_MS } from './data-source';
 import { isDatabaseUnavailable } from './database-errors';
-import { inMigrationTransaction, type SchemaConfig, type SchemaMigration } from './migration-transaction';
+import {
+  inMigrationTransaction,
+  rejectUsed,
+  type SchemaConfig,
+  type SchemaMigration,
+} from './migration-transaction';
 import { Audit1795219200012 } from './migrations/accounts.migrations';
 import { UserError } from '../errors/user-error';
 
@@ -40,11 +45,31 @@ export interface MigrationState extends AppliedMigration {
  * Applies all pending migrations in one transaction; concurrent instances wait for it. Uses a connection of its own:
  * those of the service must be opened after it has set the timeouts of the role.
  *
+ * @param keyPrefix of a service, to which the database then belongs
  * @returns the names of the migrations, and the extensions with tables that this program does not have
- * @throws UserError if a newer version has migrated the database, or an extension's migration fails
+ * @throws UserError if a newer version has migrated the database, an extension's migration fails, or the database
+ *   belongs to a service with other keys
  */
-export function migrate(config: SchemaConfig) {
-  return inMigrationTransaction(config, (runner) => bringUpToDate(config, runner));
+export function migrate(config: SchemaConfig, keyPrefix?: string) {
+  return inMigrationTransaction(config, async (runner) => {
+    const migrated = await bringUpToDate(config, runner);
+    if (keyPrefix !== undefined) await claim(runner, keyPrefix);
+    return migrated;
+  });
+}
+
+/** A database without keys may change its owner. */
+const CLAIM = `
+  INSERT INTO deployment (key_prefix) VALUES ($1) ON CONFLICT (is_only) DO UPDATE SET key_prefix =
+    CASE WHEN EXISTS (SELECT FROM api_keys) THEN deployment.key_prefix ELSE excluded.key_prefix END
+  RETURNING key_prefix AS owned`;
+
+async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
+  const [{ owned } = { owned: '' }]: { owned: string }[] = await runner.query(CLAIM, [keyPrefix]);
+  if (owned === keyPrefix) return;
+  throw new UserError(
+    `The keys of this database begin with ${owned}, and those of this DEPLOYMENT with ${keyPrefix}: correct DEPLOYMENT (production has ask_live_), or use another database.`,
+  );
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */
@@ -81,9 +106,15 @@ export async function applyMigrations(
   }
 }
 
-/** Reverts the last migration, or all those of an extension, the last one first. @returns their names */
+/**
+ * Reverts the last migration, or all those of an extension, the last one first.
+ *
+ * @returns their names
+ * @throws UserError if a service uses the database
+ */
 export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
   return inMigrationTransaction(config, async (runner) => {
+    await rejectUsed(runner);
     const applied = await readApplied(runner);
     rejectNewerSchema(compareSchema(applied, config.migrations));
     const ofExtension = applied.filter((each) => each.extension === extension);

@@ -60,3 +60,18 @@ export async function inMigrationTransaction<T>(
     await source.destroy();
   }
 }
+
+/** @throws UserError if an instance of the service is registered, which it does every 3 s until it stops */
+export async function rejectUsed(runner: QueryRunner): Promise<void> {
+  const [table]: { name: string | null }[] = await runner.query(
+    `SELECT to_regclass('rate_limit_instances') AS name`,
+  );
+  if (!table?.name) return;
+  const instances: unknown[] = await runner.query(
+    `SELECT FROM rate_limit_instances WHERE seen_at > clock_timestamp() - interval '10 seconds'`,
+  );
+  if (instances.length === 0) return;
+  throw new UserError(
+    'A service uses the database, or did so in the last 10 s: stop every instance and try again.',
+  );
+}

@@ -29,12 +29,16 @@ export function openDatabase(config: DatabaseSettings): Promise<OpenDatabase> {
   return open(config, 'service');
 }
 
-/** Opens the database for a command, which shares the embedded server of a running service. */
-export async function joinDatabase(config: DatabaseSettings): Promise<OpenDatabase> {
+/**
+ * Opens the database for a command, which shares the embedded server of a running service.
+ *
+ * @param canCreate false rejects a data folder without a database
+ */
+export async function joinDatabase(config: DatabaseSettings, canCreate: boolean): Promise<OpenDatabase> {
   const joined = await join(config);
   if (joined) return joined;
   try {
-    return await open(config, 'command');
+    return await open(config, 'command', canCreate);
   } catch (error) {
     // A service may have started in the meantime.
     const started = await join(config);
@@ -46,6 +50,7 @@ export async function joinDatabase(config: DatabaseSettings): Promise<OpenDataba
 async function open(
   config: DatabaseSettings,
   purpose: NonNullable<EmbeddedOptions['purpose']>,
+  canCreate = true,
 ): Promise<OpenDatabase> {
   if (config.databaseUrl !== undefined) return external(config.databaseUrl);
   if (config.databasePoolSize > MAX_EMBEDDED_POOL) {
@@ -53,7 +58,7 @@ async function open(
       `DATABASE_POOL_SIZE must be at most ${MAX_EMBEDDED_POOL} with the embedded PostgreSQL: lower it, or set DATABASE_URL to another server.`,
     );
   }
-  const server = await startEmbedded({ ...embeddedOptions(config), purpose });
+  const server = await startEmbedded({ ...embeddedOptions(config), purpose, canCreate });
   const { directory, notices, ended } = server;
   return { url: server.url(), directory, notices, ended, close: () => server.stop() };
 }

@@ -13,7 +13,7 @@ import {
 } from './backup-database';
 import { isDatabaseUnavailable } from '../database-errors';
 import { applyMigrations, bringUpToDate, firstLine, readApplied } from '../migrate';
-import { inMigrationTransaction, type SchemaConfig } from '../migration-transaction';
+import { inMigrationTransaction, rejectUsed, type SchemaConfig } from '../migration-transaction';
 import { UserError } from '../../errors/user-error';
 
 /**
@@ -31,6 +31,7 @@ export async function restoreDatabase(
   await checkFile(config, path);
   return await readBackup(path, (backup, header) =>
     inMigrationTransaction(config, async (runner) => {
+      await rejectUsed(runner);
       if ((await readApplied(runner)).length > 0) {
         throw new UserError(
           'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
@@ -46,6 +47,8 @@ export async function restoreDatabase(
         // A migration cannot change a table with unchecked rows.
         await client.query('SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED');
         const { applied } = await bringUpToDate(config, runner);
+        // The copy may serve another deployment, such as staging: its first start decides.
+        await runner.query('DELETE FROM deployment');
         return { createdAt: header.createdAt, tables, migrated: applied };
       } catch (error) {
         if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
