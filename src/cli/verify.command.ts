@@ -9,6 +9,7 @@ const FROM_INPUT = '-';
 interface VerifyOptions {
   readonly baseUrl: string;
   readonly key?: string;
+  readonly leave?: true;
   readonly exhaust?: true;
   readonly json?: true;
 }
@@ -30,11 +31,12 @@ export function addVerifyCommand(program: OutputCommand): void {
         'API key with the scopes of a new key, and pets:manage to remove the added animals; a Free plan is enough. With - the key is read from standard input: other users can see arguments',
       ).env('ANIMAL_STORE_KEY'),
     )
+    .option('--leave', 'allow that animals and orders stay there, if the key cannot remove them')
     .option('--exhaust', 'also use up the rate limit of the key, to check the 429')
     .prints(async (options: VerifyOptions, command: Command) => {
       const key = await readKey(options.key, command);
       const report = options.json ? () => undefined : printVerdict;
-      const verification = await verifyDeployment(options.baseUrl, key, options.exhaust === true, report);
+      const verification = await verifyDeployment(options.baseUrl, key, options, report);
       const { verdicts, stopped } = verification;
       const broken = verdicts.filter(({ faults }) => faults.length > 0).length;
       const breaks = broken > 0 ? `${options.baseUrl} breaks ${broken} of its promises.` : undefined;
