@@ -22,4 +22,8 @@ export class AccountEntity {
 
   @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
   readonly createdAt!: Date;
+
+  /** If it is not null, its keys are invalid. */
+  @Column({ type: 'timestamptz', name: 'disabled_at', nullable: true })
+  readonly disabledAt!: Date | null;
 }

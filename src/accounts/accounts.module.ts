@@ -5,10 +5,9 @@ import { AccountsService } from './accounts.service';
 import { ApiKeyEntity } from './api-key.entity';
 import { AccountsRepository } from './accounts.repository';
 import { ApiKeysService } from './api-keys.service';
-import { RotatedSecretEntity } from './rotated-secret.entity';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([AccountEntity, ApiKeyEntity, RotatedSecretEntity])],
+  imports: [TypeOrmModule.forFeature([AccountEntity, ApiKeyEntity])],
   providers: [AccountsRepository, AccountsService, ApiKeysService],
   exports: [AccountsService, ApiKeysService],
 })

@@ -1,28 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { type EntityManager, IsNull, MoreThan } from 'typeorm';
+import { InjectEntityManager } from '@nestjs/typeorm';
+import { EntityManager } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
-import { RotatedSecretEntity } from './rotated-secret.entity';
 import type { PlanChoice } from './plans';
-import type { StoredSecret } from './secret';
+import type { KeyPrefix, storedFormOf } from './secret';
+import { UserError } from '../platform/errors/user-error';
 
 /** A key as `keys list` shows it, without its secret. */
-export interface ListedKey {
-  readonly id: string;
+export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
   readonly account: string;
-  readonly label: string;
-  readonly prefix: string;
-  readonly lastFour: string;
-  readonly scopes: readonly string[];
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
   /** Null if the key is not banned now. */
   readonly bannedUntil: Date | null;
-  /** Rounded down to the minute. */
-  readonly lastUsedAt: Date | null;
 }
 
 /** An administrative change as `audit list` shows it. */
@@ -35,10 +26,23 @@ export interface ListedAuditEntry {
   readonly osUser: string;
 }
 
-export type NewKey = Pick<
-  ApiKeyEntity,
-  'accountId' | 'secretHash' | 'prefix' | 'lastFour' | 'label' | 'scopes' | 'expiresAt'
->;
+/** Which keys to list; all by default. */
+export interface KeyFilter {
+  readonly account?: string;
+  /** Only valid keys that expire before this time. */
+  readonly expiring?: Date;
+  readonly revoked?: true;
+  /** Only keys that are banned now. */
+  readonly banned?: true;
+}
+
+/** Which entries to list; all by default. */
+export interface AuditFilter {
+  readonly account?: string;
+  readonly since?: Date;
+  /** The number of the newest entries. */
+  readonly limit?: number;
+}
 
 const LIST: Statement = {
   name: 'api_keys_list',
@@ -48,7 +52,9 @@ const LIST: Statement = {
            b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
     FROM api_keys k JOIN accounts a ON a.id = k.account_id
     LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
-    WHERE $1::text IS NULL OR a.name = $1
+    WHERE ($1::text IS NULL OR a.name = $1)
+      AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
+      AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
     ORDER BY k.created_at, k.id`,
 };
 
@@ -61,13 +67,48 @@ const LIFT_BAN: Statement = {
 const LIST_AUDIT: Statement = {
   name: 'audit_entries_list',
   text: `
-    SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM audit_entries ORDER BY id`,
+    SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM (
+      SELECT * FROM audit_entries
+      WHERE ($1::text IS NULL OR account = $1) AND ($2::timestamptz IS NULL OR at > $2) ORDER BY id DESC LIMIT $3
+    ) AS newest ORDER BY id`,
+};
+
+/**
+ * Keeps the old secret for good: a client that still sends it gets `revoked_api_key`. Older secrets keep the end of their
+ * grace period, unless the new grace period ends earlier.
+ */
+const REPLACE_SECRET: Statement = {
+  name: 'api_keys_replace_secret',
+  text: `
+    WITH older AS (
+      UPDATE rotated_secrets SET valid_until = $4 WHERE key_id = $1 AND valid_until > $4
+    ), old AS (
+      INSERT INTO rotated_secrets (secret_hash, key_id, valid_until)
+      SELECT secret_hash, id, $4 FROM api_keys WHERE id = $1
+    )
+    UPDATE api_keys SET secret_hash = $2, last_four = $3 WHERE id = $1`,
 };
 
 /** The accounts, their keys and the audit in the database. */
 @Injectable()
 export class AccountsRepository {
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    @InjectEntityManager() private readonly manager: EntityManager,
+  ) {}
+
+  /** @throws UserError if no account has this name */
+  async require(name: string, manager = this.manager): Promise<AccountEntity> {
+    const account = await manager.findOneBy(AccountEntity, { name });
+    if (account) return account;
+    throw new UserError(`There is no account named ${name}: see "accounts list".`);
+  }
+
+  /** Returns the prefix of the keys of this database; undefined before the first start of a service. */
+  async keyPrefix(manager: EntityManager): Promise<KeyPrefix | undefined> {
+    const [row] = await manager.query<{ prefix: KeyPrefix }[]>('SELECT key_prefix AS prefix FROM deployment');
+    return row?.prefix;
+  }
 
   /** Locks the table until the transaction ends. @returns true if no account exists */
   async lockIfEmpty(manager: EntityManager): Promise<boolean> {
@@ -76,35 +117,28 @@ export class AccountsRepository {
   }
 
   /** Finds the account or creates it with the given plan. Concurrent calls are safe. */
-  async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager): Promise<AccountEntity> {
-    const account = { name, ...choice };
-    await manager.createQueryBuilder().insert().into(AccountEntity).values(account).orIgnore().execute();
-    return manager.findOneByOrFail(AccountEntity, { name });
+  async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager) {
+    const values = { name, ...choice };
+    const insertion = manager.createQueryBuilder().insert().into(AccountEntity).values(values).orIgnore();
+    const { raw }: { raw: unknown[] } = await insertion.execute();
+    return { account: await this.require(name, manager), isNewAccount: raw.length > 0 };
   }
 
-  /** Lists all administrative changes, the oldest first. */
-  listAudit(): Promise<ListedAuditEntry[]> {
-    return this.sql.rows<ListedAuditEntry>(LIST_AUDIT, []);
+  /** Lists administrative changes, the oldest first. */
+  listAudit({ account, since, limit }: AuditFilter): Promise<ListedAuditEntry[]> {
+    return this.sql.rows<ListedAuditEntry>(LIST_AUDIT, [account ?? null, since ?? null, limit ?? null]);
   }
 
   /** @returns the id that the database assigned */
-  async insert(key: NewKey, manager: EntityManager): Promise<string> {
-    const { identifiers } = await manager.insert(ApiKeyEntity, { ...key });
+  async insert(key: Partial<ApiKeyEntity>, manager: EntityManager): Promise<string> {
+    const { identifiers } = await manager.insert(ApiKeyEntity, key);
     return String(identifiers[0]?.['id']);
   }
 
-  /** Lists the keys of one account, or of all accounts, in the order of their creation. */
-  list(accountName: string | undefined, now: Date): Promise<ListedKey[]> {
-    return this.sql.rows<ListedKey>(LIST, [accountName ?? null, now]);
-  }
-
-  /** Revokes a key. A key that is already revoked keeps its first time. */
-  async revoke(id: string, at: Date, manager: EntityManager): Promise<void> {
-    await manager.update(ApiKeyEntity, { id, revokedAt: IsNull() }, { revokedAt: at });
-  }
-
-  async setScopes(id: string, scopes: readonly string[], manager: EntityManager): Promise<void> {
-    await manager.update(ApiKeyEntity, { id }, { scopes: [...scopes] });
+  /** Lists keys in the order of their creation. */
+  list({ account, expiring, revoked, banned }: KeyFilter, now: Date): Promise<ListedKey[]> {
+    const values = [account ?? null, now, expiring ?? null, revoked ?? false, banned ?? false];
+    return this.sql.rows<ListedKey>(LIST, values);
   }
 
   /** @returns true if the key was banned in the last 24 h, or still is */
@@ -123,21 +157,10 @@ export class AccountsRepository {
   /** Replaces the secret of a key that the transaction has locked, and keeps the old one as a rotated secret. */
   async replaceSecret(
     id: string,
-    secret: StoredSecret,
+    secret: ReturnType<typeof storedFormOf>,
     graceEndsAt: Date,
     manager: EntityManager,
   ): Promise<void> {
-    const { secretHash } = await manager.findOneOrFail(ApiKeyEntity, {
-      select: { secretHash: true },
-      where: { id },
-    });
-    // Older secrets keep the end of their grace period, unless the new grace period ends earlier.
-    await manager.update(
-      RotatedSecretEntity,
-      { keyId: id, validUntil: MoreThan(graceEndsAt) },
-      { validUntil: graceEndsAt },
-    );
-    await manager.insert(RotatedSecretEntity, { secretHash, keyId: id, validUntil: graceEndsAt });
-    await manager.update(ApiKeyEntity, { id }, { ...secret });
+    await this.sql.rows(REPLACE_SECRET, [id, secret.secretHash, secret.lastFour, graceEndsAt], manager);
   }
 }

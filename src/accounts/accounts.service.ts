@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource, InjectRepository } from '@nestjs/typeorm';
 import { DataSource, In, Repository } from 'typeorm';
 import { AccountEntity } from './account.entity';
-import { AccountsRepository, type ListedAuditEntry } from './accounts.repository';
+import { AccountsRepository, type AuditFilter, type ListedAuditEntry } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../platform/database/audit';
@@ -26,9 +26,10 @@ export class AccountsService {
     return this.accounts.findOneBy({ name });
   }
 
-  /** Lists all administrative changes, the oldest first. */
-  listAudit(): Promise<ListedAuditEntry[]> {
-    return this.repository.listAudit();
+  /** Lists administrative changes, the oldest first. @throws UserError if the account does not exist */
+  async listAudit(filter: AuditFilter = {}): Promise<ListedAuditEntry[]> {
+    if (filter.account !== undefined) await this.repository.require(filter.account);
+    return await this.repository.listAudit(filter);
   }
 
   /** Returns the names of accounts by id. */
@@ -44,7 +45,7 @@ export class AccountsService {
    */
   async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
-    return await this.repository.findOrCreate(name, choice, this.accounts.manager);
+    return (await this.repository.findOrCreate(name, choice, this.accounts.manager)).account;
   }
 
   /**
@@ -54,12 +55,30 @@ export class AccountsService {
    * @throws UserError if no account has this name
    */
   async setPlan(name: string, choice: PlanChoice): Promise<void> {
+    const { perMinute, perDay } = limitsOf(choice);
+    const details = `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
+    await this.change('accounts set-plan', name, choice, details);
+  }
+
+  /** Makes the keys of an account invalid, or valid again, within 5 s. @returns false if they are already */
+  async setDisabled(name: string, isDisabled: boolean): Promise<boolean> {
+    const { disabledAt } = await this.repository.require(name);
+    if ((disabledAt !== null) === isDisabled) return false;
+    const command = isDisabled ? 'accounts disable' : 'accounts enable';
+    await this.change(command, name, { disabledAt: isDisabled ? new Date() : null });
+    return true;
+  }
+
+  private async change(
+    command: string,
+    account: string,
+    values: Partial<AccountEntity>,
+    details = '',
+  ): Promise<void> {
     await this.source.transaction(async (manager) => {
-      const { affected } = await manager.update(AccountEntity, { name }, choice);
-      if (affected !== 1) throw new UserError(`There is no account named ${name}.`);
-      const { perMinute, perDay } = limitsOf(choice);
-      const details = `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
-      await recordAudit(manager, { command: 'accounts set-plan', account: name, details });
+      await this.repository.require(account, manager);
+      await manager.update(AccountEntity, { name: account }, values);
+      await recordAudit(manager, { command, account, details });
     });
   }
 }

@@ -5,8 +5,8 @@ import { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { CONFIG } from '../platform/config/config.token';
 import { AccountEntity } from './account.entity';
-import type { ApiKeyEntity } from './api-key.entity';
-import { AccountsRepository, type ListedKey } from './accounts.repository';
+import { ApiKeyEntity } from './api-key.entity';
+import { AccountsRepository, type KeyFilter, type ListedKey } from './accounts.repository';
 import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { recordAudit } from '../platform/database/audit';
@@ -16,6 +16,8 @@ export interface KeyRequest {
   readonly account: string;
   /** The plan of a new account, `free` by default. For an existing account it must equal the account's plan. */
   readonly choice: PlanChoice | undefined;
+  /** True rejects an account that does not exist. */
+  readonly isExisting?: boolean | undefined;
   readonly scopes: readonly string[];
   /** Undefined: the key never expires. */
   readonly expiresAt: Date | undefined;
@@ -52,9 +54,9 @@ export class ApiKeysService {
   /**
    * Creates a key, and its account if it does not exist.
    *
-   * @throws UserError if the account has another plan
+   * @throws UserError if the account has another plan, or must exist and does not
    */
-  create(request: KeyRequest): Promise<IssuedKey> {
+  create(request: KeyRequest): Promise<IssuedKey & { isNewAccount: boolean }> {
     return this.source.transaction((manager) => this.createIn(manager, request));
   }
 
@@ -66,33 +68,38 @@ export class ApiKeysService {
     });
   }
 
-  list(accountName?: string): Promise<ListedKey[]> {
-    return this.keys.list(accountName, this.now());
+  /** @throws UserError if the account does not exist */
+  async list(filter: KeyFilter = {}): Promise<ListedKey[]> {
+    if (filter.account !== undefined) await this.keys.require(filter.account);
+    return await this.keys.list(filter, this.now());
   }
 
-  /** Revokes a key. A second call keeps the first time. @throws UserError if the key does not exist */
-  revoke(id: string): Promise<void> {
-    return this.change('keys revoke', id, '', (manager) => this.keys.revoke(id, this.now(), manager));
+  /** Revokes a key. @returns false if it was revoked before @throws UserError if the key does not exist */
+  revoke(id: string): Promise<boolean> {
+    return this.change(
+      'keys revoke',
+      id,
+      '',
+      ({ revokedAt }) => revokedAt === null && { revokedAt: this.now() },
+    );
   }
 
   /** Replaces the scopes of a key. Each instance applies them within 5 s. @throws UserError if the key does not exist */
-  setScopes(id: string, scopes: readonly string[]): Promise<void> {
-    const details = `scopes ${scopes.join(', ')}`;
-    return this.change('keys set-scopes', id, details, (manager) => this.keys.setScopes(id, scopes, manager));
+  async setScopes(id: string, scopes: readonly string[]): Promise<void> {
+    await this.change('keys set-scopes', id, `scopes ${scopes.join(', ')}`, () => ({ scopes: [...scopes] }));
   }
 
-  /** Lifts the ban of a key, if it has one. @throws UserError if neither a key nor a ban has the id */
-  unban(id: string): Promise<void> {
+  /** Lifts the ban of a key. @returns false if it has none @throws UserError if neither a key nor a ban has the id */
+  unban(id: string): Promise<boolean> {
     const keyId = isKeyId(id) ? id.toLowerCase() : id;
     return this.source.transaction(async (manager) => {
       const isLifted = await this.keys.liftBan(id, manager);
       const key = isKeyId(keyId) ? await this.keys.lock(keyId, manager) : null;
       // A key of a team's authenticator is known only by its ban.
       if (!key && !isLifted) throw unknownKey(id);
-      const account = key
-        ? (await manager.findOneByOrFail(AccountEntity, { id: key.accountId })).name
-        : undefined;
-      await recordAudit(manager, { command: 'keys unban', account, keyId });
+      const owner = key && (await manager.findOneByOrFail(AccountEntity, { id: key.accountId }));
+      if (isLifted) await recordAudit(manager, { command: 'keys unban', account: owner?.name, keyId });
+      return isLifted;
     });
   }
 
@@ -103,81 +110,77 @@ export class ApiKeysService {
    * @throws UserError if the key does not exist, is revoked or has expired
    */
   rotate(id: string, graceMs: number): Promise<RotatedKey> {
-    return this.source.transaction((manager) => this.rotateIn(manager, id, graceMs));
+    return this.source.transaction(async (manager) => {
+      const { key, account } = await this.lock(id, manager);
+      // Read after the lock, because waiting for it can take time.
+      const now = this.clock.now();
+      requireUsable(key, now);
+      const { prefix, scopes, expiresAt } = key;
+      const secret = createSecret(prefix);
+      const end = new Date(now + graceMs);
+      await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
+      const { name, plan } = account;
+      const details = `older secrets until ${end.toISOString()}`;
+      await recordAudit(manager, { command: 'keys rotate', account: name, keyId: key.id, details });
+      const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
+      return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt };
+    });
   }
 
   private now(): Date {
     return new Date(this.clock.now());
   }
 
-  /** Changes a key and records it in one transaction. */
+  /** Changes a key and records it in one transaction. @param valuesOf returns false if there is nothing to change */
   private change(
     command: string,
     keyId: string,
     details: string,
-    work: (manager: EntityManager) => Promise<void>,
-  ): Promise<void> {
+    valuesOf: (key: ApiKeyEntity) => Partial<ApiKeyEntity> | false,
+  ): Promise<boolean> {
     return this.source.transaction(async (manager) => {
-      const { account } = await this.lock(keyId, manager);
-      await work(manager);
+      const { key, account } = await this.lock(keyId, manager);
+      const values = valuesOf(key);
+      if (values === false) return false;
+      await manager.update(ApiKeyEntity, { id: key.id }, values);
       await recordAudit(manager, { command, account: account.name, keyId, details });
+      return true;
     });
   }
 
-  private async lock(
-    id: string,
-    manager: EntityManager,
-  ): Promise<{ key: ApiKeyEntity; account: AccountEntity }> {
+  private async lock(id: string, manager: EntityManager) {
     const key = isKeyId(id) ? await this.keys.lock(id, manager) : null;
     if (!key) throw unknownKey(id);
     const account = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
     return { key, account };
   }
 
-  private async rotateIn(manager: EntityManager, id: string, graceMs: number): Promise<RotatedKey> {
-    const { key, account } = await this.lock(id, manager);
-    // Read after the lock, because waiting for it can take time.
-    const now = this.clock.now();
-    requireUsable(key, now);
-    const { prefix, scopes, expiresAt } = key;
-    // The prefix stays the key's own: this command may run with another DEPLOYMENT.
-    const secret = createSecret(prefix);
-    const end = new Date(now + graceMs);
-    await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
-    const { name, plan } = account;
-    const details = `older secrets until ${end.toISOString()}`;
-    await recordAudit(manager, { command: 'keys rotate', account: name, keyId: key.id, details });
-    const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
-    return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt };
-  }
-
-  private async createIn(manager: EntityManager, request: KeyRequest): Promise<IssuedKey> {
-    const account = await this.keys.findOrCreate(request.account, request.choice ?? FREE, manager);
-    requireSamePlan(account, request.choice);
-    const prefix = prefixOf(this.config.deployment);
+  private async createIn(manager: EntityManager, request: KeyRequest) {
+    const { label, scopes, choice, isExisting = false } = request;
+    if (isExisting) await this.keys.require(request.account, manager);
+    const found = await this.keys.findOrCreate(request.account, choice ?? FREE, manager);
+    const { account, isNewAccount } = found;
+    requireSamePlan(account, choice);
+    const prefix = (await this.keys.keyPrefix(manager)) ?? prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
     const expiresAt = request.expiresAt ?? null;
-    const key = {
-      accountId: account.id,
-      ...storedFormOf(secret, prefix),
-      label: request.label,
-      scopes: [...request.scopes],
-      expiresAt,
-    };
+    const stored = storedFormOf(secret, prefix);
+    const key = { accountId: account.id, ...stored, label, scopes: [...scopes], expiresAt };
     const id = await this.keys.insert(key, manager);
-    const details = `plan ${account.plan}, scopes ${request.scopes.join(', ')}`;
-    await recordAudit(manager, { command: 'keys create', account: account.name, keyId: id, details });
-    return { id, key: secret, account: account.name, plan: account.plan, scopes: request.scopes, expiresAt };
+    const { name, plan } = account;
+    const details = `plan ${plan}, scopes ${scopes.join(', ')}`;
+    await recordAudit(manager, { command: 'keys create', account: name, keyId: id, details });
+    return { id, key: secret, account: name, plan, scopes, expiresAt, isNewAccount };
   }
 }
 
 /** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
-export function isKeyId(text: string): boolean {
+function isKeyId(text: string): boolean {
   return UUID.test(text);
 }
 
 function unknownKey(id: string): UserError {
-  return new UserError(`There is no key with the id ${id}.`);
+  return new UserError(`There is no key with the id ${id}: see "keys list".`);
 }
 
 function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {

@@ -36,15 +36,11 @@ export function limitsOf({ plan, perMinute, perDay }: PlanChoice): Limits {
 
 /** Prints the plans and their limits as a Markdown table. */
 export function planTable(): string {
-  const plans = ['free', 'pro', 'business'] as const satisfies (keyof typeof PLANS)[];
-  const rows = plans.map((plan) => {
-    const { perMinute, perDay } = limitsOf({ plan, perMinute: null, perDay: null });
-    return `| ${titled(plan)} | ${number.format(perMinute)} | ${number.format(perDay)} |`;
+  const rows = Object.entries(PLANS).map(([plan, limits]) => {
+    const both = limits === 'custom' ? [limits, limits] : [limits.perMinute, limits.perDay];
+    const cells = both.map((each) => (typeof each === 'number' ? number.format(each) : each));
+    return `| ${plan.charAt(0).toUpperCase()}${plan.slice(1)} | ${cells.join(' | ')} |`;
   });
   const head = ['| plan | requests per minute | requests per day (UTC) |', '| --- | --- | --- |'];
-  return [...head, ...rows, `| Enterprise | ${PLANS.enterprise} | ${PLANS.enterprise} |`].join('\n');
-}
-
-function titled(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+  return [...head, ...rows].join('\n');
 }

@@ -37,14 +37,8 @@ function hashOf(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** The columns that the database stores for a secret. */
-export interface StoredSecret {
-  readonly secretHash: Buffer;
-  readonly prefix: KeyPrefix;
-  readonly lastFour: string;
-}
-
-export function storedFormOf(secret: string, prefix: KeyPrefix): StoredSecret {
+/** Returns the columns that the database stores for a secret. */
+export function storedFormOf(secret: string, prefix: KeyPrefix) {
   return { secretHash: Buffer.from(hashOf(secret), 'hex'), prefix, lastFour: secret.slice(LAST_FOUR) };
 }
 

@@ -10,7 +10,7 @@ export function isShortText(text: string): boolean {
 }
 
 /** Explains `isAccountName` after "must be" or "Give". */
-export const ACCOUNT_NAME_RULE = `${SHORT_TEXT_RULE}, and not *`;
+export const ACCOUNT_NAME_RULE = `${SHORT_TEXT_RULE}, other than *`;
 
 /** True for a name of an account. `*` means all accounts, in `?account=*` of listOrders. */
 export function isAccountName(text: string): boolean {

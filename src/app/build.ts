@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { prefixOf } from '../accounts';
 import { createApp } from './create-app';
 import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
@@ -55,7 +56,10 @@ export async function buildService(
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
     const logger = createLogger(config, output);
-    const { removed } = await migrate({ ...serviceConfig, migrations: store.migrations });
+    const { removed } = await migrate(
+      { ...serviceConfig, migrations: store.migrations },
+      prefixOf(config.deployment),
+    );
     const left = removed.map(
       (name) =>
         `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,

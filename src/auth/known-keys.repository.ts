@@ -31,7 +31,7 @@ const FIND: Statement = {
       WHERE secret_hash = ANY ($1::bytea[])
       UNION ALL
       SELECT secret_hash, key_id, valid_until FROM rotated_secrets WHERE secret_hash = ANY ($1::bytea[])
-    ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id`,
+    ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id AND a.disabled_at IS NULL`,
 };
 
 /** Shares connections with other reads. A flood of made-up keys must not delay those, so `FIND` uses the pool. */

@@ -1,51 +1,59 @@
 import type { Command } from 'commander';
-import { AccountsService, limitsOf } from '../accounts';
-import { planChoice, planOption, type PlanOptions, wholeNumber } from './arguments';
+import { AccountsService, type AuditFilter, limitsOf, type Plan } from '../accounts';
+import { planChoice, planOptions, since, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
-import { JSON_OPTION, printLine, printList } from './output';
+import { listOf, type OutputCommand } from './output';
 
-export function addAccountsCommands(accounts: Command, context: CommandContext): void {
+export function addAccountsCommands(accounts: OutputCommand, context: CommandContext): void {
   accounts
     .command('list')
     .description('list all accounts with their plan and rate limits')
-    .option(...JSON_OPTION)
-    .action(async ({ json }) => {
+    .prints(async () => {
       const listed = await context.withService(AccountsService, (service) => service.list());
-      const rows = listed.map(({ name, createdAt, ...choice }) => ({
-        account: name,
-        plan: choice.plan,
-        ...limitsOf(choice),
-        createdAt,
-      }));
-      const headings = ['ACCOUNT', 'PLAN', 'PER MINUTE', 'PER DAY', 'CREATED'];
-      printList(rows, json, headings, Object.values);
+      const facts = listed.map(({ name, createdAt, disabledAt, ...choice }) => {
+        return { account: name, plan: choice.plan, ...limitsOf(choice), createdAt, disabledAt };
+      });
+      return listOf(facts, (each) => each);
     });
   accounts
     .command('set-plan <name>')
     .description('move an account to another plan; takes effect everywhere within 5 s')
-    .addOption(planOption('new plan').makeOptionMandatory())
-    .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
-    .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
-    .action(async (name: string, options: PlanOptions, command: Command) => {
+    .addOptions(planOptions('new plan', true))
+    .prints(async (account: string, options: { plan: Plan }, command: Command) => {
       const choice = planChoice(options, command);
-      if (!choice) return;
-      await context.withService(AccountsService, (service) => service.setPlan(name, choice));
+      await context.withService(AccountsService, (service) => service.setPlan(account, choice));
       const { perMinute, perDay } = limitsOf(choice);
       const limits = `(${perMinute} requests per minute, ${perDay} per day)`;
-      printLine(`${name} now has the plan ${choice.plan} ${limits}; takes effect within 5 s.`);
+      const text = `${account} now has the plan ${choice.plan} ${limits}; takes effect within 5 s.`;
+      return { json: { account, plan: choice.plan, perMinute, perDay }, text };
     });
+  for (const verb of ['disable', 'enable'] as const) {
+    accounts
+      .command(`${verb} <name>`)
+      .description(`${verb} all keys of an account; takes effect everywhere within 5 s`)
+      .prints(async (account: string) => {
+        const isChanged = await context.withService(AccountsService, (service) =>
+          service.setDisabled(account, verb === 'disable'),
+        );
+        const text = isChanged
+          ? `The account ${account} is now ${verb}d; takes effect within 5 s.`
+          : `The account ${account} was ${verb}d before.`;
+        return { json: { account, disabled: verb === 'disable' }, text };
+      });
+  }
 }
 
-export function addAuditCommands(audit: Command, context: CommandContext): void {
+export function addAuditCommands(audit: OutputCommand, context: CommandContext): void {
   audit
     .command('list')
-    .description('list all administrative changes: time, command, account, key, and the user of the system')
-    .option(...JSON_OPTION)
-    .action(async ({ json }) => {
-      const entries = await context.withService(AccountsService, (accounts) => accounts.listAudit());
-      const headings = ['AT', 'USER', 'COMMAND', 'ACCOUNT', 'KEY', 'DETAILS'];
-      const cellsOf = (entry: (typeof entries)[number]) =>
-        (['at', 'osUser', 'command', 'account', 'keyId', 'details'] as const).map((name) => entry[name]);
-      printList(entries, json, headings, cellsOf);
+    .description('list the administrative changes: time, command, account, key, and the user of the system')
+    .option('--account <name>', 'only changes of this account and its keys')
+    .option('--since <when>', 'only later changes: a time such as 30d, or a date such as 2026-11-22', since)
+    .option('--limit <n>', 'only the newest', wholeNumber)
+    .prints(async (filter: AuditFilter) => {
+      const listed = await context.withService(AccountsService, (service) => service.listAudit(filter));
+      return listOf(listed, ({ at, osUser: user, command, account, keyId: key, details }) => {
+        return { at: at.toISOString().replace(/\.\d+/, ''), user, command, account, key, details };
+      });
     });
 }

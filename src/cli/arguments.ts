@@ -17,18 +17,37 @@ function parserOf<T>(parse: (text: string) => T | undefined, rule: string): (tex
   };
 }
 
-/** Parses days from now, such as `90d`. `never` stays a text, because Commander turns undefined into an empty text. */
-export const expiry = parserOf((text): Date | 'never' | undefined => {
-  if (text === 'never') return text;
-  const days = Number(/^([1-9][0-9]{0,5})d$/.exec(text)?.[1]);
-  return days <= MAX_DAYS ? new Date(Date.now() + days * DAY_MS) : undefined;
-}, `a number of days up to ${MAX_DAYS}, such as 90d, or never`);
-
-/** Parses a duration up to 7 days, such as `24h`, into milliseconds; `0` needs no unit. */
-export const grace = parserOf((text) => {
-  const [, digits, unit = ''] = /^(0|[1-9][0-9]{0,5})([smhd])$/.exec(text === '0' ? '0s' : text) ?? [];
+/** Returns the milliseconds of a time such as `24h` or `0`; NaN for other texts and longer times. */
+function msOf(text: string, maxMs = MAX_DAYS * DAY_MS): number {
+  const [, digits, unit = ''] = /^(0|[1-9][0-9]{0,6})([smhd])$/.exec(text === '0' ? '0s' : text) ?? [];
   const ms = Number(digits) * (MS_PER_UNIT[unit] ?? Number.NaN);
-  return ms <= MAX_GRACE_MS ? ms : undefined;
+  return ms <= maxMs ? ms : Number.NaN;
+}
+
+/** Parses a time from now, such as `1h` or `90d`. */
+function fromNow(text: string): Date | undefined {
+  const ms = msOf(text);
+  return ms > 0 ? new Date(Date.now() + ms) : undefined;
+}
+
+export const within = parserOf(fromNow, 'a time such as 12h or 30d');
+
+/** Parses a time from now. `never` stays a text, because Commander turns undefined into an empty text. */
+export const expiry = parserOf(
+  (text): Date | 'never' | undefined => (text === 'never' ? text : fromNow(text)),
+  `a time up to ${MAX_DAYS}d, such as 1h or 90d, or never`,
+);
+
+/** Parses a time before now, such as `7d`, or a date. */
+export const since = parserOf((text) => {
+  const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Date.now() - msOf(text));
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}, 'a time before now such as 12h or 30d, or a date such as 2026-11-22 or 2026-11-22T20:51Z');
+
+/** Parses a duration up to 7 days, such as `24h`, into milliseconds. */
+export const grace = parserOf((text) => {
+  const ms = msOf(text, MAX_GRACE_MS);
+  return Number.isNaN(ms) ? undefined : ms;
 }, '0, or a time up to 7 days such as 90s, 30m, 24h or 7d');
 
 /** Returns the option of a list of scopes. @param known those of the store */
@@ -42,40 +61,21 @@ export function scopesOption(known: readonly string[]): Option {
   return new Option('--scopes <list>', rule).argParser(parserOf(parse, rule));
 }
 
-/** Returns the option of a plan. */
-export function planOption(description: string): Option {
-  return new Option('--plan <plan>', description).choices(Object.keys(PLANS));
-}
-
 /** Parses a number of requests or of animals. */
 export const wholeNumber = parserOf(
   (text) => (/^[1-9][0-9]*$/.test(text) && Number(text) <= MAX_NUMBER ? Number(text) : undefined),
   `a whole number from 1 to ${MAX_NUMBER}`,
 );
 
-/** Accepts any text that a terminal can show again. */
-export const randomSeed = parserOf(
-  (text) => (text === '' || /\p{Cc}/u.test(text) ? undefined : text),
-  'a text without control characters, such as 42',
-);
-
 export const label = parserOf((text) => (isShortText(text) ? text : undefined), SHORT_TEXT_RULE);
 export const accountName = parserOf((text) => (isAccountName(text) ? text : undefined), ACCOUNT_NAME_RULE);
 
-/** The base URL without a slash at its end. An address without a path means its `/v1`. */
-export const BASE_URL_OPTION = new Option(
-  '--base-url <url>',
-  'base address of the API, such as https://api.example.com/v1',
-)
-  .makeOptionMandatory()
-  .argParser(
-    parserOf((text) => {
-      const isPlain = URL.canParse(text) && /^https?:[^?#@]+$/i.test(text);
-      return isPlain
-        ? `${new URL(text).origin}${new URL(text).pathname.replace(/\/+$/, '') || '/v1'}`
-        : undefined;
-    }, 'an http or https URL, such as https://api.example.com/v1'),
-  );
+/** Parses the base URL into one without a slash at its end. An address without a path means its `/v1`. */
+export const baseUrl = parserOf((text) => {
+  if (!URL.canParse(text) || !/^https?:[^?#@]+$/i.test(text)) return undefined;
+  const { origin, pathname } = new URL(text);
+  return `${origin}${pathname.replace(/\/+$/, '') || '/v1'}`;
+}, 'an http or https URL, such as https://api.example.com/v1');
 
 export interface PlanOptions {
   readonly plan?: Plan;
@@ -83,7 +83,18 @@ export interface PlanOptions {
   readonly perDay?: number;
 }
 
+/** Returns the options of a plan. */
+export function planOptions(description: string, isMandatory = false): Option[] {
+  return [
+    new Option('--plan <plan>', description).choices(Object.keys(PLANS)).makeOptionMandatory(isMandatory),
+    new Option('--per-minute <n>', 'requests per minute of an Enterprise account').argParser(wholeNumber),
+    new Option('--per-day <n>', 'requests per day of an Enterprise account').argParser(wholeNumber),
+  ];
+}
+
 /** Combines the options of a plan. Enterprise needs both numbers; the other plans accept none. */
+export function planChoice(options: PlanOptions & { readonly plan: Plan }, command: Command): PlanChoice;
+export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined;
 export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined {
   const { plan: name, perMinute = null, perDay = null } = options;
   const given = [perMinute, perDay].filter((number) => number !== null).length;

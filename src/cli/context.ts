@@ -1,4 +1,4 @@
-import { Module, type Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AccountsModule } from '../accounts';
 import { SystemClock } from '../platform/runtime/clock';
@@ -10,9 +10,6 @@ import { RuntimeModule } from '../platform/runtime/runtime.module';
 import type { Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
 
-@Module({})
-class CliModule {}
-
 /** Connections of a process, which runs one command. */
 const POOL_SIZE = 2;
 
@@ -22,11 +19,15 @@ type Work<T> = (config: Config & SchemaConfig) => Promise<T>;
 export class CommandContext {
   constructor(readonly store: Store) {}
 
-  /** Runs `work` on the configured database: joins the embedded server of a running service, or starts one. */
-  async withDatabase<T>(work: Work<T>): Promise<T> {
+  /**
+   * Runs `work` on the configured database: joins the embedded server of a running service, or starts one.
+   *
+   * @param canCreate true creates the files of an embedded server that does not exist
+   */
+  async withDatabase<T>(work: Work<T>, canCreate = false): Promise<T> {
     const { migrations, settings } = this.store;
     const config = readConfig(undefined, settings);
-    const database = await openDatabase(config, 'command');
+    const database = await openDatabase(config, 'command', canCreate);
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });
@@ -47,9 +48,9 @@ export class CommandContext {
   withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
     return this.withSchema(async (config) => {
       const runtime = RuntimeModule.forRoot(config, new SystemClock());
-      const imports = [runtime, DatabaseModule.forRoot(config), AccountsModule];
+      const imports = [runtime, DatabaseModule.forRoot(config)];
       const services = await NestFactory.createApplicationContext(
-        { module: CliModule, imports },
+        { module: AccountsModule, imports },
         { logger: false, abortOnError: false },
       );
       try {

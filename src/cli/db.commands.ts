@@ -1,65 +1,74 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { version } from '../app/store';
 import { backupDatabase, type CopiedTable } from '../platform/database/backup/backup-database';
 import { restoreDatabase } from '../platform/database/backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
 import type { CommandContext } from './context';
-import { JSON_OPTION, printJson, printLine } from './output';
+import type { OutputCommand } from './output';
 
-export function addDbCommands(db: Command, context: CommandContext): void {
+export function addDbCommands(db: OutputCommand, context: CommandContext): void {
   db.command('migrate')
     .description('apply all pending migrations, as the service does at start')
-    .action(async () => {
-      const { applied } = await context.withDatabase(migrate);
-      printLine(applied.length === 0 ? 'The schema is up to date.' : `Applied ${applied.join(', ')}.`);
+    .prints(async () => {
+      const { applied } = await context.withDatabase(migrate, true);
+      const isNew = applied.length > 0;
+      const text = isNew ? `Applied ${applied.join(', ')}.` : 'The schema is up to date.';
+      return { json: { applied }, text };
     });
   db.command('revert')
     .description('revert the last migration; deletes the tables and data that it added')
     .option('--extension <name>', 'revert all migrations of an extension of this program')
-    .action(async ({ extension }) => {
+    .destroys('This deletes the tables and data that the last migration, or the extension, added.')
+    .prints(async ({ extension }: { extension?: string }) => {
       const reverted = await context.withDatabase((config) => revert(config, extension));
-      printLine(
-        reverted.length === 0 ? 'There is no migration to revert.' : `Reverted ${reverted.join(', ')}.`,
-      );
+      const isEmpty = reverted.length === 0;
+      const text = isEmpty ? 'There is no migration to revert.' : `Reverted ${reverted.join(', ')}.`;
+      return { json: { reverted }, text };
     });
   db.command('status')
     .description('list all migrations: applied, pending, of a removed extension, or of a newer version')
-    .action(async () => {
-      for (const { name, state, extension } of await context.withDatabase(migrationStates)) {
+    .prints(async () => {
+      const states = await context.withDatabase(migrationStates);
+      const lines = states.map(({ name, state, extension }) => {
         const owner = extension === null ? '' : ` (${extension})`;
-        printLine(`${state.padEnd('applied'.length)}  ${name}${owner}`);
-      }
+        return `${state.padEnd('applied'.length)}  ${name}${owner}`;
+      });
+      return { json: states, text: lines.join('\n') };
     });
+  addFileCommands(db, context);
+}
+
+function addFileCommands(db: OutputCommand, context: CommandContext): void {
   db.command('backup <file>')
     .description('write everything in the database to a file; the service may run')
     .option('--force', 'replace an existing file')
-    .option(...JSON_OPTION)
-    .action(async (name: string, { force = false, json }) => {
+    .prints(async (name: string, { force }: { force?: true }) => {
       const file = resolve(name);
-      const request = { path: file, isReplacing: force, program: version };
+      const request = { path: file, isReplacing: force === true, program: version };
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
         backupDatabase(config.databaseUrl, request),
       );
-      if (json) printJson({ file, createdAt, bytes, tables });
-      else printCopied('Wrote', tables, `to ${file} (${bytes} bytes)`);
+      const text = copied('Wrote', tables, `to ${file} (${bytes} bytes)`);
+      return { json: { file, createdAt, bytes, tables }, text };
     });
   db.command('restore <file>')
     .description('read everything in a backup into an empty database')
-    .option(...JSON_OPTION)
-    .action(async (name: string, { json }) => {
+    .prints(async (name: string) => {
       const file = resolve(name);
-      const { createdAt, tables, migrated } = await context.withDatabase((config) =>
-        restoreDatabase(config, file),
+      const { createdAt, tables, migrated } = await context.withDatabase(
+        (config) => restoreDatabase(config, file),
+        true,
       );
-      if (json) return printJson({ file, createdAt, tables, migrated });
-      if (migrated.length > 0) printLine(`Applied ${migrated.join(', ')}.`);
-      printCopied('Restored', tables, `of ${createdAt}`);
+      const applied = migrated.map((each) => `Applied ${each}.\n`).join('');
+      return {
+        json: { file, createdAt, tables, migrated },
+        text: applied + copied('Restored', tables, `of ${createdAt}`),
+      };
     });
 }
 
-function printCopied(verb: string, tables: readonly CopiedTable[], what: string): void {
-  for (const { table, rows } of tables) printLine(`${table}: ${rows}`);
+function copied(verb: string, tables: readonly CopiedTable[], what: string): string {
+  const lines = tables.map(({ table, rows }) => `${table}: ${rows}`);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  printLine(`${verb} ${tables.length} tables with ${rows} rows ${what}.`);
+  return [...lines, `${verb} ${tables.length} tables with ${rows} rows ${what}.`].join('\n');
 }

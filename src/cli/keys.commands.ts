@@ -1,83 +1,73 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService } from '../accounts';
+import { ApiKeysService, type KeyFilter } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
-import {
-  accountName,
-  expiry,
-  grace,
-  label,
-  planChoice,
-  planOption,
-  type PlanOptions,
-  scopesOption,
-  wholeNumber,
-} from './arguments';
+import { accountName, expiry, grace, label, planChoice, planOptions } from './arguments';
+import { type PlanOptions, scopesOption, within } from './arguments';
 import type { CommandContext } from './context';
-import { cellText, JSON_OPTION, printLine, printList, printResult } from './output';
+import { cellText, listOf, type OutputCommand } from './output';
 
 const DEFAULT_EXPIRY = '365d';
 const DEFAULT_GRACE = '24h';
 
-const HEADINGS = 'ID,ACCOUNT,LABEL,KEY,SCOPES,CREATED,EXPIRES,REVOKED,BANNED UNTIL,LAST USED'.split(',');
-
 interface CreateOptions extends PlanOptions {
   readonly account: string;
+  readonly existing?: true;
   readonly scopes: readonly string[];
   readonly expires: Date | 'never';
   readonly label: string;
-  readonly json?: true;
 }
 
-export function addKeysCommands(keys: Command, context: CommandContext): void {
+export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
   addCreateAndListCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
-function addCreateAndListCommands(keys: Command, context: CommandContext): void {
-  const { scopes } = context.store;
+function addCreateAndListCommands(keys: OutputCommand, context: CommandContext): void {
   keys
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
     .requiredOption('--account <name>', 'account that owns the key', accountName)
-    .addOption(planOption('plan of a new account (default: free)'))
-    .option('--per-minute <n>', 'requests per minute of an Enterprise account', wholeNumber)
-    .option('--per-day <n>', 'requests per day of an Enterprise account', wholeNumber)
-    .addOption(scopesOption(scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
+    .option('--existing', 'fail if the account is new')
+    .addOptions(planOptions('plan of a new account (default: free)'))
+    .addOption(scopesOption(context.store.scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
     .addOption(
-      new Option('--expires <when>', 'days until the key expires, such as 90d, or never')
+      new Option('--expires <when>', 'time until the key expires, such as 1h or 90d, or never')
         .argParser(expiry)
         .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
     )
     .option('--label <text>', 'purpose of the key', label, '')
-    .option(...JSON_OPTION)
-    .action(async (options: CreateOptions, command: Command) => {
+    .prints(async (options: CreateOptions, command: Command) => {
       const choice = planChoice(options, command);
       const expiresAt = options.expires === 'never' ? undefined : options.expires;
-      const issued = await context.withService(ApiKeysService, (service) =>
-        service.create({ ...options, choice, expiresAt }),
+      const { isNewAccount, ...issued } = await context.withService(ApiKeysService, (service) =>
+        service.create({ ...options, choice, expiresAt, isExisting: options.existing }),
       );
-      const { id, key, account, plan: name, scopes: allowed } = issued;
-      printResult(options.json, issued, [
-        `API key of the account ${account} (plan ${name}), shown only once:`,
+      const { id, key, account, plan, scopes } = issued;
+      const lines = [
+        ...(isNewAccount ? [`New account ${account} (plan ${plan}).`] : []),
+        `API key of the account ${account} (plan ${plan}), shown only once:`,
         `  ${key}`,
-        `id ${id}, expires ${cellText(issued.expiresAt)}, scopes ${allowed.join(', ')}`,
-      ]);
+        `id ${id}, expires ${cellText(issued.expiresAt)}, scopes ${scopes.join(', ')}`,
+      ];
+      return { json: issued, text: lines.join('\n') };
     });
   keys
     .command('list')
-    .description('list all keys, or the keys of one account; never shows secrets')
+    .description('list all keys, or some of them; never shows secrets')
     .option('--account <name>', 'only keys of this account')
-    .option(...JSON_OPTION)
-    .action(async ({ account, json }) => {
-      const listed = await context.withService(ApiKeysService, (service) => service.list(account));
-      printList(listed, json, HEADINGS, ({ id, label: purpose, prefix, lastFour, ...key }) => {
-        const times = [key.createdAt, key.expiresAt, key.revokedAt, key.bannedUntil, key.lastUsedAt];
-        return [id, key.account, purpose, `${prefix}…${lastFour}`, key.scopes.join(','), ...times];
+    .option('--expiring <time>', 'only valid keys that expire within this time, such as 30d', within)
+    .option('--revoked', 'only revoked keys')
+    .option('--banned', 'only keys that are banned now')
+    .prints(async (filter: KeyFilter) => {
+      const listed = await context.withService(ApiKeysService, (service) => service.list(filter));
+      return listOf(listed, ({ id, account, label: purpose, prefix, lastFour, scopes, ...times }) => {
+        const key = `${prefix}…${lastFour}`;
+        return { id, account, label: purpose, key, scopes: scopes.join(', '), ...times };
       });
     });
 }
 
-function addChangeCommands(keys: Command, context: CommandContext): void {
+function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
   keys
     .command('rotate <id>')
     .description('give a key a new secret and print it once; older secrets work until the grace period ends')
@@ -86,40 +76,44 @@ function addChangeCommands(keys: Command, context: CommandContext): void {
         .argParser(grace)
         .default(grace(DEFAULT_GRACE), DEFAULT_GRACE),
     )
-    .option(...JSON_OPTION)
-    .action(async (id, { grace: graceMs, json }) => {
+    .prints(async (id: string, { grace: graceMs }: { grace: number }) => {
       const rotated = await context.withService(ApiKeysService, (service) => service.rotate(id, graceMs));
       const { key, account, expiresAt, graceEndsAt } = rotated;
-      printResult(json, rotated, [
+      const lines = [
         `New secret of the key ${id} of the account ${account}, shown only once:`,
         `  ${key}`,
         `Older secrets expire at ${graceEndsAt.toISOString()}; every instance rejects them at most 5 s later.`,
         `The key still expires at ${cellText(expiresAt)}.`,
-      ]);
+      ];
+      return { json: rotated, text: lines.join('\n') };
     });
   keys
     .command('set-scopes <id>')
     .description('replace the scopes of a key; takes effect everywhere within 5 s')
     .addOption(scopesOption(context.store.scopes).makeOptionMandatory())
-    .option(...JSON_OPTION)
-    .action(async (id: string, { scopes: allowed, json }: Pick<CreateOptions, 'scopes' | 'json'>) => {
-      await context.withService(ApiKeysService, (service) => service.setScopes(id, allowed));
-      const names = allowed.join(', ');
-      const line = `The key ${id} now has the scopes ${names}; takes effect everywhere within 5 s.`;
-      printResult(json, { id, scopes: allowed }, [line]);
+    .prints(async (id: string, { scopes }: Pick<CreateOptions, 'scopes'>) => {
+      await context.withService(ApiKeysService, (service) => service.setScopes(id, scopes));
+      const names = scopes.join(', ');
+      const text = `The key ${id} now has the scopes ${names}; takes effect everywhere within 5 s.`;
+      return { json: { id, scopes }, text };
     });
   keys
     .command('revoke <id>')
     .description('revoke a key; takes effect everywhere within 5 s')
-    .action(async (id) => {
-      await context.withService(ApiKeysService, (service) => service.revoke(id));
-      printLine(`Revoked ${id}; takes effect everywhere within 5 s.`);
+    .destroys('This revokes the key for good.')
+    .prints(async (id: string) => {
+      const isNew = await context.withService(ApiKeysService, (service) => service.revoke(id));
+      const text = isNew
+        ? `Revoked ${id}; takes effect everywhere within 5 s.`
+        : `The key ${id} was revoked before.`;
+      return { json: { id, revoked: isNew }, text };
     });
   keys
     .command('unban <id>')
     .description('lift the ban of a key; takes effect within 5 s')
-    .action(async (id) => {
-      await context.withService(ApiKeysService, (service) => service.unban(id));
-      printLine(`Ban of ${id} lifted; takes effect within 5 s.`);
+    .prints(async (id: string) => {
+      const isNew = await context.withService(ApiKeysService, (service) => service.unban(id));
+      const text = isNew ? `Ban of ${id} lifted; takes effect within 5 s.` : `The key ${id} is not banned.`;
+      return { json: { id, unbanned: isNew }, text };
     });
 }

@@ -1,40 +1,92 @@
+import { createInterface } from 'node:readline';
+import { Command, Help, type Option } from 'commander';
+import { UserError } from '../platform/errors/user-error';
+
 type Cell = string | number | Date | null;
 
-/** The option of each command whose output a program can read. */
-export const JSON_OPTION = ['--json', 'print one JSON document'] as const;
+type Arguments = Parameters<Parameters<Command['action']>[0]>;
 
-/** Prints one JSON document on one line. */
-export function printJson(value: unknown): void {
-  printLine(JSON.stringify(value));
+/** The result of a command: for programs, and for a person. */
+interface Output {
+  readonly json: unknown;
+  readonly text: string;
+  /** Why the command fails nevertheless, for status 1. */
+  readonly failure?: string | undefined;
 }
 
-/** Prints a result as one JSON document, or as lines. */
-export function printResult(isJson: boolean | undefined, value: unknown, lines: readonly string[]): void {
-  if (isJson) printJson(value);
-  else printLine(lines.join('\n'));
+/** A command whose action returns what it prints. */
+export class OutputCommand extends Command {
+  override createCommand(name?: string): OutputCommand {
+    return new OutputCommand(name);
+  }
+
+  addOptions(options: readonly Option[]): this {
+    for (const option of options) this.addOption(option);
+    return this;
+  }
+
+  /** Adds `--json`, and an action whose result is printed. */
+  prints(action: (...args: Arguments) => Promise<Output>): void {
+    this.option('--json', 'print one JSON document').action(async (...args) => {
+      const { json, text, failure } = await action(...args);
+      printLine(this.getOptionValue('json') === true ? JSON.stringify(json) : text);
+      if (failure !== undefined) throw new UserError(failure);
+    });
+  }
+
+  /** Adds `--yes`, without which the command asks on a terminal and is wrong usage elsewhere. */
+  destroys(question: string): this {
+    return this.option('--yes', 'do not ask').hook('preAction', async () => {
+      if (this.getOptionValue('yes') === true) return;
+      if (!process.stdin.isTTY) this.error(`error: ${question} There is no terminal to ask on: add --yes.`);
+      process.stderr.write(`${question} Continue? [y/N] `);
+      const lines = createInterface({ input: process.stdin });
+      const reply = await lines[Symbol.asyncIterator]().next();
+      lines.close();
+      if (!/^y(es)?$/i.test(String(reply.value).trim())) throw new UserError('Nothing was changed.');
+    });
+  }
 }
 
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Prints items as one JSON document, or as a table whose columns are as wide as their longest cell. */
-export function printList<T>(
-  items: readonly T[],
-  isJson: boolean | undefined,
-  headings: readonly string[],
-  cellsOf: (item: T) => readonly Cell[],
-): void {
-  if (isJson) return printJson(items);
-  const rows = [headings, ...items.map((item) => cellsOf(item).map(cellText))];
-  const widths = headings.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  for (const row of rows) {
-    const cells = row.map((cell, at) => cell.padEnd(widths[at] ?? 0));
-    printLine(cells.join('  ').trimEnd());
-  }
+/**
+ * Returns items as a table, or one below the other if the table is wider than the terminal or 80 columns.
+ *
+ * @param cellsOf returns what to show of an item
+ */
+export function listOf<T>(items: readonly T[], cellsOf: (item: T) => Readonly<Record<string, Cell>>): Output {
+  const rows = items.map((item) =>
+    Object.entries(cellsOf(item)).map(([name, cell]) => [headingOf(name), cellText(cell)] as const),
+  );
+  const headings = rows[0]?.map(([heading]) => heading) ?? ['None.'];
+  const table = [headings, ...rows.map((row) => row.map(([, text]) => text))];
+  const widths = headings.map((_, at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
+  const lines = table.map((row) => {
+    const cells = row.map((text, at) => text.padEnd(widths[at] ?? 0));
+    return cells.join('  ').trimEnd();
+  });
+  // Commander breaks long texts between words.
+  const help = Object.assign(new Help(), { helpWidth: process.stdout.columns ?? 80 });
+  if (lines.every((line) => line.length <= help.helpWidth)) return { json: items, text: lines.join('\n') };
+  const width = Math.max(...headings.map((heading) => heading.length));
+  const blocks = rows.map((row) =>
+    row
+      .filter(([, text]) => text !== '-')
+      .map(([heading, text]) => help.formatItem(heading, width, text, help))
+      .join('\n'),
+  );
+  return { json: items, text: blocks.join('\n\n') };
+}
+
+/** Returns the heading of a member: BANNED UNTIL for `bannedUntil`, CREATED for `createdAt`. */
+function headingOf(name: string): string {
+  return name.replace(/At$/, '').replaceAll(/[A-Z]/g, ' $&').toUpperCase();
 }
 
 /** Prints a value, a time to the minute; a dash if it is missing. */
 export function cellText(value: Cell): string {
-  return value instanceof Date ? `${value.toISOString().slice(0, 16)}Z` : String(value ?? '-');
+  return value instanceof Date ? `${value.toISOString().slice(0, 16)}Z` : String(value ?? '') || '-';
 }

@@ -1,13 +1,14 @@
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { loadEnvFile } from '../platform/config/config';
 import type { StoreOptions } from '../app/build';
 import { startAnimalStore } from '../app/start';
-import { createStore } from '../app/store';
+import { createStore, version } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { addAccountsCommands, addAuditCommands } from './accounts.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
+import { OutputCommand } from './output';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
 
@@ -37,11 +38,12 @@ export async function runAnimalStoreCommand(
   }
 }
 
-function createProgram(context: CommandContext, extensions: StoreOptions['extensions'] = []): Command {
-  const program = new Command('animal-store')
+function createProgram(context: CommandContext, extensions: StoreOptions['extensions'] = []): OutputCommand {
+  const program = new OutputCommand('animal-store')
     .description(
       'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',
     )
+    .version(version)
     .exitOverride()
     .showHelpAfterError('(add --help for usage)');
   program
@@ -49,14 +51,8 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
     .description('run the service until a signal stops it')
     .action(() => startAnimalStore({ extensions }));
   addKeysCommands(program.command('keys').description('manage API keys'), context);
-  addAccountsCommands(
-    program.command('accounts').description('manage accounts, which own keys and have a plan'),
-    context,
-  );
-  const db = program
-    .command('db')
-    .description('manage the schema of the database, back it up and restore it');
-  addDbCommands(db, context);
+  addAccountsCommands(program.command('accounts').description('manage accounts and their plans'), context);
+  addDbCommands(program.command('db').description('migrate, back up and restore the database'), context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
   addSeedCommand(program.command('seed'), context);

@@ -1,58 +1,59 @@
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { UserError } from '../platform/errors/user-error';
 import { type Verdict, type Verification, verifyDeployment } from '../testing/verify-deployment';
-import { BASE_URL_OPTION } from './arguments';
-import { JSON_OPTION, printJson, printLine } from './output';
+import { baseUrl } from './arguments';
+import { type OutputCommand, printLine } from './output';
 
 const FROM_INPUT = '-';
 
 interface VerifyOptions {
   readonly baseUrl: string;
   readonly key?: string;
+  readonly leave?: true;
   readonly exhaust?: true;
   readonly json?: true;
 }
 
-export function addVerifyCommand(program: Command): void {
+export function addVerifyCommand(program: OutputCommand): void {
   program
     .command('verify')
     .description(
       'check over HTTP that a deployment keeps the promises of the API, those of its extensions included',
     )
-    .addOption(BASE_URL_OPTION)
+    .requiredOption(
+      '--base-url <url>',
+      'base address of the API, such as https://api.example.com/v1',
+      baseUrl,
+    )
     .addOption(
       new Option(
         '--key <key>',
         'API key with the scopes of a new key, and pets:manage to remove the added animals; a Free plan is enough. With - the key is read from standard input: other users can see arguments',
       ).env('ANIMAL_STORE_KEY'),
     )
+    .option('--leave', 'allow that animals and orders stay there, if the key cannot remove them')
     .option('--exhaust', 'also use up the rate limit of the key, to check the 429')
-    .option(...JSON_OPTION)
-    .action(run);
+    .prints(async (options: VerifyOptions, command: Command) => {
+      const key = await readKey(options.key, command);
+      const report = options.json ? () => undefined : printVerdict;
+      const verification = await verifyDeployment(options.baseUrl, key, options, report);
+      const { verdicts, stopped } = verification;
+      const broken = verdicts.filter(({ faults }) => faults.length > 0).length;
+      const breaks = broken > 0 ? `${options.baseUrl} breaks ${broken} of its promises.` : undefined;
+      return { json: verification, text: summaryOf(verification, broken), failure: stopped ?? breaks };
+    });
 }
 
-async function run(options: VerifyOptions, command: Command): Promise<void> {
-  const { baseUrl, exhaust = false, json } = options;
-  const key = await readKey(options.key, command);
-  const report = json ? () => undefined : printVerdict;
-  const verification = await verifyDeployment(baseUrl, key, exhaust, report);
-  const { verdicts, stopped } = verification;
-  const broken = verdicts.filter(({ faults }) => faults.length > 0).length;
-  if (json) printJson(verification);
-  else printSummary(verification, broken);
-  if (stopped !== undefined) throw new UserError(stopped);
-  if (broken > 0) throw new UserError(`${baseUrl} breaks ${broken} of its promises.`);
-}
-
-function printSummary({ baseUrl, verdicts, skipped, requests, created, left }: Verification, broken: number) {
+function summaryOf({ baseUrl: url, verdicts, skipped, ...run }: Verification, broken: number): string {
   const counts = `${verdicts.length - broken} kept, ${broken} broken`;
-  printLine(`\n${verdicts.length} promises: ${counts}. ${requests} requests to ${baseUrl}.`);
-  if (skipped.length > 0) {
-    printLine(`Without a successful response, so only their errors were checked: ${skipped.join('; ')}.`);
-  }
-  if (left.length > 0) printLine(`Left there: ${left.join(', ')}.`);
-  else printLine(`Removed or cancelled all ${created.length} resources again.`);
+  const unchecked = `Without a successful response, so only their errors were checked: ${skipped.join('; ')}.`;
+  return [
+    `\n${verdicts.length} promises: ${counts}. ${run.requests} requests to ${url}.`,
+    ...(skipped.length > 0 ? [unchecked] : []),
+    run.left.length > 0
+      ? `Left there: ${run.left.join(', ')}.`
+      : `Removed or cancelled all ${run.created.length} resources again.`,
+  ].join('\n');
 }
 
 function printVerdict({ promise, faults }: Verdict): void {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
+import { chownSync, closeSync, constants, existsSync, fstatSync, mkdtempSync, openSync } from 'node:fs';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -45,6 +45,8 @@ export interface EmbeddedOptions {
   readonly durable?: boolean;
   /** Each takes memory of the server. Default 60. */
   readonly maxConnections?: number;
+  /** False rejects a folder without a database. Default true. */
+  readonly canCreate?: boolean;
   /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */
   readonly purpose?: 'service' | 'command';
 }
@@ -93,6 +95,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
+  if (options.canCreate === false && !existsSync(clusterOf(directory))) {
+    throw new EmbeddedServerError(
+      `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
+    );
+  }
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -15,7 +15,8 @@ const FINAL_SAVE_LIMIT_MS = 3_000;
  * Keeps counters and bans in PostgreSQL.
  *
  * It reads them at start, and writes the changes every second and on shutdown. So a clean stop loses nothing, and a crash
- * at most one second. If Redis holds the counters, it writes only bans. It reads the bans of all instances every second.
+ * at most one second. If Redis holds the counters, it writes only bans. It reads the bans of all instances every second,
+ * and registers this instance as running every three.
  */
 @Injectable()
 export class Persistence implements OnModuleInit, OnApplicationShutdown {
@@ -37,6 +38,7 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     this.store.load(await this.repository.loadCounters(this.clock.now()));
     await this.bans.read();
+    await this.repository.findOthers(this.instanceId, this.clock.now());
     this.timer = setInterval(() => this.tick(), INTERVAL_MS).unref();
   }
 
@@ -45,7 +47,12 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
     // A database that hangs must not delay the exit. It costs a second of counts, as a crash does.
     const limit = new Promise((resolve) => setTimeout(resolve, FINAL_SAVE_LIMIT_MS).unref());
-    await Promise.race([Promise.resolve(this.running).then(() => this.save()), limit]);
+    const leave = async (): Promise<void> => {
+      await this.running;
+      await this.save();
+      await this.repository.leave(this.instanceId).catch(() => undefined);
+    };
+    await Promise.race([leave(), limit]);
   }
 
   /** Does nothing while the last tick is under way: work must not queue while the database hangs. */
@@ -79,9 +86,8 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
   }
 
   private async findOthers(): Promise<void> {
-    if (this.store instanceof RedisRateLimitStore) return;
     const others = await this.repository.findOthers(this.instanceId, this.clock.now());
-    if (others <= this.mostOthers) return;
+    if (this.store instanceof RedisRateLimitStore || others <= this.mostOthers) return;
     this.mostOthers = others;
     this.logger.warn(
       `${others} other instance(s) use the same database without Redis, and each admits the whole limit. Run one instance or set REDIS_URL.`,

@@ -53,6 +53,11 @@ const FIND_OTHERS: Statement = {
     WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`,
 };
 
+const LEAVE: Statement = {
+  name: 'rate_limit_leave',
+  text: 'DELETE FROM rate_limit_instances WHERE id = $1',
+};
+
 const SAVE_BAN: Statement = {
   name: 'key_bans_save',
   text: `
@@ -73,7 +78,7 @@ const READ_BANS: Statement = {
     FROM key_bans`,
 };
 
-/** The counters, the bans, and the list of the instances that write counters. Times are milliseconds since the epoch. */
+/** The counters, the bans, and the list of the running instances. Times are milliseconds since the epoch. */
 @Injectable()
 export class RateLimitRepository {
   constructor(private readonly sql: Sql) {}
@@ -95,6 +100,11 @@ export class RateLimitRepository {
   async findOthers(instanceId: string, now: number): Promise<number> {
     const [row] = await this.sql.rows<{ others: number }>(FIND_OTHERS, [instanceId, new Date(now)]);
     return row?.others ?? 0;
+  }
+
+  /** The instance stops: `db revert` and `db restore` wait for it. */
+  async leave(instanceId: string): Promise<void> {
+    await this.sql.rows(LEAVE, [instanceId]);
   }
 
   async saveBan({ keyId, bannedAt, bannedUntil }: Ban): Promise<void> {

@@ -128,13 +128,26 @@ export class Resources {
   async removeAll(): Promise<void> {
     const { api } = this;
     for (const { path, pattern } of this.created.toReversed()) {
-      const remove = api.document.at('DELETE', pattern);
-      const operation = remove ?? this.cancellationOf(pattern);
-      if (!operation || !api.may(operation)) continue;
-      const body = remove ? undefined : { status: 'cancelled' };
+      const operation = this.removalOf(pattern);
+      if (!operation) continue;
+      const isRemoval = operation.method === 'DELETE';
+      const body = isRemoval ? undefined : { status: 'cancelled' };
       const response = await api.send(operation, { path, body });
-      if (isSuccess(response) || (remove && response.status === 404)) this.forget(path);
+      if (isSuccess(response) || (isRemoval && response.status === 404)) this.forget(path);
     }
+  }
+
+  /** Returns the operations that create what the key can neither remove nor cancel. */
+  lasting(): Operation[] {
+    const { operations } = this.api.document;
+    const isRemovable = (creation: Operation) =>
+      operations.some(({ path }) => parentOf(path) === creation.path && this.removalOf(path));
+    return operations.filter((each) => this.creates(each) && !isRemovable(each));
+  }
+
+  private removalOf(pattern: string): Operation | undefined {
+    const removal = this.api.document.at('DELETE', pattern) ?? this.cancellationOf(pattern);
+    return removal && this.api.may(removal) ? removal : undefined;
   }
 
   private cancellationOf(pattern: string): Operation | undefined {

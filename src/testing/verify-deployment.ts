@@ -33,19 +33,25 @@ export interface Verification {
  * Checks every promise against a deployment, only over HTTP, and removes what it creates. Waits when a limit is used up.
  *
  * @param baseUrl including `/v1`
- * @param isExhausting true: also uses up the rate limit of the key
+ * @param options `leave` allows that resources stay there; `exhaust` also uses up the rate limit of the key
  * @param report receives each verdict immediately
- * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key
+ * @throws UserError if nothing can be checked: the deployment does not respond, or rejects the key, or resources would stay
  */
 export async function verifyDeployment(
   baseUrl: string,
   key: string,
-  isExhausting: boolean,
+  options: { readonly leave?: true; readonly exhaust?: true },
   report: (verdict: Verdict) => void,
 ): Promise<Verification> {
   const deployment = new Deployment(baseUrl);
   const api = await apiOf(deployment, key);
   const resources = new Resources(api);
+  const [lasting] = options.leave ? [] : resources.lasting();
+  if (lasting) {
+    throw new UserError(
+      `The key may not remove what ${lasting.title} creates: give a key that may, such as one with pets:manage, or allow with --leave that it stays.`,
+    );
+  }
   const verdicts: Verdict[] = [];
   const take = (promise: string, faults: readonly string[]): void => {
     verdicts.push({ promise, faults });
@@ -65,7 +71,7 @@ export async function verifyDeployment(
   deployment.interruption = new AbortController();
   const created = resources.created.map(({ path }) => path);
   await resources.removeAll().catch(fail);
-  if (isExhausting && stopped === undefined) {
+  if (options.exhaust && stopped === undefined) {
     const known = api.faults.length;
     await useUpLimit(api, resources).catch(fail);
     take('a request over the limit gets 429, not before Retry-After', api.faults.slice(known));

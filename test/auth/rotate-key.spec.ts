@@ -121,7 +121,9 @@ describe('changes of keys', () => {
       await app.nest.get(ApiKeysService, { strict: false }).revoke(id);
       await expect(rotate(id, 0)).rejects.toThrow(/^The key \S+ was revoked: [^.]+\.$/);
       for (const unknown of ['00000000-0000-4000-8000-000000000000', "1' or true"]) {
-        await expect(rotate(unknown, 0)).rejects.toThrow(`There is no key with the id ${unknown}.`);
+        await expect(rotate(unknown, 0)).rejects.toThrow(
+          `There is no key with the id ${unknown}: see "keys list".`,
+        );
       }
     });
   });

@@ -17,14 +17,14 @@ describe('db migrate, db status and db revert', () => {
     const withKennels = (...args: string[]) => runCli(args, environment, { extensions: [kennels] });
     const names = migrations.map(({ name }) => name);
     const last = names.at(-1);
-    expect((await cli('db', 'revert')).out).toBe('There is no migration to revert.\n');
+    expect((await cli('db', 'revert', '--yes')).out).toBe('There is no migration to revert.\n');
     expect((await cli('db', 'migrate')).out).toBe(`Applied ${names.join(', ')}.\n`);
     expect((await cli('db', 'migrate')).out).toBe('The schema is up to date.\n');
-    expect((await cli('db', 'revert')).out).toBe(`Reverted ${last}.\n`);
+    expect((await cli('db', 'revert', '--yes')).out).toBe(`Reverted ${last}.\n`);
     expect((await cli('db', 'status')).out).toMatch(new RegExp(`^(applied  .*\n)+pending  ${last}\n$`));
     expect(await cli('keys', 'list')).toMatchObject({ status: 1, out: '' });
     expect((await withKennels('db', 'migrate')).out).toBe(`Applied ${last}, ${KENNELS}.\n`);
-    expect((await withKennels('db', 'revert')).out).toBe(`Reverted ${KENNELS}.\n`);
+    expect((await withKennels('db', 'revert', '--yes')).out).toBe(`Reverted ${KENNELS}.\n`);
     const entries = (await cli('audit', 'list', '--json')).json() as { command: string }[];
     expect(entries.map(({ command }) => command)).toEqual(['migrate', 'db revert', 'migrate', 'db revert']);
     await database.drop();
@@ -40,7 +40,7 @@ describe('db revert --extension', () => {
     expect((await withKennels('db', 'migrate')).out).toBe(`Applied ${KENNELS}.\n`);
     expect((await withKennels('db', 'status')).out).toMatch(`applied  ${KENNELS} (kennels)\n`);
     expect((await cli('db', 'status')).out).toMatch(`removed  ${KENNELS} (kennels)\n`);
-    const revert = ['db', 'revert', '--extension', 'kennels'];
+    const revert = ['db', 'revert', '--extension', 'kennels', '--yes'];
     expect(await cli(...revert)).toMatchObject({
       status: 1,
       all: expect.stringContaining('which this program does not have'),
@@ -91,8 +91,9 @@ describe('commands on a data folder', () => {
     });
     const onItself = await runCli(['db', 'restore', file], used);
     expect(onItself).toMatchObject({ status: 1, out: '' });
-    expect(onItself.all).toMatch(/^The database is not empty: .*\n$/);
+    expect(onItself.all).toMatch(/^A service uses the database, .*: stop every instance and try again\.\n$/);
     await service.stop();
+    expect((await runCli(['db', 'restore', file], used)).all).toMatch(/^The database is not empty: .*\n$/);
 
     const existing = await runCli(['db', 'backup', file], used);
     expect([existing.status, existing.out]).toEqual([1, '']);
@@ -114,11 +115,17 @@ describe('commands on a data folder', () => {
   });
 
   it('keys create without a running service makes a key that a later start accepts: in production a live one', async () => {
-    const production = { ...environment, DEPLOYMENT: 'production' };
-    const { status, json } = await runCli(['keys', 'create', '--account', 'acme', '--json'], production);
-    expect([status, json().key]).toEqual([0, expect.stringMatching(/^ask_live_/)]);
-    const service = await startHere(production);
-    expect((await send(service.url, 'GET', '/v1/pets', { key: json().key })).status).toBe(200);
-    await service.stop();
+    const unused = await createDatabase();
+    for (const [settings, kind] of [
+      [environment, /^ask_test_/],
+      [{ DATABASE_URL: unused.directUrl, DEPLOYMENT: 'production' }, /^ask_live_/],
+    ] as const) {
+      const { status, json } = await runCli(['keys', 'create', '--account', 'acme', '--json'], settings);
+      expect([status, json().key]).toEqual([0, expect.stringMatching(kind)]);
+      const service = await startHere(settings);
+      expect((await send(service.url, 'GET', '/v1/pets', { key: json().key })).status).toBe(200);
+      await service.stop();
+    }
+    await unused.drop();
   });
 });

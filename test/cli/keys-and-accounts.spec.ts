@@ -83,11 +83,12 @@ describe('keys and accounts of the command line while the service runs', () => {
       perMinute: 5,
       perDay: 50,
       createdAt: expect.any(String),
+      disabledAt: null,
     });
     expect(await codeOf(key, 'POST')).toBe('insufficient_scope');
   });
 
-  it('keys list shows every fact of a key below its own heading', async () => {
+  it('keys list shows every fact of a key at its own heading', async () => {
     const { id, key } = await json('keys create --account known --scopes pets:read');
     await service.database.query(
       `UPDATE api_keys SET label = 'till 1', created_at = '2026-01-01T01:01Z', expires_at = '2126-02-02T02:02Z',
@@ -99,12 +100,29 @@ describe('keys and accounts of the command line while the service runs', () => {
       id,
     ]);
     const { out } = await cli('keys list --account known');
-    const [headings, row] = out.split('\n').map((line) => line.split(/ {2,}/));
-    expect(headings?.map((heading, at) => `${heading}: ${row?.[at]}`).join('; ')).toBe(
+    const facts = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim().replace(/ {2,}/, ': '));
+    expect(facts.join('; ')).toBe(
       `ID: ${id}; ACCOUNT: known; LABEL: till 1; KEY: ask_test_…${key.slice(-4)}; SCOPES: pets:read; ` +
         'CREATED: 2026-01-01T01:01Z; EXPIRES: 2126-02-02T02:02Z; REVOKED: 2026-03-03T03:03Z; ' +
         'BANNED UNTIL: 2126-04-04T04:04Z; LAST USED: 2026-05-05T05:05Z',
     );
+  });
+
+  it('keys create says if the account is new; with --existing a new one exits with 1 and is not created', async () => {
+    const { out } = await cli('keys create --account fresh');
+    expect(out).toMatch(/^New account fresh \(plan free\)\.\nAPI key of the account fresh/);
+    const again = await cli('keys create --account fresh --existing');
+    expect(again).toMatchObject({ status: 0, out: expect.stringMatching(/^API key of the account fresh/) });
+    const rejected = await cli('keys create --account frehs --existing');
+    expect(rejected).toMatchObject({
+      status: 1,
+      all: 'There is no account named frehs: see "accounts list".\n',
+    });
+    const names = (await json('accounts list')).map(({ account }: { account: string }) => account);
+    expect(names).not.toContain('frehs');
   });
 
   it('keys create adds a key to an existing account; another plan or other numbers exit with 1', async () => {
@@ -125,17 +143,18 @@ describe('keys and accounts of the command line while the service runs', () => {
     ).toEqual([0, 0, 1, 1]);
   });
 
-  it('keys revoke revokes a key, also twice; an unknown id exits with 1', async () => {
+  it('keys revoke revokes a key; twice it says so and keeps the first time; an unknown id exits with 1', async () => {
     const { id, key } = await json('keys create --account gone');
     const revokedAt = async () => (await json('keys list --account gone'))[0].revokedAt as string;
-    expect(await statusesOf(`keys revoke ${id}`)).toEqual([0]);
+    expect(await json(`keys revoke ${id} --yes`)).toEqual({ id, revoked: true });
     expect(await codeOf(key)).toBe('revoked_api_key');
     const first = await revokedAt();
-    expect(await statusesOf(`keys revoke ${id}`, `keys revoke ${UNKNOWN}`)).toEqual([0, 1]);
+    expect((await cli(`keys revoke ${id} --yes`)).out).toBe(`The key ${id} was revoked before.\n`);
+    expect(await statusesOf(`keys revoke ${UNKNOWN} --yes`)).toEqual([1]);
     expect(await revokedAt()).toBe(first);
-    expect(await cli("keys revoke 1'or'")).toMatchObject({
+    expect(await cli("keys revoke 1'or' --yes")).toMatchObject({
       status: 1,
-      all: "There is no key with the id 1'or'.\n",
+      all: `There is no key with the id 1'or': see "keys list".\n`,
     });
     for (const each of [id, UNKNOWN]) {
       const rejected = await cli(`keys rotate ${each} --json`);
@@ -153,7 +172,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     expect([await removal(key), await codeOf(key)]).toEqual(['pet_not_found', 'insufficient_scope']);
     expect(await cli(`keys set-scopes ${UNKNOWN} --scopes pets:read`)).toMatchObject({
       status: 1,
-      all: `There is no key with the id ${UNKNOWN}.\n`,
+      all: `There is no key with the id ${UNKNOWN}: see "keys list".\n`,
     });
   });
 
@@ -198,24 +217,30 @@ describe('keys and accounts of the command line while the service runs', () => {
 
   it('audit list has one entry for each change, with account, key, time and user; none for a failed command', async () => {
     const { id } = await json('keys create --account audited');
-    expect(await cli(`keys unban ${id}`)).toMatchObject({
-      status: 0,
-      out: `Ban of ${id} lifted; takes effect within 5 s.\n`,
-    });
+    await service.database.query(`INSERT INTO key_bans VALUES ($1, now(), now() + interval '1 h')`, [id]);
+    const unban = () => cli(`keys unban ${id}`);
+    expect((await unban()).out).toBe(`Ban of ${id} lifted; takes effect within 5 s.\n`);
+    // It changes nothing, so it has no entry.
+    expect(await unban()).toMatchObject({ status: 0, out: `The key ${id} is not banned.\n` });
     const changes = [
       'accounts set-plan audited --plan pro',
       `keys set-scopes ${id} --scopes pets:read`,
       `keys rotate ${id} --grace 0`,
-      `keys revoke ${id}`,
+      `keys revoke ${id} --yes`,
+      `keys revoke ${id} --yes`,
+      'accounts disable audited',
+      'accounts disable audited',
+      'accounts enable audited',
+      'accounts enable audited',
     ];
-    expect(await statusesOf(...changes)).toEqual([0, 0, 0, 0]);
-    const failing = ['revoke', 'unban', 'rotate'].map((command) => `keys ${command} ${UNKNOWN}`);
+    expect(await statusesOf(...changes)).toEqual(changes.map(() => 0));
+    const failing = ['revoke --yes', 'unban', 'rotate'].map((command) => `keys ${command} ${UNKNOWN}`);
     const entries = (await json('audit list')) as Record<string, string>[];
     expect(await statusesOf(...failing, 'accounts set-plan nobody --plan pro')).toEqual([1, 1, 1, 1]);
     expect(await json('audit list')).toEqual(entries);
     expect(entries[0]).toMatchObject({ command: 'migrate', account: null, keyId: null });
     expect(
-      entries.slice(-6).map(({ command, account, keyId, details }) => [command, account, keyId, details]),
+      entries.slice(-8).map(({ command, account, keyId, details }) => [command, account, keyId, details]),
     ).toEqual([
       ['keys create', 'audited', id, expect.any(String)],
       ['keys unban', 'audited', id, expect.any(String)],
@@ -223,17 +248,32 @@ describe('keys and accounts of the command line while the service runs', () => {
       ['keys set-scopes', 'audited', id, 'scopes pets:read'],
       ['keys rotate', 'audited', id, expect.any(String)],
       ['keys revoke', 'audited', id, expect.any(String)],
+      ['accounts disable', 'audited', null, ''],
+      ['accounts enable', 'audited', null, ''],
     ]);
     for (const { osUser, at = '' } of entries) {
       expect(osUser).toBe(userInfo().username);
       expect(Date.parse(at)).toBeLessThanOrEqual(Date.now());
     }
-    const { out } = await cli('audit list');
-    expect(out.split('\n')[0]).toMatch(/^AT +USER +COMMAND +ACCOUNT +KEY +DETAILS$/);
-    expect(out).not.toContain('ask_');
+    expect((await cli('audit list')).out).not.toContain('ask_');
     for (const change of ['UPDATE audit_entries SET command = command', 'DELETE FROM audit_entries']) {
       await expect(service.database.query(change)).rejects.toThrow('audit_entries is append-only');
     }
+  });
+
+  it('accounts disable makes all keys of the account invalid within 5 s; accounts enable makes them valid again', async () => {
+    const { key } = await json('keys create --account paused');
+    const { key: unseen } = await json('keys create --account paused');
+    const pass = () => service.clock.advance({ seconds: 5 });
+    expect(await codeOf(key)).toBeUndefined();
+    expect(await json('accounts disable paused')).toEqual({ account: 'paused', disabled: true });
+    pass();
+    expect([await codeOf(key), await codeOf(unseen)]).toEqual(['invalid_api_key', 'invalid_api_key']);
+    expect((await cli('accounts disable paused')).out).toBe('The account paused was disabled before.\n');
+    expect((await cli('accounts enable paused')).out).toMatch(/^The account paused is now enabled/);
+    pass();
+    expect([await codeOf(key), await codeOf(unseen)]).toEqual([undefined, undefined]);
+    expect(await statusesOf('accounts disable nobody', 'accounts enable nobody')).toEqual([1, 1]);
   });
 
   it('the demo key of a first start has the scopes of buyers and staff', async () => {

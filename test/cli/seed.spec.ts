@@ -1,4 +1,4 @@
-import { ProgressBar } from '../../src/cli/progress-bar';
+import { ProgressBar } from '../../src/cli/seed.command';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
@@ -105,6 +105,7 @@ describe('seed with the embedded server', () => {
 
   it('starts the server if no service runs, else uses that of the service, which immediately lists the animals', async () => {
     const environment = { DATA_DIR: folder.path };
+    expect(await runCli(['db', 'migrate'], environment)).toMatchObject({ status: 0 });
     expect(await runCli(['seed', '--pets', '10'], environment)).toMatchObject({ status: 0 });
     const service = await startHere(environment);
     expect(await runCli(['seed', '--pets', '20'], environment)).toMatchObject({ status: 0 });

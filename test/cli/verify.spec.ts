@@ -106,8 +106,20 @@ describe('cli verify', () => {
     });
   });
 
-  it("checks with a buyer's key only the errors of what staff may do, and lists what stays", async () => {
-    const { status, lines, broken } = await verify(await verified.createBuyerKey());
+  it('creates nothing with a key that cannot remove it, and says so, unless --leave allows it', async () => {
+    const count = 'SELECT FROM pets UNION ALL SELECT FROM store_orders';
+    const before = (await verified.app.database.query(count)).length;
+    const { status, all } = await verify(await verified.createBuyerKey());
+    expect({ status, all }).toEqual({
+      status: 1,
+      all: expect.stringMatching(/^The key may not remove what POST \/v1\/pets creates: .*--leave .*\.\n$/),
+    });
+    expect(await verified.app.database.query(count)).toHaveLength(before);
+  });
+
+  it("checks with a buyer's key and --leave only the errors of what staff may do, and lists what stays", async () => {
+    const key = await verified.createBuyerKey();
+    const { status, lines, broken } = await verified.run(['--base-url', url, '--key', key, '--leave']);
     expect({ status, broken }).toEqual({ status: 0, broken: [] });
     expect(lines).toContainEqual(
       expect.stringMatching(

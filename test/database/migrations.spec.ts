@@ -82,7 +82,11 @@ describe('migrations', () => {
 
   it('continue in a database of version 1.1.0, which has the statements of each migration of an extension', async () => {
     const config = configWith(database.url, kennels);
-    const newer = ['ExtensionOwners1795219200013', 'KeyBans1795219200014'];
+    const newer = [
+      'ExtensionOwners1795219200013',
+      'KeyBans1795219200014',
+      'DeploymentAndDisabledAccounts1795219200015',
+    ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
       CREATE TABLE kennels (name text NOT NULL);

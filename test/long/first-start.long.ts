@@ -34,11 +34,12 @@ describe('the first start on an empty folder', () => {
     const folder = dataFolder();
     const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
     const commands = Array.from({ length: 2 }, () =>
-      runBuilt('cli/main', ['keys', 'create', '--account', 'race', '--json'], environment),
+      runBuilt('cli/main', ['db', 'migrate', '--json'], environment),
     );
     const service = await running(runBuilt('main', [], environment));
     const statuses = [];
-    for (const command of commands) statuses.push([await command.ended, command.output().includes('"key"')]);
+    for (const command of commands)
+      statuses.push([await command.ended, command.output().includes('"applied"')]);
     expect(statuses).toEqual(commands.map(() => [0, true]));
     service.child.kill('SIGINT');
     expect(await service.ended).toBe(0);

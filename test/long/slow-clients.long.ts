@@ -28,8 +28,8 @@ describe(`${SOCKETS} clients that send a byte a second`, () => {
   let service: RunningService;
   let key: string;
   beforeAll(async () => {
-    key = await createKey(environment);
     service = await running(runBuilt('main', [], environment));
+    key = await createKey(environment);
   });
   afterAll(async () => {
     service.child.kill('SIGTERM');

@@ -174,7 +174,7 @@ describe("the identity of an authenticator of a team's own", () => {
     const keys = app.nest.get(ApiKeysService, { strict: false });
     await keys.unban('token 7');
     await until(async () => !(await isBanned()) && (await get()).json.code !== 'api_key_banned', 5_000);
-    await expect(keys.unban('token 8')).rejects.toThrow('There is no key with the id token 8.');
+    await expect(keys.unban('token 8')).rejects.toThrow('There is no key with the id token 8: ');
     await beside.close();
   });
 });

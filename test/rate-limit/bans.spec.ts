@@ -52,7 +52,7 @@ describe('bans', () => {
   const strikes = async (of = key) => (await app.get('/v1/key', { key: of })).json.strikes;
   const keys = () => app.nest.get(ApiKeysService, { strict: false });
   const listed = async () => {
-    const [known] = await keys().list(account);
+    const [known] = await keys().list({ account });
     return known?.bannedUntil?.getTime();
   };
   const inSeconds = (seconds: number) => new Date(app.clock.now() + seconds * 1_000).toISOString();

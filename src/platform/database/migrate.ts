@@ -59,16 +59,42 @@ const SET_TIMEOUTS = `
 /**
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
+ * @param keyPrefix of a service, to which the database then belongs
  * @returns the names of the migrations, and the extensions with tables that this program does not have
- * @throws UserError if a newer version has migrated the database, or an extension's migration fails
+ * @throws UserError if a newer version has migrated the database, an extension's migration fails, or the database
+ *   belongs to a service with other keys
  */
-export function migrate(config: SchemaConfig) {
-  return inMigrationTransaction(config, (runner) => bringUpToDate(config, runner));
+export function migrate(config: SchemaConfig, keyPrefix?: string) {
+  return inMigrationTransaction(config, async (runner) => {
+    const migrated = await bringUpToDate(config, runner);
+    if (keyPrefix !== undefined) await claim(runner, keyPrefix);
+    return migrated;
+  });
 }
 
-/** Reverts the last migration, or all those of an extension, the last one first. @returns their names */
+/** A database without keys may change its owner. */
+const CLAIM = `
+  INSERT INTO deployment (key_prefix) VALUES ($1) ON CONFLICT (is_only) DO UPDATE SET key_prefix =
+    CASE WHEN EXISTS (SELECT FROM api_keys) THEN deployment.key_prefix ELSE excluded.key_prefix END
+  RETURNING key_prefix AS owned`;
+
+async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
+  const [{ owned } = { owned: '' }]: { owned: string }[] = await runner.query(CLAIM, [keyPrefix]);
+  if (owned === keyPrefix) return;
+  throw new UserError(
+    `The keys of this database begin with ${owned}, and those of this DEPLOYMENT with ${keyPrefix}: correct DEPLOYMENT (production has ask_live_), or use another database.`,
+  );
+}
+
+/**
+ * Reverts the last migration, or all those of an extension, the last one first.
+ *
+ * @returns their names
+ * @throws UserError if a service uses the database
+ */
 export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
   return inMigrationTransaction(config, async (runner) => {
+    await rejectUsed(runner);
     const applied = await readApplied(runner);
     rejectNewerSchema(compareSchema(applied, config.migrations));
     const ofExtension = applied.filter((each) => each.extension === extension);
@@ -130,6 +156,21 @@ export async function inMigrationTransaction<T>(
   } finally {
     await source.destroy();
   }
+}
+
+/** @throws UserError if an instance of the service is registered, which it does every 3 s until it stops */
+export async function rejectUsed(runner: QueryRunner): Promise<void> {
+  const [table]: { name: string | null }[] = await runner.query(
+    `SELECT to_regclass('rate_limit_instances') AS name`,
+  );
+  if (!table?.name) return;
+  const instances: unknown[] = await runner.query(
+    `SELECT FROM rate_limit_instances WHERE seen_at > clock_timestamp() - interval '10 seconds'`,
+  );
+  if (instances.length === 0) return;
+  throw new UserError(
+    'A service uses the database, or did so in the last 10 s: stop every instance and try again.',
+  );
 }
 
 /** Does the work of `migrate` inside the transaction of the caller. */

@@ -22,10 +22,13 @@ export interface OpenDatabase extends Pick<EmbeddedServer, 'notices' | 'ended'> 
 /**
  * Opens the server of DATABASE_URL, or starts the embedded one, which ends with this process. A command shares the
  * embedded server of a running service.
+ *
+ * @param canCreate false rejects a data folder without a database
  */
 export async function openDatabase(
   config: DatabaseSettings,
   purpose: NonNullable<EmbeddedOptions['purpose']>,
+  canCreate = true,
 ): Promise<OpenDatabase> {
   const { databaseUrl, databasePoolSize, dataDir, deployment, embeddedPgBin } = config;
   if (databaseUrl !== undefined) {
@@ -34,6 +37,7 @@ export async function openDatabase(
   }
   const server = await startEmbedded({
     purpose,
+    canCreate,
     dataDir,
     canMove: dataDir === settings.dataDir.defaultText,
     binDir: embeddedPgBin,

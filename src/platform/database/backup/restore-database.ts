@@ -19,6 +19,7 @@ import {
   firstLine,
   inMigrationTransaction,
   readApplied,
+  rejectUsed,
   type SchemaConfig,
 } from '../migrate';
 import { UserError } from '../../errors/user-error';
@@ -38,6 +39,7 @@ export async function restoreDatabase(config: SchemaConfig, path: string) {
   try {
     const header = await explained(path, readHeader(backup, config));
     return await inMigrationTransaction(config, async (runner) => {
+      await rejectUsed(runner);
       if ((await readApplied(runner)).length > 0) {
         throw new UserError(
           'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
@@ -50,6 +52,8 @@ export async function restoreDatabase(config: SchemaConfig, path: string) {
       const client: Client = await runner.connect();
       const tables = await explained(path, copyTables(client, header, backup));
       const { applied } = await explained(path, bringUpToDate(config, runner));
+      // The copy may serve another deployment, such as staging: its first start decides.
+      await runner.query('DELETE FROM deployment');
       return { createdAt: header.createdAt, tables, migrated: applied };
     });
   } finally {

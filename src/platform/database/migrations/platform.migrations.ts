@@ -162,6 +162,17 @@ export class KeyBans1795219200014 extends SqlMigration {
     DROP TABLE key_bans`;
 }
 
+export class DeploymentAndDisabledAccounts1795219200015 extends SqlMigration {
+  override readonly upSql = `
+    -- At most one row: the prefix of all keys that the service accepts, from its first start on.
+    CREATE TABLE deployment (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      key_prefix text NOT NULL
+    );
+    ALTER TABLE accounts ADD COLUMN disabled_at timestamptz`;
+  override readonly downSql = 'DROP TABLE deployment; ALTER TABLE accounts DROP COLUMN disabled_at';
+}
+
 /** The migrations that belong to no extension. */
 export const coreMigrations = [
   AccountsAndApiKeys1795219200000,
@@ -172,4 +183,5 @@ export const coreMigrations = [
   Audit1795219200012,
   ExtensionOwners1795219200013,
   KeyBans1795219200014,
+  DeploymentAndDisabledAccounts1795219200015,
 ] as const;

@@ -1,0 +1,158 @@
+import { readdirSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { version } from '../../src/app/store';
+import { runCli } from '../support/cli';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { send } from '../support/http';
+import { dataFolder } from '../support/service';
+import { rejectionOf, startHere } from '../support/start';
+
+const KEY_ID = '00000000-0000-4000-8000-000000000000';
+const IN_USE =
+  'A service uses the database, or did so in the last 10 s: stop every instance and try again.\n';
+
+/** Every command that needs a database and may not create one. */
+const COMMANDS = [
+  'keys create --account acme',
+  'keys list',
+  `keys rotate ${KEY_ID}`,
+  `keys set-scopes ${KEY_ID} --scopes pets:read`,
+  `keys revoke ${KEY_ID} --yes`,
+  `keys unban ${KEY_ID}`,
+  'accounts list',
+  'accounts set-plan acme --plan pro',
+  'accounts disable acme',
+  'accounts enable acme',
+  'audit list',
+  'db revert --yes',
+  'db status',
+  'db backup /nowhere/file',
+  'seed --pets 1',
+];
+
+describe('a folder without a database', () => {
+  const folder = dataFolder();
+  afterAll(folder.remove);
+  const environment = { DATA_DIR: folder.path };
+
+  it.each(COMMANDS)('stays empty after "%s", which exits with 1 and one sentence', async (command) => {
+    const { status, out, all } = await runCli(command.split(' '), environment);
+    expect({ status, out }).toEqual({ status: 1, out: '' });
+    expect(all).toMatch(/^There is no database in .*: run the command in the folder of the service, .*\.\n$/);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  it('gets one by db migrate', async () => {
+    expect(await runCli(['db', 'migrate'], environment)).toMatchObject({ status: 0 });
+    expect(await runCli(['keys', 'list', '--json'], environment)).toMatchObject({ status: 0, out: '[]\n' });
+  });
+
+  it('db revert is rejected while a service uses the embedded server, and works after it has stopped', async () => {
+    const service = await startHere(environment);
+    const revert = () => runCli(['db', 'revert', '--yes'], environment);
+    expect(await revert()).toMatchObject({ status: 1, all: IN_USE });
+    await service.stop();
+    expect(await revert()).toMatchObject({ status: 0, out: expect.stringMatching(/^Reverted /) });
+  });
+});
+
+describe('with DATABASE_URL', () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await createDatabase();
+  });
+  afterEach(() => database.drop());
+  const cli = (command: string, more: Readonly<Record<string, string>> = {}) =>
+    runCli(command.split(' '), { DATABASE_URL: database.directUrl, ...more });
+  const keyOf = async (deployment: string) =>
+    (await cli('keys create --account acme --json', { DEPLOYMENT: deployment })).json().key as string;
+
+  it('db revert and db restore change nothing while a service uses the database', async () => {
+    const service = await startHere({ DATABASE_URL: database.directUrl });
+    const file = `${dataFolder().path}/backup`;
+    await cli(`db backup ${file}`);
+    const before = await database.query('SELECT name FROM migrations');
+    for (const command of ['db revert --yes', 'db revert --extension kennels --yes', `db restore ${file}`])
+      expect(await cli(command)).toMatchObject({ status: 1, all: IN_USE });
+    expect((await send(service.url, 'GET', '/v1/pets', { key: service.key })).status).toBe(200);
+    expect(await database.query('SELECT name FROM migrations')).toEqual(before);
+    await service.stop();
+    expect(await cli('db revert --yes --json')).toMatchObject({ status: 0 });
+  });
+
+  it('db revert is rejected for 10 s after a service was killed', async () => {
+    const instance = (age: string) =>
+      database.query(
+        `INSERT INTO rate_limit_instances VALUES (gen_random_uuid(), now() - interval '${age}')`,
+      );
+    await instance('8 s');
+    expect(await cli('db revert --yes')).toMatchObject({ status: 1, all: IN_USE });
+    await database.query('TRUNCATE rate_limit_instances');
+    await instance('11 s');
+    expect(await cli('db revert --yes')).toMatchObject({ status: 0 });
+  });
+
+  it.each([
+    ['production', 'development', /^ask_live_/],
+    ['staging', 'production', /^ask_test_/],
+  ])('a database of %s gets keys of its kind from a command in %s', async (kind, other, prefix) => {
+    await (await startHere({ DATABASE_URL: database.directUrl, DEPLOYMENT: kind })).stop();
+    const key = await keyOf(other);
+    expect(key).toMatch(prefix);
+    const service = await startHere({ DATABASE_URL: database.directUrl, DEPLOYMENT: kind });
+    expect((await send(service.url, 'GET', '/v1/pets', { key })).status).toBe(200);
+    await service.stop();
+    expect(await rejectionOf({ DATABASE_URL: database.directUrl, DEPLOYMENT: other })).toMatch(
+      /^The keys of this database begin with ask_\w{4}_, and those of this DEPLOYMENT with ask_\w{4}_: correct DEPLOYMENT .*\.$/,
+    );
+  });
+
+  it('a database without keys, or one that was restored, has the kind of its next start', async () => {
+    await (await startHere({ DATABASE_URL: database.directUrl, DEPLOYMENT: 'staging' })).stop();
+    const production = { DEPLOYMENT: 'production' };
+    await (await startHere({ DATABASE_URL: database.directUrl, ...production })).stop();
+    expect(await keyOf('development')).toMatch(/^ask_live_/);
+    const file = `${dataFolder().path}/backup`;
+    await cli(`db backup ${file}`);
+    const copy = await createDatabase('template0');
+    expect(await cli(`db restore ${file}`, { DATABASE_URL: copy.directUrl })).toMatchObject({ status: 0 });
+    await (await startHere({ DATABASE_URL: copy.directUrl })).stop();
+    await copy.drop();
+  });
+
+  it.each(['db revert', `keys revoke ${KEY_ID}`])(
+    '%s asks on a terminal, and changes nothing unless the reply is yes',
+    async (command) => {
+      const replying = async (reply: string) => {
+        const terminal = Object.assign(Readable.from([reply]), { isTTY: true });
+        const stdin = jest.spyOn(process, 'stdin', 'get').mockReturnValue(terminal as typeof process.stdin);
+        const { status, all } = await cli(command);
+        stdin.mockRestore();
+        return [status, all];
+      };
+      await database.query(
+        `WITH a AS (INSERT INTO accounts (name, plan) VALUES ('acme', 'free') RETURNING id)
+         INSERT INTO api_keys (id, account_id, secret_hash, prefix, last_four, scopes)
+         SELECT $1, id, sha256(''), 'ask_test_', 'abcd', '{pets:read}' FROM a`,
+        [KEY_ID],
+      );
+      const state = () => database.query('SELECT name, (SELECT revoked_at FROM api_keys) FROM migrations');
+      const before = await state();
+      for (const reply of ['n\n', '\n', '', 'yesterday\n'])
+        expect(await replying(reply)).toEqual([
+          1,
+          expect.stringMatching(/\[y\/N\] Nothing was changed\.\n$/),
+        ]);
+      expect(await cli(command)).toMatchObject({ status: 2, all: expect.stringContaining('add --yes') });
+      expect(await state()).toEqual(before);
+      expect(await replying('y\n')).toEqual([0, expect.stringMatching(/Continue\? \[y\/N\] Rev/)]);
+      expect(await state()).not.toEqual(before);
+    },
+  );
+});
+
+describe('animal-store --version', () => {
+  it('prints the version of the package', async () => {
+    expect(await runCli(['--version'])).toMatchObject({ status: 0, out: `${version}\n` });
+  });
+});
