@@ -9,6 +9,7 @@ import {
   rmSync,
   utimesSync,
   writeFileSync,
+  cpSync,
 } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -109,7 +110,8 @@ describe('npm run cli', () => {
   const builds = () => readFileSync(inProject('builds'), 'utf8').length;
 
   beforeAll(() => {
-    for (const folder of ['bin', 'src/cli']) mkdirSync(inProject(folder), { recursive: true });
+    for (const folder of ['bin', 'scripts', 'src/cli']) mkdirSync(inProject(folder), { recursive: true });
+    cpSync('scripts/build-if-changed.sh', inProject('scripts', 'build-if-changed.sh'));
     const nest = 'printf x >>builds; mkdir -p dist/cli; grep -v error src/cli/main.ts >dist/cli/main.js';
     writeFileSync(inProject('bin', 'nest'), `#!/bin/sh\n${nest}\n`, { mode: 0o755 });
     for (const name of ['package.json', 'nest-cli.json', 'tsconfig.json']) unpack(inProject(name), '{}');
