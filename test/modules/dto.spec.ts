@@ -111,7 +111,7 @@ describe('a service with DTOs and lists of a team', () => {
   });
 
   describe("a DTO with Nest's usual decorators", () => {
-    const post = (body: string, path = '/v1/visits') => app.post(path, body, { isDocumented });
+    const post = (body: string) => app.post('/v1/visits', body, { isDocumented });
     const get = (query: string) => app.get(`/v1/visits?${query}`, { isDocumented });
 
     it('gets numbers, objects of its classes, and an exact int64', async () => {
@@ -129,7 +129,6 @@ describe('a service with DTOs and lists of a team', () => {
         at: '2026-12-24T12:00:00.000Z',
       });
       expect(json.classes).toEqual(['Address', 'Address', 'Date']);
-      expect((await post('{"price":5}', '/v1/visits/plain')).json).toEqual({ body: { price: 5 } });
     });
 
     it.each([

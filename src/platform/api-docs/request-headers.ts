@@ -1,8 +1,8 @@
 import type { ApiHeaderOptions } from '@nestjs/swagger';
+import { text } from '../errors/error.schemas';
 
 /** The bare form, or the quoted form, in which a backslash precedes quotes and backslashes. */
 const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
-const MAX_LENGTH = 512;
 
 // None of them has an example: Swagger UI would send it with every request.
 
@@ -12,16 +12,11 @@ export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
   required: false,
   description:
     'Makes retries safe: for 24 h a request with the same key and body gets the first response again. The key is a text of 1 to 255 visible ASCII characters, bare or quoted, such as a UUID. Use a new key for each new request.',
-  schema: { type: 'string', minLength: 1, maxLength: MAX_LENGTH, pattern: PATTERN },
+  schema: text(512, PATTERN, { minLength: 1 }),
 };
 
 /** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
-const TAGS = {
-  type: 'string',
-  minLength: 1,
-  maxLength: 8_192,
-  pattern: String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`,
-} as const;
+const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
 
 /** The request header of a conditional change (RFC 9110, 13.1.1). */
 export const IF_MATCH_HEADER: ApiHeaderOptions = {

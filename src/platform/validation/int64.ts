@@ -43,8 +43,7 @@ export function integralValue(number: string): bigint | undefined {
   if (significant === '') return 0n;
   const scale = Number(exponent) + whole.length - end;
   if (scale < 0 || significant.length + scale > MAX_DIGITS) return undefined;
-  const value = BigInt(`${sign}${significant}${'0'.repeat(scale)}`);
-  return isInt64(value) ? value : undefined;
+  return parseInt64(`${sign}${significant}${'0'.repeat(scale)}`);
 }
 
 /** Reads an int64 path parameter. Any other text gets the same 404 as an unknown id. */

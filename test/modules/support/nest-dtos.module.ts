@@ -21,7 +21,6 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Max,
   Min,
   MinLength,
   ValidateIf,
@@ -78,13 +77,6 @@ class NewVisit {
   readonly at?: Date;
 }
 
-class PlainPrice {
-  @ApiProperty()
-  @IsInt()
-  @Max(10)
-  readonly price!: number;
-}
-
 class VisitsQuery {
   @ApiPropertyOptional()
   @IsOptional()
@@ -111,12 +103,6 @@ class VisitsController {
     const { address, stops = [], at } = visit;
     const classes = [address, ...stops, at].map((each) => each?.constructor.name);
     return { visit: described(visit), classes };
-  }
-
-  @Post('plain')
-  @RequireScope('pets:write')
-  plain(@Body() body: PlainPrice) {
-    return { body };
   }
 
   @Get()
