@@ -1,4 +1,3 @@
-import { constants, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
@@ -11,8 +10,8 @@ const RETRY_MS = 1_000;
 const FLUSH_LIMIT_MS = 1_000;
 
 /**
- * Writes lines asynchronously and in order. SonicBoom keeps the text that cannot be written, and continues at the same
- * byte.
+ * Writes lines asynchronously and in order. SonicBoom joins the lines that arrive during a write, keeps the text that
+ * cannot be written, and continues at the same byte.
  *
  * `pino.destination` cannot be used: its exit hook repeats a failing write forever and blocks the process.
  */
@@ -20,12 +19,10 @@ export class StandardOutput {
   /** Lines dropped since the start. */
   droppedLines = 0;
   private readonly stream: SonicBoom;
-  /** The lines of this turn of the event loop: each write costs about as much as ten lines. */
-  private lines = '';
   private failure: NodeJS.ErrnoException | undefined;
 
   constructor(
-    fd: number = process.stdout.isTTY ? openTerminal() : process.stdout.fd,
+    fd: number = process.stdout.fd,
     private readonly format = process.stdout.isTTY ? readable : (line: string) => line,
   ) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
@@ -33,17 +30,15 @@ export class StandardOutput {
     this.stream = new SonicBoom({ fd, ...options })
       .on('error', (error: NodeJS.ErrnoException) => (this.failure = error))
       .on('drain', () => (this.failure = undefined))
-      .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
+      .on('drop', () => (this.droppedLines += 1));
   }
 
   write(line: string): void {
-    if (this.lines === '') setImmediate(() => this.writeLines());
-    this.lines += this.format(line);
+    this.stream.write(this.format(line));
   }
 
   /** Resolves when everything is written or writing has failed, at most after FLUSH_LIMIT_MS. */
   async flush(): Promise<void> {
-    this.writeLines();
     const written = new Promise((resolve) => this.stream.flush(resolve));
     await Promise.race([written, sleep(FLUSH_LIMIT_MS, undefined, { ref: false })]);
   }
@@ -55,29 +50,13 @@ export class StandardOutput {
    * @throws UserError if the text cannot be written for another reason
    */
   async print(text: string): Promise<boolean> {
-    this.lines += text;
+    this.stream.write(text);
     await this.flush();
     if (this.failure === undefined) return true;
     if (this.failure.code === 'EPIPE') return false;
     throw new UserError(
       `Standard output cannot be written (${this.failure.message}). Free space on its disk, or restart its reader.`,
     );
-  }
-
-  private writeLines(): void {
-    if (this.lines !== '') this.stream.write(this.lines);
-    this.lines = '';
-  }
-}
-
-/** Opens the terminal without blocking: a write to a stalled one blocks a thread, and the exit waits for threads. */
-function openTerminal(): number {
-  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
-  try {
-    return openSync('/dev/stdout', O_WRONLY | O_NONBLOCK | O_NOCTTY);
-  } catch {
-    // After `su` the terminal belongs to another user.
-    return process.stdout.fd;
   }
 }
 
