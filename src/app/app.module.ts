@@ -10,7 +10,6 @@ import { ErrorFilter } from '../server/error.filter';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
 import { HealthController } from '../server/health.controller';
 import { IdempotencyModule } from '../platform/idempotency';
-import { MetricsModule } from '../server/metrics/metrics.module';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
@@ -40,7 +39,6 @@ export class AppModule {
         RateLimitModule,
         IdempotencyModule,
         ...store.modules(config),
-        MetricsModule.forRoot(config),
         BodyModule,
       ],
       controllers: [HealthController, UnroutedController],

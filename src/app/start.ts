@@ -4,9 +4,9 @@ import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
-import { listenError } from '../platform/errors/user-error';
+import { listenError, UserError } from '../platform/errors/user-error';
 import type { LogStream } from '../platform/logging/logger';
-import { exitOnStopSignal, onStopSignal, prepareGracefulStop } from '../server/graceful-stop';
+import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {
@@ -58,9 +58,8 @@ export async function startService(
 ): Promise<StartedService> {
   const built = await buildService(settings, store, output);
   const { app, config, database } = built;
-  const drain = prepareGracefulStop(app);
   const stop = async (): Promise<void> => {
-    await drain();
+    await stopGracefully(app);
     // Nest has only logged that the server did not stop.
     await database.close();
   };
@@ -70,6 +69,8 @@ export async function startService(
     return { ...built, stop, url: await app.getHttpAdapter().getInstance().listen({ host, port }) };
   } catch (error) {
     await app.close();
+    // METRICS_PORT cannot be opened.
+    if (error instanceof UserError) throw error;
     throw listenError(error, host, port, { host: 'HOST', port: 'PORT' });
   }
 }

@@ -3,10 +3,7 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Registry } from 'prom-client';
 import { readable, StandardOutput } from '../../src/server/standard-output';
-import { createLogger } from '../../src/platform/logging/logger';
-import { addDroppedLines } from '../../src/server/metrics/registry';
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 256;
@@ -90,15 +87,6 @@ describe('standard output', () => {
     );
     expect(text).toContain('INFO: request {"path":"/\\u009b31m\\u001b[31m\\u007f","status":404}\n');
     expect(text).not.toMatch(/[\u007f-\u009f]/);
-  });
-
-  it('has a metric of dropped lines', async () => {
-    const registry = new Registry();
-    const stream = { write: () => undefined, droppedLines: 3 };
-    addDroppedLines(registry, createLogger({ logLevel: 'info' }, stream).droppedLines);
-    for (let scrape = 0; scrape < 2; scrape += 1) {
-      expect(await registry.metrics()).toContain('animal_store_log_lines_dropped_total 3\n');
-    }
   });
 });
 

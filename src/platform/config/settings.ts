@@ -136,7 +136,7 @@ export const settings = {
     'METRICS_PORT',
     '',
     optional(integer(0, 65_535)),
-    'TCP port for Prometheus metrics at `/metrics`, and for `/livez` and `/readyz`, which clients of `PORT` cannot delay there; `0` takes a free port and does not print it. Empty: no metrics.',
+    'TCP port for Prometheus metrics at `/metrics`, and for `/livez` and `/readyz`, which clients of `PORT` cannot delay there; `0` takes a free port and logs it. Empty: no metrics.',
   ),
   metricsHost: setting(
     'METRICS_HOST',
