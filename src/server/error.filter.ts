@@ -2,10 +2,18 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
-import { sendError } from './error-reply';
+import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../platform/errors/media-types';
 import { fromNestException } from '../platform/errors/nest-exception';
 import { platformErrors } from '../platform/errors/platform.errors';
+import { problemDetails } from '../platform/errors/problem-details';
 import { RouteMethods } from './route-methods';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The address of the pages about the codes. */
+    readonly problemPages: string;
+  }
+}
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
 @Catch()
@@ -49,4 +57,29 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value))) reply.removeHeader(name);
   }
+}
+
+/** Sends the Error body, or problem details. Hooks and the error filter use only this function. */
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  const { request, server } = reply;
+  request.errorCode = error.code;
+  addVary(reply, 'Accept');
+  const [type, body] = contentOf(error, request.headers.accept, request.id, server.problemPages);
+  return reply.code(error.status).headers(error.headers).type(type).send(body);
+}
+
+/**
+ * Returns the Content-Type and the text of an error.
+ *
+ * @param pages the address of the pages about the codes
+ */
+export function contentOf(
+  error: ApiError,
+  accept: string | undefined,
+  requestId: string,
+  pages: string,
+): [type: string, body: string] {
+  return prefersProblem(accept)
+    ? [PROBLEM_TYPE, JSON.stringify(problemDetails(error, pages, requestId))]
+    : [JSON_TYPE, error.body];
 }

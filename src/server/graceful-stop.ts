@@ -10,9 +10,7 @@ const LIMITS = {
   quietMs: 500,
   /** The time until every connection is destroyed; longer than any request can wait for the database. */
   drainMs: 9_000,
-} as const;
-
-export type StopLimits = { readonly [K in keyof typeof LIMITS]: number };
+};
 
 const CHECK_INTERVAL_MS = 50;
 
@@ -20,33 +18,25 @@ const CHECK_INTERVAL_MS = 50;
 const SETTLING_TURNS = 10;
 
 /**
- * Prepares a stop during which pending requests still get their responses:
+ * Closes the application; pending requests still get their responses:
  *
  * 1. Responses ask the client to use another connection.
  * 2. The listening socket is closed when its backlog is empty.
  * 3. Pending requests get their responses. Connections without a request are destroyed.
- *
- * @returns the stop; its promise resolves when the application has closed
  */
-export function prepareGracefulStop(
-  app: NestFastifyApplication,
-  limits: StopLimits = LIMITS,
-): () => Promise<void> {
-  const fastify = app.getHttpAdapter().getInstance();
-  const { connections } = fastify;
-  return async () => {
-    connections.isStopping = true;
-    await sleep(limits.noticeMs);
-    for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
-    const closedAt = performance.now();
-    const check = setInterval(() => {
-      const waited = performance.now() - closedAt;
-      if (waited > limits.quietMs) connections.destroyQuiet();
-      if (waited > limits.drainMs) connections.destroyAll();
-    }, CHECK_INTERVAL_MS);
-    await app.close();
-    clearInterval(check);
-  };
+export async function stopGracefully(app: NestFastifyApplication, limits = LIMITS): Promise<void> {
+  const { connections, server } = app.getHttpAdapter().getInstance();
+  connections.isStopping = true;
+  await sleep(limits.noticeMs);
+  for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
+  const closedAt = performance.now();
+  const check = setInterval(() => {
+    const waited = performance.now() - closedAt;
+    if (waited > limits.quietMs) connections.destroyQuiet();
+    if (waited > limits.drainMs) server.closeAllConnections();
+  }, CHECK_INTERVAL_MS);
+  await app.close();
+  clearInterval(check);
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -63,9 +53,7 @@ function exitOn(signal: NodeJS.Signals): void {
  * a handler ignores the signal.
  */
 export function exitOnStopSignal(): void {
-  for (const signal of STOP_SIGNALS) {
-    if (!process.listeners(signal).includes(exitOn)) process.on(signal, exitOn);
-  }
+  for (const signal of STOP_SIGNALS) process.on(signal, exitOn);
 }
 
 /** Calls `stop` on a stop signal, one that has arrived and was not handled yet included. */
