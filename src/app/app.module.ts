@@ -8,7 +8,6 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { JsonBodyGuard } from '../server/json-body.guard';
 import { ErrorFilter } from '../server/error.filter';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
-import { HealthController } from '../server/health.controller';
 import { IdempotencyModule } from '../platform/idempotency';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
@@ -41,7 +40,7 @@ export class AppModule {
         ...store.modules(config),
         BodyModule,
       ],
-      controllers: [HealthController, UnroutedController],
+      controllers: [UnroutedController],
       providers: [
         RouteMethods,
         { provide: APP_GUARD, useExisting: BearerGuard },

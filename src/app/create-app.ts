@@ -5,6 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { planTable } from '../accounts';
+import { DatabaseHealth } from '../platform/database/database-health';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import type { Logger } from '../platform/logging/logger';
@@ -13,6 +14,7 @@ import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../server/cors';
 import { guardFraming } from '../server/framing';
+import { serveHealth } from '../server/health';
 import { Connections, createAdapter } from '../server/http-server';
 import { leaveBodiesUnread } from '../server/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
@@ -85,6 +87,7 @@ async function assemble(
   await app.init();
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
+  serveHealth(fastify, app.get(DatabaseHealth));
   serveDocument(fastify, document);
   serveProblemPages(fastify, codesOf(document.paths, store.errors));
   if (config.docsEnabled) {

@@ -81,14 +81,15 @@ const MAX_TURN_MS = 1;
  */
 const MAX_PENDING = 64;
 
-/** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, and that of the log line. */
+/** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, with a log line. */
 const CLOSE_INTERVAL_MS = 1_000;
-const LOG_INTERVAL_MS = 60_000;
 
-interface Connection {
+export interface Connection {
   readonly socket: Socket;
   /** The last request whose head has arrived. */
   latest?: IncomingMessage;
+  /** True if it gets no further response. */
+  hasFailed?: true;
   /** The work in the order of arrival. The first task waits for a turn, or its request has no complete response. */
   readonly tasks: (() => void)[];
 }
@@ -106,7 +107,6 @@ export class Connections {
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();
   private idleClosedAt = -Infinity;
-  private loggedAt = -Infinity;
 
   constructor(private readonly log: Logger) {}
 
@@ -118,7 +118,12 @@ export class Connections {
   /** Follows the connections of a server, and hands each request over in its turn. */
   follow(server: Server, handler: Handler): void {
     server.on('connection', (socket: Socket) => {
-      this.all.set(socket, { socket, tasks: [] });
+      const connection: Connection = { socket, tasks: [] };
+      this.all.set(socket, connection);
+      // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
+      socket.on('resume', () => {
+        if (connection.tasks.length > 1) socket.pause().emit('pause');
+      });
       socket.once('close', () => this.all.delete(socket));
     });
     server.on('drop', () => this.closeIdle(server));
@@ -136,20 +141,8 @@ export class Connections {
     for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
   }
 
-  /** Runs the last task of a connection when every earlier request has its response. */
-  afterResponses(socket: Socket, task: () => void): void {
-    const connection = this.all.get(socket);
-    if (connection) this.add(connection, task);
-  }
-
-  /** Returns the last request whose head has arrived. */
-  latest(socket: Socket): IncomingMessage | undefined {
-    return this.all.get(socket)?.latest;
-  }
-
-  /** True if a request of the connection has no complete response. */
-  isBusy(socket: Socket): boolean {
-    return this.all.get(socket)?.tasks.length !== 0;
+  of(socket: Socket): Connection | undefined {
+    return this.all.get(socket);
   }
 
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
@@ -157,17 +150,11 @@ export class Connections {
     for (const { socket, tasks } of this.all.values()) if (tasks.length === 0) socket.destroy();
   }
 
-  private add(connection: Connection, task: () => void): void {
-    const { socket, tasks } = connection;
-    if (tasks.push(task) === 1) {
-      this.schedule(connection);
-      return;
-    }
-    // A client that sends faster than it gets responses fills its own buffers. Node's parser resumes the socket for the
-    // next request in a tick; a microtask runs after it and before the next read.
-    queueMicrotask(() => {
-      if (tasks.length > 1) socket.pause();
-    });
+  /** Runs a task when every earlier request of its connection has its response. */
+  add(connection: Connection, task: () => void): void {
+    if (connection.tasks.push(task) === 1) this.schedule(connection);
+    // A client that sends faster than it gets responses fills its own buffers.
+    else connection.socket.pause();
   }
 
   private finish(connection: Connection): void {
@@ -200,8 +187,6 @@ export class Connections {
     if (now - this.idleClosedAt < CLOSE_INTERVAL_MS) return;
     this.idleClosedAt = now;
     server.closeIdleConnections();
-    if (now - this.loggedAt < LOG_INTERVAL_MS) return;
-    this.loggedAt = now;
     this.log.warn(
       { maxConnections: server.maxConnections },
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',

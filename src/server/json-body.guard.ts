@@ -18,8 +18,13 @@ const MAX_DEPTH = 32;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The errors of broken bodies, by request. */
+/** The errors of bodies that violated the HTTP framing or were too slow, by request. */
 const brokenBodies = new WeakMap<IncomingMessage, ApiError>();
+
+/** True if the end of the body is unknown, so that no request can follow. */
+export function isBodyBroken(request: IncomingMessage): boolean {
+  return brokenBodies.has(request);
+}
 
 /** Makes Fastify leave every body unread, because the guards come first. It also adds every method that Node.js knows. */
 export function leaveBodiesUnread(fastify: FastifyInstance): void {
@@ -45,22 +50,19 @@ export class JsonBodyGuard implements CanActivate {
     const { headers, method, routeOptions } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (!hasBody || !WITH_BODY.has(method) || routeOptions.config.unrouted) return true;
-    const reply = http.getResponse<FastifyReply>();
-    return this.read(request, reply).catch((error: unknown) => {
-      // Node reads and ignores the rest of a body, but a broken one has no end.
-      if (brokenBodies.has(request.raw)) reply.header('Connection', 'close');
-      throw error;
-    });
+    return this.read(request, http.getResponse<FastifyReply>());
   }
 
   private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
     const { headers, raw } = request;
     const typeError = mediaTypeError(request);
+    const limit = this.config.bodyLimitBytes;
+    const message = `The body is larger than ${limit} bytes.`;
     /** Returns the error of a body that has at least so many bytes. */
-    const errorAt = (bytes: number): ApiError | undefined =>
-      bytes === 0
-        ? undefined
-        : (typeError ?? (bytes > this.config.bodyLimitBytes ? this.tooLarge() : undefined));
+    const errorAt = (bytes: number): ApiError | undefined => {
+      if (bytes > 0 && typeError) return typeError;
+      return bytes > limit ? platformErrors.payload_too_large({ message }) : undefined;
+    };
     const error = errorAt(Number(headers['content-length'] ?? 0)) ?? brokenBodies.get(raw);
     if (error) throw error;
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
@@ -70,11 +72,6 @@ export class JsonBodyGuard implements CanActivate {
     request.rawBody = bytes;
     request.body = parseJson(bytes);
     return true;
-  }
-
-  private tooLarge(): ApiError {
-    const message = `The body is larger than ${this.config.bodyLimitBytes} bytes.`;
-    return platformErrors.payload_too_large({ message });
   }
 }
 
@@ -112,10 +109,7 @@ function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined 
   return platformErrors.unsupported_media_type({ message: 'Content-Type must be application/json.' });
 }
 
-/**
- * Marks a body as broken: it violated the HTTP framing, or was too slow. Reading it, now or later, fails with this
- * error; a response that does not need the body is not changed.
- */
+/** Makes the reading of a body fail with this error, now or later. A response that does not need the body stays. */
 export function breakBody(request: IncomingMessage, error: ApiError): void {
   brokenBodies.set(request, error);
   // Without a listener the event would be an uncaught exception.

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
 import { contentOf } from './error.filter';
+import type { Connection } from './http-server';
 import { breakBody } from './json-body.guard';
 import type { Metrics } from './metrics';
 import { COMMON_HEADERS, type LimitHeaders } from './response-headers';
@@ -28,9 +29,6 @@ const LINGER_MS = 5_000;
 
 /** Responds to requests that Fastify never gets: invalid HTTP, requests that are too slow, CONNECT. */
 export class ProtocolErrors {
-  /** The connections that get no further response. */
-  private readonly failed = new WeakSet<Socket>();
-
   constructor(
     private readonly fastify: FastifyInstance,
     private readonly limitHeaders: LimitHeaders,
@@ -40,9 +38,10 @@ export class ProtocolErrors {
 
   follow(server: Server): void {
     server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-      if (code === 'ECONNRESET') socket.destroy();
-      else if (code === TOO_SLOW) void this.rejectLate(socket);
-      else this.reject(socket, code);
+      const connection = this.fastify.connections.of(socket);
+      if (code === 'ECONNRESET' || !connection) socket.destroy();
+      else if (code === TOO_SLOW) void this.rejectLate(connection);
+      else this.reject(connection, code);
     });
     server.on('connect', (request, socket: Socket) => void this.rejectConnect(request, socket));
   }
@@ -53,7 +52,7 @@ export class ProtocolErrors {
     socket.on('error', () => socket.destroy());
     await nextTurn();
     // A response that is being sent would need further listeners of Node.
-    if (this.fastify.connections.isBusy(socket)) socket.destroy();
+    if (this.fastify.connections.of(socket)?.tasks.length !== 0) socket.destroy();
     else {
       const error = methodNotAllowed(this.methods.served().join(', '));
       this.close(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));
@@ -61,31 +60,29 @@ export class ProtocolErrors {
   }
 
   /** Rejects a request that has not arrived in time. Node's timer fires before Node reads what has arrived. */
-  private async rejectLate(socket: Socket): Promise<void> {
-    const { connections } = this.fastify;
-    const latest = connections.latest(socket);
+  private async rejectLate(connection: Connection): Promise<void> {
+    const { latest } = connection;
     const isHeadLate = latest?.complete !== false;
     await sleep(GRACE_MS);
     await nextTurn();
-    const hasArrived = connections.latest(socket) !== latest || (!isHeadLate && latest.complete);
-    if (!hasArrived && !socket.destroyed) this.reject(socket, TOO_SLOW);
+    const hasArrived = connection.latest !== latest || (!isHeadLate && latest.complete);
+    if (!hasArrived) this.reject(connection, TOO_SLOW);
   }
 
   /**
    * Rejects what arrives on a connection. If the body of a request is broken, the response to that request is the error.
    * The earlier requests get their responses first. Then the service closes the connection.
    */
-  private reject(socket: Socket, cause: string | undefined): void {
+  private reject(connection: Connection, cause = ''): void {
+    const { latest, socket, hasFailed } = connection;
     // The parser repeats its error for each further chunk.
-    if (this.failed.has(socket)) return;
-    this.failed.add(socket);
-    const { connections } = this.fastify;
-    const error = (ERRORS[cause ?? ''] ?? platformErrors.malformed_request)();
-    const latest = connections.latest(socket);
-    const isBodyBroken = latest?.complete === false;
-    if (isBodyBroken) breakBody(latest, error);
-    connections.afterResponses(socket, () =>
-      this.close(socket, isBodyBroken ? '' : this.responseOf(error, socket, cause)),
+    if (hasFailed) return;
+    connection.hasFailed = true;
+    const error = (ERRORS[cause] ?? platformErrors.malformed_request)();
+    const isBody = latest?.complete === false;
+    if (isBody) breakBody(latest, error);
+    this.fastify.connections.add(connection, () =>
+      this.close(socket, isBody ? '' : this.responseOf(error, socket, cause)),
     );
   }
 
@@ -103,7 +100,7 @@ export class ProtocolErrors {
    * Prints, counts and logs a response. It takes neither X-Request-Id nor the path from the request. It closes the
    * connection, because bytes after invalid framing cannot be trusted (RFC 9112, 11.2).
    */
-  private responseOf(error: ApiError, socket: Socket, cause: string | undefined, accept?: string): string {
+  private responseOf(error: ApiError, socket: Socket, cause: string, accept?: string): string {
     const { code, status } = error;
     const { remoteAddress: ip } = socket;
     const reqId = randomUUID();

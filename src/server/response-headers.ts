@@ -1,13 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified } from '../platform/entity-tags/entity-tag';
 import type { PathParams } from '../platform/routes/route-facts';
+import { isBodyBroken } from './json-body.guard';
 import { isApiPath } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const COMMON_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
-
-/** A client may keep the response, for itself, and must ask each time whether it is still current. */
-const REVALIDATED = 'private, no-cache';
 
 /** Returns the rate-limit headers of a response that shows no windows of the request itself. */
 export type LimitHeaders = (
@@ -36,7 +34,7 @@ export function installResponseHeaders(
     }
     const { ip, socket, rateLimit, standing } = request;
     if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
-    if (fastify.connections.isStopping) reply.header('Connection', 'close');
+    if (fastify.connections.isStopping || isBodyBroken(request.raw)) reply.header('Connection', 'close');
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
     if (isCurrent) reply.code(304);
@@ -58,7 +56,8 @@ function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: str
   const known = reply.getHeader('etag');
   const tag = typeof known === 'string' ? known : entityTagOf(payload);
   if (known === undefined) reply.header('ETag', tag);
+  // A client may keep it, for itself, and must ask each time whether it is still current.
   if (statusCode === 200)
-    reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : REVALIDATED);
+    reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : 'private, no-cache');
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
 }

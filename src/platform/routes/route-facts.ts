@@ -59,8 +59,3 @@ export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
 export function Public({ isTagged = false } = {}): MethodDecorator {
   return routeFacts({ public: true, entityTag: isTagged });
 }
-
-/** Declares a public route that an orchestrator requests all the time. */
-export function Probe(): MethodDecorator {
-  return routeFacts({ public: true, probe: true });
-}
