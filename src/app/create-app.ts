@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
 import { DatabaseHealth } from '../platform/database/database-health';
 import { problemPages } from '../platform/errors/problem-details';
@@ -77,11 +78,12 @@ async function assemble(
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
-  const metrics =
-    config.metricsPort === undefined
-      ? undefined
-      : new Metrics(app.get(getDataSourceToken()), fastify.connections, logger, app.get(RateLimitStore));
-  if (metrics) serveMetrics(fastify, metrics, config);
+  let metrics: Metrics | undefined;
+  if (config.metricsPort !== undefined) {
+    const source = app.get<DataSource>(getDataSourceToken());
+    metrics = new Metrics(source, fastify.connections, logger, app.get(RateLimitStore));
+    serveMetrics(fastify, metrics, config);
+  }
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   await app.init();
@@ -137,16 +139,13 @@ function requireDeclaration({ method, url, config = {} }: RouteOptions, declared
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */
 function nestLogger(logger: Logger): LoggerService {
-  const write =
-    (level: 'trace' | 'debug' | 'warn' | 'fatal') =>
-    (message: unknown, context?: unknown): void =>
-      logger[level]({ context }, String(message));
+  const write = (level: 'trace' | 'debug' | 'warn') => (message: unknown, context?: unknown) =>
+    logger[level]({ context }, String(message));
   return {
     log: write('debug'),
     debug: write('debug'),
     verbose: write('trace'),
     warn: write('warn'),
-    fatal: write('fatal'),
     error: (message: unknown, ...details: unknown[]) =>
       logger.error({ err: message instanceof Error ? message : undefined, details }, String(message)),
   };

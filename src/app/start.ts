@@ -15,8 +15,6 @@ export interface StartedService extends BuiltService {
   readonly stop: () => Promise<void>;
 }
 
-type StopWith = (status: number, reason?: string) => Promise<void>;
-
 /**
  * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
  *
@@ -46,11 +44,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   }
 }
 
-/**
- * Builds the service and listens.
- *
- * @throws Error that `userMessage` explains; everything that was opened is closed first
- */
+/** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
 export async function startService(
   settings: Config,
   store: Store,
@@ -80,7 +74,7 @@ function prepareStop(
   { database, stop }: StartedService,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
-): StopWith {
+): (status: number, reason?: string) => Promise<void> {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
     if (isStopping) return;
