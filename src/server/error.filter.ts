@@ -34,10 +34,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/**
- * Converts any thrown value into the error that the client sees. Errors of the service and Nest's exceptions keep their
- * message; all others get a fixed message.
- */
+/** Converts any thrown value into the error that the client sees. Unexpected ones get a fixed message. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof HttpException) return fromNestException(error);
@@ -47,9 +44,8 @@ export function toApiError(error: unknown): ApiError {
         'The connection to the database was lost, so this request may or may not have taken effect. Check before you retry; with an Idempotency-Key a retry is safe.',
     });
   }
-  return isDatabaseUnavailable(error)
-    ? platformErrors.service_unavailable()
-    : platformErrors.internal_error();
+  if (isDatabaseUnavailable(error)) return platformErrors.service_unavailable();
+  return platformErrors.internal_error();
 }
 
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
@@ -68,11 +64,7 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   return reply.code(error.status).headers(error.headers).type(type).send(body);
 }
 
-/**
- * Returns the Content-Type and the text of an error.
- *
- * @param pages the address of the pages about the codes
- */
+/** Returns the Content-Type and the text of an error. @param pages the address of the pages about the codes */
 export function contentOf(
   error: ApiError,
   accept: string | undefined,

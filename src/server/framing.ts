@@ -57,12 +57,7 @@ function ambiguityOf({ headers, httpVersion, rawHeaders }: IncomingMessage): str
   return HOST.test(headers.host ?? '') ? undefined : 'The Host header is not valid.';
 }
 
-/**
- * Counts how often a request has a header. Node's `headers` keeps only one of most repeated headers.
- *
- * @param rawHeaders names and values alternately, as in Node's `rawHeaders`
- * @param name in lower case
- */
+/** Counts a header, by its name in lower case. Node's `headers` keeps only one of most repeated headers. */
 export function countHeader(rawHeaders: readonly string[], name: string): number {
   return rawHeaders.filter((each, at) => at % 2 === 0 && each.toLowerCase() === name).length;
 }

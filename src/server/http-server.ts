@@ -17,10 +17,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 /** The longest interval at which Node looks for slow clients. */
 const MAX_TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
-/**
- * A connection is destroyed if for so long nothing was received or sent: its client reads nothing, or its response is
- * never completed. It exceeds the longest wait for the database.
- */
+/** If for so long nothing is received or sent, a connection is destroyed. It exceeds the wait for the database. */
 const INACTIVITY_TIMEOUT_MS = 30_000;
 
 /** Request line and headers together; if they are longer, the response is 431. */
@@ -75,10 +72,7 @@ function createHttpServer(handler: Handler, config: Config, connections: Connect
  */
 const MAX_TURN_MS = 1;
 
-/**
- * The maximum of pending requests of one connection (RFC 9112, 9.3.2). A read of 64 KiB can contain 2,000, each with
- * objects of 2 kB. The last one that is handled closes the connection.
- */
+/** Pending requests of one connection (RFC 9112, 9.3.2); the last one closes it. A read of 64 KiB can have 2,000. */
 const MAX_PENDING = 64;
 
 /** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, with a log line. */
@@ -94,10 +88,7 @@ export interface Connection {
   readonly tasks: (() => void)[];
 }
 
-/**
- * The connections of the listener, and the order of their requests. A connection has one request at a time, and each
- * turn of the event loop begins some requests. Between turns Node accepts new connections, one for each turn.
- */
+/** The connections of the listener. Each has one request at a time, which begins in a turn of the event loop. */
 export class Connections {
   /** True during a stop: responses ask the client to use another connection. */
   isStopping = false;

@@ -26,7 +26,7 @@ export function isBodyBroken(request: IncomingMessage): boolean {
   return brokenBodies.has(request);
 }
 
-/** Makes Fastify leave every body unread, because the guards come first. It also adds every method that Node.js knows. */
+/** Makes Fastify leave every body unread, because the guards come first, and accept every method of Node.js. */
 export function leaveBodiesUnread(fastify: FastifyInstance): void {
   for (const method of METHODS) {
     // Node.js never hands CONNECT to a route.
@@ -35,9 +35,8 @@ export function leaveBodiesUnread(fastify: FastifyInstance): void {
 }
 
 /**
- * Reads the body of a request: checks the media type, then the size, then the text. It is the last guard, so no body is
- * read before the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` all have it.
- * An empty body counts as no body, whichever Content-Type it has.
+ * Checks the media type of a body, then its size, then its text. It is the last guard, so the others have admitted the
+ * request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An empty body counts as no body.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {

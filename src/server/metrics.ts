@@ -12,7 +12,7 @@ import type { Logger } from '../platform/logging/logger';
 import type { Connections } from './http-server';
 import { routeOf } from './request-log';
 
-/** Prefix of every name: one Prometheus may collect from many services. */
+/** One Prometheus may collect from many services. */
 const PREFIX = 'animal_store_';
 
 /** A page takes a few milliseconds; a request may wait seconds for a connection. */
@@ -20,9 +20,6 @@ const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 
 /** Node accepts more than 30 methods; each would be a separate series. */
 const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-
-/** The routes of the service that METRICS_PORT has, too. */
-const HEALTH_CHECKS = new Set(['/livez', '/readyz']);
 
 /** The metrics of one application. No label has a value that a client can choose freely. */
 export class Metrics {
@@ -76,13 +73,8 @@ export class Metrics {
     this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
     this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.size);
     const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
-    this.read(
-      Counter,
-      'http_connections_shed_total',
-      shed,
-      () => ({ refused: connections.refused }),
-      'outcome',
-    );
+    const outcomes = () => ({ refused: connections.refused });
+    this.read(Counter, 'http_connections_shed_total', shed, outcomes, 'outcome');
     const dropped = 'Log lines dropped because standard output could not be written.';
     this.read(Counter, 'log_lines_dropped_total', dropped, droppedLines);
   }
@@ -133,16 +125,15 @@ export class Metrics {
 }
 
 /**
- * Records every request, and serves the metrics and the health checks on METRICS_PORT, for the operator and not for the
- * clients of the API: a new connection waits for none of theirs. The port opens before the service accepts requests, and
- * closes after the last response.
+ * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
+ * of the clients. The port opens before the service accepts requests, and closes after the last response.
  */
 export function serveMetrics(fastify: FastifyInstance, metrics: Metrics, config: Config): void {
   const { metricsHost: host, metricsPort = 0 } = config;
   const { registry } = metrics;
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [path = ''] = (request.url ?? '').split('?', 1);
-    if (HEALTH_CHECKS.has(path)) fastify.routing(request, response);
+    const [path] = (request.url ?? '').split('?', 1);
+    if (path === '/livez' || path === '/readyz') fastify.routing(request, response);
     else if (path === '/metrics') {
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
     } else {

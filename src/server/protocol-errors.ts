@@ -86,20 +86,14 @@ export class ProtocolErrors {
     );
   }
 
-  /**
-   * Writes the last bytes and closes the connection when its client has closed its side. If bytes arrive at a closed
-   * socket, TCP resets the connection, and its client may lose the response.
-   */
+  /** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
   private close(socket: Socket, last: string): void {
     socket.end(last).resume();
     const deadline = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(deadline));
   }
 
-  /**
-   * Prints, counts and logs a response. It takes neither X-Request-Id nor the path from the request. It closes the
-   * connection, because bytes after invalid framing cannot be trusted (RFC 9112, 11.2).
-   */
+  /** Prints, counts and logs the last response: bytes after invalid framing cannot be trusted (RFC 9112, 11.2). */
   private responseOf(error: ApiError, socket: Socket, cause: string, accept?: string): string {
     const { code, status } = error;
     const { remoteAddress: ip } = socket;

@@ -25,22 +25,15 @@ const CHECK_INTERVAL_MS = 1_000;
 /** Most sums at a time; further keys and addresses share one, `others`. */
 const MAX_SUMS = 1_000;
 
-/** The requests of a key or address within a minute, without the first, which has a line of its own. */
-interface Sum {
-  readonly facts: Readonly<Record<string, unknown>>;
-  requests: number;
-}
-
 /**
- * Logs one line for each response. The line has no header, query or body, because these may contain secrets.
+ * Logs one line for each response, without headers, query and body, because these may contain secrets.
  *
  * Requests that no window admits have no bound, so their log has one. Each minute the first request of a key or address
- * has a line, and one line has the number of the others. Each code of a 429, and each other status of a route, has its own
- * two lines.
+ * has a line, for each code of a 429 and each other status of a route, and one line has the number of the others.
  */
 export class RequestLog extends LogController {
-  /** The sums of one minute, which begins with the first of them. */
-  private readonly sums = new Map<string, Sum>();
+  /** The requests of one minute by key or address, without the first of each. The first sum begins the minute. */
+  private readonly sums = new Map<string, { readonly facts: object; requests: number }>();
   private beganAt = 0;
 
   constructor(

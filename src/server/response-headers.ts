@@ -8,10 +8,7 @@ import { isApiPath } from './target';
 export const COMMON_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
 
 /** Returns the rate-limit headers of a response that shows no windows of the request itself. */
-export type LimitHeaders = (
-  ip: string | undefined,
-  socketAddress: string | undefined,
-) => Readonly<Record<string, string>>;
+export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Record<string, string>>;
 
 /** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
 export function installResponseHeaders(
@@ -45,9 +42,8 @@ export function installResponseHeaders(
 }
 
 /**
- * Gives a 200 or 201 its entity tag. A page and static content have theirs already: requests that share bytes share the hash.
- *
- * @returns true for a GET or HEAD whose `If-None-Match` names it (RFC 9110, 13.1.2)
+ * Gives a 200 or 201 its entity tag, unless it has one. @returns true for a GET or HEAD whose `If-None-Match` names it
+ * (RFC 9110, 13.1.2)
  */
 function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: string | Buffer): boolean {
   const { method, headers, routeOptions } = request;

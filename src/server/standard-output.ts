@@ -4,16 +4,14 @@ import { SonicBoom } from 'sonic-boom';
 import { UserError } from '../platform/errors/user-error';
 import { escapeControls } from '../platform/logging/logger';
 
-/** Bytes of lines that wait while the reader stalls or writing fails, about 18,000 lines. Further ones are dropped. */
+/** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const RETRY_MS = 1_000;
 const FLUSH_LIMIT_MS = 1_000;
 
 /**
- * Writes lines asynchronously and in order. SonicBoom joins the lines that arrive during a write, keeps the text that
- * cannot be written, and continues at the same byte.
- *
- * `pino.destination` cannot be used: its exit hook repeats a failing write forever and blocks the process.
+ * Writes lines asynchronously and in order. SonicBoom joins lines, keeps those that cannot be written, and continues at
+ * the same byte. The exit hook of `pino.destination` would repeat a failing write forever.
  */
 export class StandardOutput {
   /** Lines dropped since the start. */
@@ -23,7 +21,7 @@ export class StandardOutput {
 
   constructor(
     fd: number = process.stdout.fd,
-    private readonly format = process.stdout.isTTY ? readable : (line: string) => line,
+    private readonly isTerminal = process.stdout.isTTY,
   ) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
     const options = { minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS };
@@ -34,21 +32,16 @@ export class StandardOutput {
   }
 
   write(line: string): void {
-    this.stream.write(this.format(line));
+    this.stream.write(this.isTerminal ? readable(line) : line);
   }
 
-  /** Resolves when everything is written or writing has failed, at most after FLUSH_LIMIT_MS. */
+  /** Resolves when everything is written or writing has failed. */
   async flush(): Promise<void> {
     const written = new Promise((resolve) => this.stream.flush(resolve));
     await Promise.race([written, sleep(FLUSH_LIMIT_MS, undefined, { ref: false })]);
   }
 
-  /**
-   * Writes text for a person, without the format of the log.
-   *
-   * @returns false if the pipe has no reader
-   * @throws UserError if the text cannot be written for another reason
-   */
+  /** Writes text for a person. @returns false if the pipe has no reader. @throws UserError for another reason */
   async print(text: string): Promise<boolean> {
     this.stream.write(text);
     await this.flush();

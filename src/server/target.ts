@@ -12,8 +12,8 @@ const EMPTY_SEGMENT = /\/(?:\/|$)/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
- * Rewrites a target for Fastify's `rewriteUrl`: absolute form to origin form, unsupported targets to `UNROUTABLE`. The
- * router sends its own response to a target that is too long or undecodable, and accepts an empty segment as a parameter.
+ * Rewrites absolute form to origin form. The router has a response of its own for targets that are too long or
+ * undecodable, and accepts an empty segment as a parameter, so these become `UNROUTABLE`.
  */
 export function rewriteTarget({ url = '/' }: { readonly url?: string | undefined }): string {
   const target = originForm(url);
