@@ -4,8 +4,6 @@ import { platformCodes } from '../platform/errors/platform.errors';
 import { framingError } from './framing';
 import type { RouteMethods } from './route-methods';
 
-const PREFLIGHT_MAX_AGE_SECONDS = 600;
-
 /**
  * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the guards,
  * because browsers send a preflight without a key. For other origins the service behaves as without CORS.
@@ -30,7 +28,8 @@ export function enableCors(
         preflight: asked !== undefined && upgrade === undefined && !framingError(raw),
         methods: routes.served(),
         exposedHeaders,
-        maxAge: PREFLIGHT_MAX_AGE_SECONDS,
+        // In seconds.
+        maxAge: 600,
       });
     },
   });

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
 import type { Logger } from '../platform/logging/logger';
+import { SECOND_MS } from '../platform/runtime/time';
 import { requestId, type RequestLog } from './request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';
 
@@ -13,9 +14,6 @@ declare module 'fastify' {
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** The longest interval at which Node looks for slow clients. */
-const MAX_TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 
 /** If for so long nothing is received or sent, a connection is destroyed. It exceeds the wait for the database. */
 const INACTIVITY_TIMEOUT_MS = 30_000;
@@ -52,7 +50,7 @@ function createHttpServer(handler: Handler, config: Config, connections: Connect
     headersTimeout,
     requestTimeout: config.requestTimeoutMs,
     keepAliveTimeout: config.keepAliveTimeoutMs,
-    connectionsCheckingInterval: Math.min(MAX_TIMEOUT_CHECK_INTERVAL_MS, headersTimeout),
+    connectionsCheckingInterval: Math.min(SECOND_MS, headersTimeout),
     maxHeaderSize: MAX_HEAD_BYTES,
     insecureHTTPParser: false,
     // framing.ts checks it, so that the response has the Error body.
@@ -94,37 +92,36 @@ export class Connections {
   isStopping = false;
   /** The number of connections that MAX_CONNECTIONS rejected since the start. */
   refused = 0;
-  private readonly all = new Map<Socket, Connection>();
+  /** The open connections. */
+  readonly bySocket = new Map<Socket, Connection>();
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();
   private idleClosedAt = -Infinity;
 
   constructor(private readonly log: Logger) {}
 
-  /** The number of open connections. */
-  get size(): number {
-    return this.all.size;
-  }
-
   /** Follows the connections of a server, and hands each request over in its turn. */
   follow(server: Server, handler: Handler): void {
     server.on('connection', (socket: Socket) => {
       const connection: Connection = { socket, tasks: [] };
-      this.all.set(socket, connection);
+      this.bySocket.set(socket, connection);
       // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
       socket.on('resume', () => {
         if (connection.tasks.length > 1) socket.pause().emit('pause');
       });
-      socket.once('close', () => this.all.delete(socket));
+      socket.once('close', () => this.bySocket.delete(socket));
     });
     server.on('drop', () => this.closeIdle(server));
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
-      const connection = this.all.get(request.socket);
+      const connection = this.bySocket.get(request.socket);
       if (!connection || connection.tasks.length >= MAX_PENDING) return;
       connection.latest = request;
       if (connection.tasks.length === MAX_PENDING - 1) response.setHeader('Connection', 'close');
       this.add(connection, () => {
-        response.once('close', () => this.finish(connection));
+        response.once('close', () => {
+          connection.tasks.shift();
+          if (connection.tasks.length > 0) this.schedule(connection);
+        });
         handler(request, response);
       });
     };
@@ -132,13 +129,9 @@ export class Connections {
     for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
   }
 
-  of(socket: Socket): Connection | undefined {
-    return this.all.get(socket);
-  }
-
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
   destroyQuiet(): void {
-    for (const { socket, tasks } of this.all.values()) if (tasks.length === 0) socket.destroy();
+    for (const { socket, tasks } of this.bySocket.values()) if (tasks.length === 0) socket.destroy();
   }
 
   /** Runs a task when every earlier request of its connection has its response. */
@@ -146,11 +139,6 @@ export class Connections {
     if (connection.tasks.push(task) === 1) this.schedule(connection);
     // A client that sends faster than it gets responses fills its own buffers.
     else connection.socket.pause();
-  }
-
-  private finish(connection: Connection): void {
-    connection.tasks.shift();
-    if (connection.tasks.length > 0) this.schedule(connection);
   }
 
   private schedule(connection: Connection): void {

@@ -71,7 +71,7 @@ export class Metrics {
     const shared =
       '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
     this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
-    this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.size);
+    this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
     const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
     const outcomes = () => ({ refused: connections.refused });
     this.read(Counter, 'http_connections_shed_total', shed, outcomes, 'outcome');

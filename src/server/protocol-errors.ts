@@ -38,7 +38,7 @@ export class ProtocolErrors {
 
   follow(server: Server): void {
     server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-      const connection = this.fastify.connections.of(socket);
+      const connection = this.fastify.connections.bySocket.get(socket);
       if (code === 'ECONNRESET' || !connection) socket.destroy();
       else if (code === TOO_SLOW) void this.rejectLate(connection);
       else this.reject(connection, code);
@@ -52,7 +52,7 @@ export class ProtocolErrors {
     socket.on('error', () => socket.destroy());
     await nextTurn();
     // A response that is being sent would need further listeners of Node.
-    if (this.fastify.connections.of(socket)?.tasks.length !== 0) socket.destroy();
+    if (this.fastify.connections.bySocket.get(socket)?.tasks.length !== 0) socket.destroy();
     else {
       const error = methodNotAllowed(this.methods.served().join(', '));
       this.close(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));

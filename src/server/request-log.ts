@@ -4,7 +4,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { API_KEY_MARK, type Logger } from '../platform/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
-import { MINUTE_MS } from '../platform/runtime/time';
+import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { COUNTED } from '../platform/routes/request-context';
 import { rawPath } from './target';
 
@@ -18,9 +18,6 @@ const MAX_DECODING_PASSES = 4;
 const MAX_PATH_LENGTH = 256;
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
-
-/** How often the service looks whether the minute of the sums has ended. */
-const CHECK_INTERVAL_MS = 1_000;
 
 /** Most sums at a time; further keys and addresses share one, `others`. */
 const MAX_SUMS = 1_000;
@@ -45,7 +42,7 @@ export class RequestLog extends LogController {
 
   /** Writes the sums when their minute has ended, and the last ones after the last response. */
   writeSums(fastify: FastifyInstance): void {
-    const timer = setInterval(() => this.endMinute(), CHECK_INTERVAL_MS).unref();
+    const timer = setInterval(() => this.endMinute(), SECOND_MS).unref();
     fastify.addHook('onClose', (_instance, done) => {
       clearInterval(timer);
       this.closeSums();
