@@ -26,7 +26,7 @@ const MAX_SUMS = 1_000;
  * Logs one line for each response, without headers, query and body, because these may contain secrets.
  *
  * Requests that no window admits have no bound, so their log has one. Each minute the first request of a key or address
- * has a line, for each code of a 429 and each other status of a route, and one line has the number of the others.
+ * has a line, and one line has the number of the others. Each code of a 429 and each other status of a route is separate.
  */
 export class RequestLog extends LogController {
   /** The requests of one minute by key or address, without the first of each. The first sum begins the minute. */
