@@ -130,6 +130,16 @@ describe('a client that requests more than it reads', () => {
     expect(ahead).toBeLessThan(131_072);
   });
 
+  it('is not read further while its first request has no response', async () => {
+    const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const body = `Content-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`;
+    const requests = `GET /never HTTP/1.1\r\nHost: x\r\n\r\n${`POST /v1/pets HTTP/1.1\r\nHost: x\r\n${body}`.repeat(30)}`;
+    const client = await open(app.url, requests);
+    const [socket] = await accepted;
+    await new Promise((resolve) => client.once('close', resolve));
+    expect(socket.bytesRead).toBeLessThan(131_072);
+  });
+
   it('is disconnected, and its response closed, if the response is never completed, also after its FIN', async () => {
     for (const way of ['write', 'end'] as const) {
       closed = 0;

@@ -3,6 +3,10 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { createLogger } from '../../src/platform/logging/logger';
+import { Connections } from '../../src/server/http-server';
+import { Metrics } from '../../src/server/metrics';
 import { readable, StandardOutput } from '../../src/server/standard-output';
 
 const MEBIBYTE = 1024 * 1024;
@@ -87,6 +91,15 @@ describe('standard output', () => {
     );
     expect(text).toContain('INFO: request {"path":"/\\u009b31m\\u001b[31m\\u007f","status":404}\n');
     expect(text).not.toMatch(/[\u007f-\u009f]/);
+  });
+
+  it('has a metric of dropped lines', async () => {
+    const logger = createLogger({ logLevel: 'info' }, { write: () => undefined, droppedLines: 3 });
+    const source = { driver: {} } as DataSource;
+    const { registry } = new Metrics(source, new Connections(logger), logger, { isShared: false });
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      expect(await registry.metrics()).toContain('animal_store_log_lines_dropped_total 3\n');
+    }
   });
 });
 
