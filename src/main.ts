@@ -1,4 +1,3 @@
-import './server/early-stop';
 import './platform/runtime/node-version';
 import './platform/runtime/v8-flags';
 import { startAnimalStore } from './app/start';

@@ -9,9 +9,7 @@ import { JsonBodyGuard } from '../server/json-body.guard';
 import { StrictHandling } from '../server/strict-handling.guard';
 import { ErrorFilter } from '../server/error.filter';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
-import { HealthController } from '../server/health.controller';
 import { IdempotencyModule } from '../platform/idempotency';
-import { MetricsModule } from '../server/metrics/metrics.module';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
@@ -47,10 +45,9 @@ export class AppModule {
         RateLimitModule,
         IdempotencyModule,
         ...store.modules(config),
-        MetricsModule.forRoot(config),
         BodyModule,
       ],
-      controllers: [HealthController, UnroutedController],
+      controllers: [UnroutedController],
       providers: [
         RouteMethods,
         { provide: APP_GUARD, useExisting: BearerGuard },

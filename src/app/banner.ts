@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService } from '../accounts';
+import type { StandardOutput } from '../server/standard-output';
 import type { BuiltService } from './build';
 import type { Config } from '../platform/config/config';
 import { DAY_MS } from '../platform/runtime/time';
@@ -18,20 +19,18 @@ const COMMAND = __dirname.split(sep).includes('node_modules')
 
 const DEMO_KEY_DAYS = 365;
 
-/** Prints text for a person, outside the log. */
-export interface Printer {
-  /** Resolves when the text is written: true if standard output has a reader. */
-  print(text: string): Promise<boolean>;
-}
-
 type ListeningService = BuiltService & { readonly url: string };
 
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
-export async function printBanner(service: ListeningService, output: Printer): Promise<void> {
+export async function printBanner(
+  service: ListeningService,
+  output: Pick<StandardOutput, 'print'>,
+): Promise<void> {
   const isRead = await output.print(text(addressLines(service)));
   if (!isRead) return;
   const key = await createDemoKey(service.app, service.config, service.store);
-  await output.print(text(key === undefined ? newKeyLines() : demoKeyLines(service.url, key)));
+  const newKey = ['Create an API key:', `  ${COMMAND} keys create --account NAME`];
+  await output.print(text(key === undefined ? newKey : demoKeyLines(service.url, key)));
 }
 
 /**
@@ -67,10 +66,6 @@ function addressLines({ url, database, config }: ListeningService): string[] {
     `  PostgreSQL   ${place}`,
     ...database.notices.map((notice) => `  ${notice}`),
   ];
-}
-
-function newKeyLines(): string[] {
-  return ['Create an API key:', `  ${COMMAND} keys create --account NAME`];
 }
 
 /** Explains how to use the API. Never log these lines: they contain a key. */

@@ -42,11 +42,7 @@ export async function createAnimalStore(
   return (await buildService(settings, store)).app;
 }
 
-/**
- * Opens and migrates the database and builds the application.
- *
- * @throws Error that `userMessage` explains; the database is closed first
- */
+/** Migrates the database and builds the application. @throws Error that `userMessage` explains */
 export async function buildService(
   config: Config,
   store: Store,
@@ -67,12 +63,8 @@ export async function buildService(
     for (const notice of left) logger.info(notice);
     const app = await createApp(serviceConfig, logger, store);
     app.get(DatabaseModule).afterClose(() => database.close());
-    return {
-      app,
-      config,
-      database: { ...database, notices: [...database.notices, ...left] },
-      store,
-    };
+    const notices = [...database.notices, ...left];
+    return { app, config, database: { ...database, notices }, store };
   } catch (error) {
     await database.close();
     throw error;

@@ -2,29 +2,33 @@ import 'reflect-metadata';
 import { type LoggerService, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule, type ServiceConfig } from './app.module';
-import { createAdapter } from '../server/create-adapter';
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
-import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { leaveBodiesUnread } from '../server/json-body.guard';
-import { Connections } from '../server/http-server';
-import { enableCors } from '../server/cors';
-import { RequestLog } from '../server/request-log';
-import { guardFraming } from '../server/framing';
-import { ProtocolErrors, type RejectionHooks } from '../server/protocol-errors';
-import { installResponseHeaders } from '../server/response-headers';
-import { RouteMethods } from '../server/route-methods';
-import { StrictHandling } from '../server/strict-handling.guard';
+import { DatabaseHealth } from '../platform/database/database-health';
 import { problemPages } from '../platform/errors/problem-details';
+import { UserError } from '../platform/errors/user-error';
 import type { Logger } from '../platform/logging/logger';
-import { installMetrics } from '../server/metrics/metrics.module';
-import { RequestMetrics } from '../server/metrics/request-metrics';
+import { GUARDED } from '../platform/routes/route-facts';
+import { type Clock, SystemClock } from '../platform/runtime/clock';
+import { RateLimitStore, ThrottleGuard } from '../rate-limit';
+import { enableCors } from '../server/cors';
+import { guardFraming } from '../server/framing';
+import { serveHealth } from '../server/health';
+import { Connections, createAdapter } from '../server/http-server';
+import { leaveBodiesUnread } from '../server/json-body.guard';
+import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
 import { serveDocument, serveFrontPage, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
-import { RateLimitStore, ThrottleGuard } from '../rate-limit';
-import { collectRoutes } from './start-checks/declared-routes';
+import { ProtocolErrors } from '../server/protocol-errors';
+import { RequestLog } from '../server/request-log';
+import { installResponseHeaders } from '../server/response-headers';
+import { RouteMethods } from '../server/route-methods';
+import { StrictHandling } from '../server/strict-handling.guard';
+import { AppModule, type ServiceConfig } from './app.module';
 import type { Store } from './store';
 
 /**
@@ -39,27 +43,18 @@ export async function createApp(
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
-  const pages = problemPages(config.publicBaseUrl);
   const requestLog = new RequestLog(logger, clock);
-  // The adapter exists before the modules that provide these functions; requests arrive later.
-  const hooks: RejectionHooks = {
-    limitHeaders: (address) => app.get(ThrottleGuard).headersOf(address, address),
-    count: (code) => {
-      if (config.metricsPort !== undefined) app.get(RequestMetrics).countRejection(code);
-    },
-    servedMethods: () => app.get(RouteMethods).served(),
-  };
-  const errors = new ProtocolErrors(connections, hooks, logger, pages, config.requestTimeoutMs);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
-    createAdapter(config, logger, connections, errors, requestLog),
+    createAdapter(config, logger, connections, requestLog),
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
   const fastify = app.getHttpAdapter().getInstance();
-  fastify.decorate('problemPages', pages);
+  fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
+  fastify.decorate('connections', connections);
   requestLog.writeSums(fastify);
   try {
-    await assemble(app, config, store, connections, logger);
+    await assemble(app, config, logger, store);
   } catch (error) {
     // Background work, such as saving counters, has started.
     await app.close();
@@ -72,32 +67,31 @@ export async function createApp(
 async function assemble(
   app: NestFastifyApplication,
   config: ServiceConfig,
-  store: Store,
-  connections: Connections,
   logger: Logger,
+  store: Store,
 ): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
-  fastify.decorate('connections', connections);
+  const limits = app.get(ThrottleGuard);
+  const limitHeaders = limits.headersOf.bind(limits);
+  const methods = app.get(RouteMethods);
   app.enableVersioning({ type: VersioningType.URI });
   guardFraming(fastify);
-  enableCors(app, config.corsOrigins, app.get(RouteMethods));
-  const limits = app.get(ThrottleGuard);
-  installResponseHeaders(fastify, {
-    baseUrl: config.publicBaseUrl,
-    connections,
-    limitHeaders: ({ ip, socket }) => limits.headersOf(ip, socket.remoteAddress),
-  });
+  enableCors(app, config.corsOrigins, methods);
+  installResponseHeaders(fastify, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
+  let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
-    const limitStore = app.get(RateLimitStore);
-    const { droppedLines } = logger;
-    installMetrics(app, { isLimitShared: () => limitStore.isShared, connections, droppedLines });
+    const source = app.get<DataSource>(getDataSourceToken());
+    metrics = new Metrics(source, fastify.connections, logger, app.get(RateLimitStore));
+    serveMetrics(fastify, metrics, config);
   }
+  new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   await app.init();
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
   app.get(StrictHandling).follow(document);
+  serveHealth(fastify, app.get(DatabaseHealth));
   serveDocument(fastify, document);
   serveProblemPages(fastify, codesOf(document.paths, store.errors));
   if (config.docsEnabled) {
@@ -107,18 +101,53 @@ async function assemble(
   requireDeclaredRoutes();
 }
 
+/**
+ * Collects every route as it is registered.
+ *
+ * @param scopes those that the extensions declare
+ * @returns a function that rejects a route without a valid declaration, now and when one is registered later
+ */
+function collectRoutes(fastify: FastifyInstance, scopes: readonly string[]): () => void {
+  const routes: RouteOptions[] = [];
+  fastify.addHook('onRoute', (route) => void routes.push(route));
+  return () => {
+    for (const route of routes) requireDeclaration(route, scopes);
+    fastify.addHook('onRoute', (route) => requireDeclaration(route, scopes));
+  };
+}
+
+/** A route is public, is for every key, or declares a scope of an extension. '*' is the route of @fastify/cors. */
+function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
+  const { scopes = [], anyKey } = config;
+  if (config.public || url === '*') return;
+  // An empty list is a mistake: in the document it would be for every key.
+  if (scopes.length === 0 && !anyKey) {
+    throw new UserError(
+      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
+    );
+  }
+  if (!config[GUARDED]) {
+    throw new UserError(
+      `No guard protects ${String(method)} ${url}: make its handler a method of a controller.`,
+    );
+  }
+  const unknown = scopes.find((scope) => !declared.includes(scope));
+  if (unknown !== undefined) {
+    throw new UserError(
+      `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
+    );
+  }
+}
+
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */
 function nestLogger(logger: Logger): LoggerService {
-  const write =
-    (level: 'trace' | 'debug' | 'warn' | 'fatal') =>
-    (message: unknown, context?: unknown): void =>
-      logger[level]({ context }, String(message));
+  const write = (level: 'trace' | 'debug' | 'warn') => (message: unknown, context?: unknown) =>
+    logger[level]({ context }, String(message));
   return {
     log: write('debug'),
     debug: write('debug'),
     verbose: write('trace'),
     warn: write('warn'),
-    fatal: write('fatal'),
     error: (message: unknown, ...details: unknown[]) =>
       logger.error({ err: message instanceof Error ? message : undefined, details }, String(message)),
   };

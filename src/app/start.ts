@@ -4,9 +4,9 @@ import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
-import { listenError } from '../platform/errors/user-error';
+import { listenError, UserError } from '../platform/errors/user-error';
 import type { LogStream } from '../platform/logging/logger';
-import { exitOnStopSignal, onStopSignal, prepareGracefulStop } from '../server/graceful-stop';
+import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {
@@ -14,8 +14,6 @@ export interface StartedService extends BuiltService {
   /** Responds to the requests in flight, then closes the application and the database. */
   readonly stop: () => Promise<void>;
 }
-
-type StopWith = (status: number, reason?: string) => Promise<void>;
 
 /**
  * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
@@ -46,11 +44,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   }
 }
 
-/**
- * Builds the service and listens.
- *
- * @throws Error that `userMessage` explains; everything that was opened is closed first
- */
+/** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
 export async function startService(
   settings: Config,
   store: Store,
@@ -58,9 +52,8 @@ export async function startService(
 ): Promise<StartedService> {
   const built = await buildService(settings, store, output);
   const { app, config, database } = built;
-  const drain = prepareGracefulStop(app);
   const stop = async (): Promise<void> => {
-    await drain();
+    await stopGracefully(app);
     // Nest has only logged that the server did not stop.
     await database.close();
   };
@@ -70,6 +63,8 @@ export async function startService(
     return { ...built, stop, url: await app.getHttpAdapter().getInstance().listen({ host, port }) };
   } catch (error) {
     await app.close();
+    // METRICS_PORT cannot be opened.
+    if (error instanceof UserError) throw error;
     throw listenError(error, host, port, { host: 'HOST', port: 'PORT' });
   }
 }
@@ -79,7 +74,7 @@ function prepareStop(
   { database, stop }: StartedService,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
-): StopWith {
+): (status: number, reason?: string) => Promise<void> {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
     if (isStopping) return;

@@ -15,7 +15,7 @@ export class ScopeGuard implements CanActivate {
     if (isPublic) return true;
     if (keyRejection) throw keyRejection;
     if (anyKey && !scopes) return true;
-    // The start rejects a route without a scope (`app/start-checks`).
+    // The start rejects a route without a scope (`app/create-app.ts`).
     if (!scopes || !principal) throw new Error('a request must have a principal, and its route a scope');
     if (scopes.some((scope) => principal.scopes.includes(scope))) return true;
     throw insufficientScope(...scopes);

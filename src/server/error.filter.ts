@@ -2,9 +2,17 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
-import { sendError } from './error-reply';
+import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../platform/errors/media-types';
 import { fromNestException, platformErrors } from '../platform/errors/platform.errors';
+import { problemDetails } from '../platform/errors/problem-details';
 import { RouteMethods } from './route-methods';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The address of the pages about the codes. */
+    readonly problemPages: string;
+  }
+}
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
 @Catch()
@@ -25,10 +33,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/**
- * Converts any thrown value into the error that the client sees. Errors of the service and Nest's exceptions keep their
- * message; all others get a fixed message.
- */
+/** Converts any thrown value into the error that the client sees. Unexpected ones get a fixed message. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof HttpException) return fromNestException(error);
@@ -38,9 +43,8 @@ export function toApiError(error: unknown): ApiError {
         'The connection to the database was lost, so this request may or may not have taken effect. Check before you retry; with an Idempotency-Key a retry is safe.',
     });
   }
-  return isDatabaseUnavailable(error)
-    ? platformErrors.service_unavailable()
-    : platformErrors.internal_error();
+  if (isDatabaseUnavailable(error)) return platformErrors.service_unavailable();
+  return platformErrors.internal_error();
 }
 
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
@@ -48,4 +52,25 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value))) reply.removeHeader(name);
   }
+}
+
+/** Sends the Error body, or problem details. Hooks and the error filter use only this function. */
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  const { request, server } = reply;
+  request.errorCode = error.code;
+  addVary(reply, 'Accept');
+  const [type, body] = contentOf(error, request.headers.accept, request.id, server.problemPages);
+  return reply.code(error.status).headers(error.headers).type(type).send(body);
+}
+
+/** Returns the Content-Type and the text of an error. @param pages the address of the pages about the codes */
+export function contentOf(
+  error: ApiError,
+  accept: string | undefined,
+  requestId: string,
+  pages: string,
+): [type: string, body: string] {
+  return prefersProblem(accept)
+    ? [PROBLEM_TYPE, JSON.stringify(problemDetails(error, pages, requestId))]
+    : [JSON_TYPE, error.body];
 }

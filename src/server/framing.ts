@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../platform/errors/api-error';
-import { sendError } from './error-reply';
 import { platformErrors } from '../platform/errors/platform.errors';
-import { isTooLong, TARGET_LIMIT_BYTES } from './target';
+import { sendError } from './error.filter';
+import { TARGET_LIMIT_BYTES } from './target';
 
 /** Browsers and proxies send about thirty. */
 const MAX_HEADERS = 200;
@@ -20,72 +20,44 @@ export function guardFraming(fastify: FastifyInstance): void {
     const error = framingError(request.raw);
     // The service ignores Upgrade, but Node's parser loses the bytes that arrived together with such a request.
     if (error || request.headers.upgrade !== undefined) reply.header('Connection', 'close');
-    const rejection = error ?? lengthError(request.originalUrl);
-    if (rejection) sendError(reply, rejection);
+    if (error) sendError(reply, error);
+    else if (request.originalUrl.length > TARGET_LIMIT_BYTES) sendError(reply, TOO_LONG);
     else done();
   });
 }
 
-function lengthError(target: string): ApiError | undefined {
-  if (!isTooLong(target)) return undefined;
-  return platformErrors.uri_too_long({ message: `The URL is longer than ${TARGET_LIMIT_BYTES} bytes.` });
-}
+const TOO_LONG = platformErrors.uri_too_long({
+  message: `The URL is longer than ${TARGET_LIMIT_BYTES} bytes.`,
+});
 
-/** Returns the error of a request with invalid framing; undefined if its framing is valid. */
+/** Returns the error of a request with invalid framing. */
 export function framingError(request: IncomingMessage): ApiError | undefined {
-  if (request.rawHeaders.length / 2 > MAX_HEADERS) {
+  const { rawHeaders, httpVersion, headers } = request;
+  if (rawHeaders.length / 2 > MAX_HEADERS) {
     return platformErrors.headers_too_large({ message: `The request has more than ${MAX_HEADERS} headers.` });
   }
-  return (
-    versionError(request) ?? transferEncodingError(request) ?? hostError(request) ?? expectationError(request)
-  );
-}
-
-function versionError({ httpVersion }: IncomingMessage): ApiError | undefined {
-  if (httpVersion === '1.1' || httpVersion === '1.0') return undefined;
-  return platformErrors.malformed_request({ message: 'The version must be HTTP/1.1 or HTTP/1.0.' });
-}
-
-/**
- * Allows `chunked` only, because the service decodes no other coding. Node's parser checks that `chunked` is last
- * (RFC 9112, 6.1).
- */
-function transferEncodingError({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
-  const coding = headers['transfer-encoding'];
-  if (coding === undefined) return undefined;
-  if (httpVersion === '1.1' && coding.toLowerCase() === 'chunked') return undefined;
-  return platformErrors.malformed_request({
-    message: 'Transfer-Encoding must be chunked, and needs HTTP/1.1.',
-  });
-}
-
-function hostError({ headers, httpVersion, rawHeaders }: IncomingMessage): ApiError | undefined {
-  const count = countHeader(rawHeaders, 'host');
-  if (count === 0 && httpVersion === '1.0') return undefined;
-  if (count !== 1)
-    return platformErrors.malformed_request({ message: 'The request must have one Host header.' });
-  return HOST.test(headers.host ?? '')
-    ? undefined
-    : platformErrors.malformed_request({ message: 'The Host header is not valid.' });
-}
-
-/** HTTP/1.0 has no expectations (RFC 9110, 10.1.1). */
-function expectationError({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
+  const message = ambiguityOf(request);
+  if (message !== undefined) return platformErrors.malformed_request({ message });
   const { expect } = headers;
-  if (expect === undefined || httpVersion === '1.0') return undefined;
-  return expect.toLowerCase() === '100-continue' ? undefined : platformErrors.expectation_failed();
+  // HTTP/1.0 has no expectations (RFC 9110, 10.1.1).
+  const isKnown = expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue';
+  return isKnown ? undefined : platformErrors.expectation_failed();
 }
 
-/**
- * Counts how often a request has a header. Node's `headers` keeps only one of most repeated headers.
- *
- * @param rawHeaders names and values alternately, as in Node's `rawHeaders`
- * @param name in lower case
- */
-export function countHeader(rawHeaders: readonly string[], name: string): number {
-  let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() === name) count += 1;
+/** Says what a proxy could read differently; undefined if nothing. */
+function ambiguityOf({ headers, httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The version must be HTTP/1.1 or HTTP/1.0.';
+  const coding = headers['transfer-encoding'];
+  // The service decodes no other coding. Node's parser checks that `chunked` is last (RFC 9112, 6.1).
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
+    return 'Transfer-Encoding must be chunked, and needs HTTP/1.1.';
   }
-  return count;
+  const hosts = countHeader(rawHeaders, 'host');
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'The request must have one Host header.';
+  return HOST.test(headers.host ?? '') ? undefined : 'The Host header is not valid.';
+}
+
+/** Counts a header, by its name in lower case. Node's `headers` keeps only one of most repeated headers. */
+export function countHeader(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((each, at) => at % 2 === 0 && each.toLowerCase() === name).length;
 }

@@ -2,17 +2,8 @@ import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-/** The times of a stop, in milliseconds. All but `noticeMs` count from the end of listening. */
-const LIMITS = {
-  /** How long responses ask for another connection before the service stops listening. */
-  noticeMs: 200,
-  /** How long a connection without a pending request stays open: a request may be under way. */
-  quietMs: 500,
-  /** The time until every connection is destroyed; longer than any request can wait for the database. */
-  drainMs: 9_000,
-} as const;
-
-export type StopLimits = { readonly [K in keyof typeof LIMITS]: number };
+/** The times of the steps below. A request may be under way for `quietMs`, and wait for the database for `drainMs`. */
+const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };
 
 const CHECK_INTERVAL_MS = 50;
 
@@ -20,42 +11,32 @@ const CHECK_INTERVAL_MS = 50;
 const SETTLING_TURNS = 10;
 
 /**
- * Prepares a stop during which pending requests still get their responses:
+ * Closes the application; pending requests still get their responses:
  *
- * 1. Responses ask the client to use another connection.
+ * 1. For `noticeMs` responses ask the client to use another connection.
  * 2. The listening socket is closed when its backlog is empty.
- * 3. Pending requests get their responses. Connections without a request are destroyed.
- *
- * @returns the stop; its promise resolves when the application has closed
+ * 3. After `quietMs` connections without a request are destroyed, after `drainMs` all.
  */
-export function prepareGracefulStop(
-  app: NestFastifyApplication,
-  limits: StopLimits = LIMITS,
-): () => Promise<void> {
-  const fastify = app.getHttpAdapter().getInstance();
-  const { connections } = fastify;
-  return async () => {
-    connections.isStopping = true;
-    await sleep(limits.noticeMs);
-    for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
-    const closedAt = performance.now();
-    const check = setInterval(() => {
-      const waited = performance.now() - closedAt;
-      if (waited > limits.quietMs) connections.destroyQuiet();
-      if (waited > limits.drainMs) connections.destroyAll();
-    }, CHECK_INTERVAL_MS);
-    await app.close();
-    clearInterval(check);
-  };
+export async function stopGracefully(app: NestFastifyApplication, limits = LIMITS): Promise<void> {
+  const { connections, server } = app.getHttpAdapter().getInstance();
+  connections.isStopping = true;
+  await sleep(limits.noticeMs);
+  for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
+  const closedAt = performance.now();
+  const check = setInterval(() => {
+    const waited = performance.now() - closedAt;
+    if (waited > limits.quietMs) connections.destroyQuiet();
+    if (waited > limits.drainMs) server.closeAllConnections();
+  }, CHECK_INTERVAL_MS);
+  await app.close();
+  clearInterval(check);
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Status of a process that a signal ended, for a shell: 128 and the number of the signal. */
-const SIGNAL_STATUS = 128;
-
+/** Exits with the status that a shell gives a process that a signal ended. */
 function exitOn(signal: NodeJS.Signals): void {
-  process.exit(SIGNAL_STATUS + constants.signals[signal]);
+  process.exit(128 + constants.signals[signal]);
 }
 
 /**
@@ -63,9 +44,7 @@ function exitOn(signal: NodeJS.Signals): void {
  * a handler ignores the signal.
  */
 export function exitOnStopSignal(): void {
-  for (const signal of STOP_SIGNALS) {
-    if (!process.listeners(signal).includes(exitOn)) process.on(signal, exitOn);
-  }
+  for (const signal of STOP_SIGNALS) process.on(signal, exitOn);
 }
 
 /** Calls `stop` on a stop signal, one that has arrived and was not handled yet included. */

@@ -16,17 +16,17 @@ const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 /** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
 const MAX_DEPTH = 32;
 
-const BYTE_ORDER_MARK = '\uFEFF';
-
-/** A number holds it exactly. */
-const SHORT_INTEGER = /^-?\d{1,15}$/;
-
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The errors of broken bodies, by request. */
+/** The errors of bodies that violated the HTTP framing or were too slow, by request. */
 const brokenBodies = new WeakMap<IncomingMessage, ApiError>();
 
-/** Makes Fastify leave every body unread, because the guards come first. It also adds every method that Node.js knows. */
+/** True if the end of the body is unknown, so that no request can follow. */
+export function isBodyBroken(request: IncomingMessage): boolean {
+  return brokenBodies.has(request);
+}
+
+/** Makes Fastify leave every body unread, because the guards come first, and accept every method of Node.js. */
 export function leaveBodiesUnread(fastify: FastifyInstance): void {
   for (const method of METHODS) {
     // Node.js never hands CONNECT to a route.
@@ -35,17 +35,12 @@ export function leaveBodiesUnread(fastify: FastifyInstance): void {
 }
 
 /**
- * Reads the body of a request: checks the media type, then the size, then the text. It is the last guard, so no body is
- * read before the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` all have it.
- * An empty body counts as no body, whichever Content-Type it has.
+ * Checks the media type of a body, then its size, then its text. It is the last guard, so the others have admitted the
+ * request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An empty body counts as no body.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
-  private readonly limitBytes: number;
-
-  constructor(@Inject(CONFIG) { bodyLimitBytes }: Config) {
-    this.limitBytes = bodyLimitBytes;
-  }
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
 
   /** @throws ApiError 413, 415 or 400 */
   canActivate(context: ExecutionContext): true | Promise<true> {
@@ -54,89 +49,66 @@ export class JsonBodyGuard implements CanActivate {
     const { headers, method, routeOptions } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (!hasBody || !WITH_BODY.has(method) || routeOptions.config.unrouted) return true;
-    const reply = http.getResponse<FastifyReply>();
-    return this.read(request, reply).catch((error: unknown) => {
-      // Node reads and ignores the rest of a body, but a broken one has no end.
-      if (brokenBodies.has(request.raw)) reply.header('Connection', 'close');
-      throw error;
-    });
+    return this.read(request, http.getResponse<FastifyReply>());
   }
 
   private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
     const { headers, raw } = request;
     const typeError = mediaTypeError(request);
-    const error = this.declaredError(request, typeError) ?? brokenBodies.get(raw);
+    const limit = this.config.bodyLimitBytes;
+    const message = `The body is larger than ${limit} bytes.`;
+    /** Returns the error of a body that has at least so many bytes. */
+    const errorAt = (bytes: number): ApiError | undefined => {
+      if (bytes > 0 && typeError) return typeError;
+      return bytes > limit ? platformErrors.payload_too_large({ message }) : undefined;
+    };
+    const error = errorAt(Number(headers['content-length'] ?? 0)) ?? brokenBodies.get(raw);
     if (error) throw error;
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
     if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
-    const bytes = await this.collect(raw, typeError);
+    const bytes = await collect(raw, errorAt);
     if (bytes.length === 0) return true;
     request.rawBody = bytes;
     request.body = parseJson(bytes);
     return true;
   }
+}
 
-  /** Checks a body by its headers: its declared length and, if it has one, its type. */
-  private declaredError({ headers }: FastifyRequest, typeError: ApiError | undefined): ApiError | undefined {
-    const declaredBytes = Number(headers['content-length'] ?? 0);
-    if (declaredBytes > 0 && typeError) return typeError;
-    return declaredBytes > this.limitBytes ? this.tooLarge() : undefined;
-  }
-
-  private tooLarge(): ApiError {
-    return platformErrors.payload_too_large({ message: `The body is larger than ${this.limitBytes} bytes.` });
-  }
-
-  /** @param typeError rejects the body if a byte arrives: a chunked body may be empty */
-  private collect(raw: IncomingMessage, typeError: ApiError | undefined): Promise<Buffer> {
-    return new Promise((resolve, reject) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      const fail = (error: ApiError): void => {
-        raw.off('data', take).resume();
-        reject(error);
-      };
-      const take = (chunk: Buffer): void => {
-        bytes += chunk.length;
-        chunks.push(chunk);
-        if (typeError) fail(typeError);
-        else if (bytes > this.limitBytes) fail(this.tooLarge());
-      };
-      raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
-      // The body is broken or late. If the client has disconnected, the error serves the log line only.
-      raw.on('error', (error) =>
-        fail(
-          error instanceof ApiError
-            ? error
-            : platformErrors.malformed_request({ message: 'The body did not arrive whole.' }),
-        ),
-      );
-    });
-  }
+/** Reads a body until it ends, or until the number of its bytes is an error. */
+function collect(raw: IncomingMessage, errorAt: (bytes: number) => ApiError | undefined): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const fail = (error: ApiError): void => {
+      raw.off('data', take).resume();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      const error = errorAt(bytes);
+      if (error) fail(error);
+    };
+    raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+    // The body is broken or late. If the client has disconnected, the error serves the log line only.
+    raw.on('error', () => fail(brokenBodies.get(raw) ?? platformErrors.malformed_request()));
+  });
 }
 
 /** Checks Content-Encoding and Content-Type. JSON has no charset parameter, so it is ignored (RFC 8259, 11). */
 function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.trim().toLowerCase() !== 'identity') {
-    return unsupported('Content-Encoding is not supported: send the body as it is.');
+    const message = 'Content-Encoding is not supported: send the body as it is.';
+    return platformErrors.unsupported_media_type({ message });
   }
   const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
   const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
-  if (!isOneType || mediaType.trim().toLowerCase() !== 'application/json') {
-    return unsupported('Content-Type must be application/json.');
-  }
-  return undefined;
+  if (isOneType && mediaType.trim().toLowerCase() === 'application/json') return undefined;
+  return platformErrors.unsupported_media_type({ message: 'Content-Type must be application/json.' });
 }
 
-function unsupported(message: string): ApiError {
-  return platformErrors.unsupported_media_type({ message });
-}
-
-/**
- * Marks a body as broken: it violated the HTTP framing, or was too slow. Reading it, now or later, fails with this
- * error; a response that does not need the body is not changed.
- */
+/** Makes the reading of a body fail with this error, now or later. A response that does not need the body stays. */
 export function breakBody(request: IncomingMessage, error: ApiError): void {
   brokenBodies.set(request, error);
   // Without a listener the event would be an uncaught exception.
@@ -151,33 +123,25 @@ export function breakBody(request: IncomingMessage, error: ApiError): void {
  * @throws ApiError `malformed_json`
  */
 export function parseJson(bytes: Uint8Array): unknown {
-  const text = decodeUtf8(bytes);
-  if (text.startsWith(BYTE_ORDER_MARK)) throw malformedJson('it begins with a byte-order mark');
-  if (isTooDeep(text)) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
   try {
+    const text = utf8.decode(bytes);
+    if (text.startsWith('\uFEFF')) throw malformedJson('it begins with a byte-order mark');
+    if (isTooDeep(text)) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
     return parse(text, undefined, { parseNumber, onDuplicateKey });
   } catch (error) {
     if (error instanceof ApiError) throw error;
-    // The parser's words are not for clients.
-    const [, character = '0'] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
-    throw malformedJson(`it cannot be parsed (at character ${character})`);
-  }
-}
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw malformedJson('it is not valid UTF-8');
+    // The words of the parser and of the decoder are not for clients.
+    const [, character] = /at position (\d+)/.exec(String(error)) ?? [];
+    throw malformedJson(
+      character === undefined ? 'it is not valid UTF-8' : `it cannot be parsed (at character ${character})`,
+    );
   }
 }
 
 function parseNumber(digits: string): bigint | number {
   const value = Number(digits);
-  if (SHORT_INTEGER.test(digits)) return value;
-  const integer = integralValue(digits);
-  if (integer === undefined) return Number.isSafeInteger(value) ? Number.NaN : value;
-  return Number.isSafeInteger(value) ? value : integer;
+  if (!Number.isSafeInteger(value)) return integralValue(digits) ?? value;
+  return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;
 }
 
 /** The parser calls this only if the two values differ, and NaN differs from itself. */

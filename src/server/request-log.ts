@@ -4,7 +4,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { API_KEY_MARK, type Logger } from '../platform/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
-import { MINUTE_MS } from '../platform/runtime/time';
+import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { COUNTED } from '../platform/routes/request-context';
 import { rawPath } from './target';
 
@@ -19,29 +19,19 @@ const MAX_PATH_LENGTH = 256;
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** How often the sums of ended minutes are written. */
-const SUM_INTERVAL_MS = 1_000;
-
-/** Most sums at a time; further keys and addresses share one. */
+/** Most sums at a time; further keys and addresses share one, `others`. */
 const MAX_SUMS = 1_000;
-const OTHERS = 'others';
-
-/** The requests of a key or address within a minute, without the first, which has a line of its own. */
-interface Sum {
-  readonly beganAt: number;
-  readonly facts: Readonly<Record<string, unknown>>;
-  requests: number;
-}
 
 /**
- * Logs one line for each response. The line has no header, query or body, because these may contain secrets.
+ * Logs one line for each response, without headers, query and body, because these may contain secrets.
  *
  * Requests that no window admits have no bound, so their log has one. Each minute the first request of a key or address
- * has a line, and one line has the number of the others. Each code of a 429, and each other status of a route, has its own
- * two lines.
+ * has a line, and one line has the number of the others. Each code of a 429 and each other status of a route is separate.
  */
 export class RequestLog extends LogController {
-  private readonly sums = new Map<string, Sum>();
+  /** The requests of one minute by key or address, without the first of each. The first sum begins the minute. */
+  private readonly sums = new Map<string, { readonly facts: object; requests: number }>();
+  private beganAt = 0;
 
   constructor(
     private readonly logger: Logger,
@@ -50,14 +40,12 @@ export class RequestLog extends LogController {
     super();
   }
 
-  /** Writes each sum when its minute has ended, and the last ones after the last response. */
+  /** Writes the sums when their minute has ended, and the last ones after the last response. */
   writeSums(fastify: FastifyInstance): void {
-    const timer = setInterval(() => {
-      for (const [name, sum] of this.sums) if (!this.isRunning(sum)) this.close(name, sum);
-    }, SUM_INTERVAL_MS).unref();
+    const timer = setInterval(() => this.endMinute(), SECOND_MS).unref();
     fastify.addHook('onClose', (_instance, done) => {
       clearInterval(timer);
-      for (const [name, sum] of this.sums) this.close(name, sum);
+      this.closeSums();
       done();
     });
   }
@@ -86,56 +74,53 @@ export class RequestLog extends LogController {
 
   /** Counts a request, and returns false if it needs a line of its own. */
   private isSummed(request: FastifyRequest, { statusCode: status }: FastifyReply): boolean {
+    this.endMinute();
     const { principal, ip } = request;
     const kind = request.rateLimit ? { code: request.errorCode } : { route: routeOf(request) };
     const owned = [principal?.keyId ?? normalizeIp(ip), status, ...Object.values(kind)].join(' ');
     const isKnown = this.sums.has(owned) || this.sums.size < MAX_SUMS;
-    const name = isKnown ? owned : OTHERS;
+    const name = isKnown ? owned : 'others';
     const sum = this.sums.get(name);
-    if (sum && this.isRunning(sum)) {
+    if (sum) {
       sum.requests += 1;
       return true;
     }
-    if (sum) this.close(name, sum);
+    if (this.sums.size === 0) this.beganAt = this.clock.now();
     const facts = isKnown
       ? { status, ...kind, ...(principal ? request.logFacts : { ip }) }
-      : { owners: OTHERS };
-    this.sums.set(name, { beganAt: this.clock.now(), facts, requests: 0 });
+      : { owners: 'others' };
+    this.sums.set(name, { facts, requests: 0 });
     return false;
   }
 
-  /** True for a minute. A clock that was set back to a time before the beginning ends it, too. */
-  private isRunning({ beganAt }: Sum): boolean {
-    const passed = this.clock.now() - beganAt;
-    return passed >= 0 && passed < MINUTE_MS;
+  /** Writes the sums if their minute has ended, or if the clock was set back by more than a minute. */
+  private endMinute(): void {
+    if (Math.abs(this.clock.now() - this.beganAt) >= MINUTE_MS) this.closeSums();
   }
 
-  private close(name: string, { facts, requests }: Sum): void {
-    this.sums.delete(name);
-    if (requests > 0) this.logger.info({ ...facts, requests }, 'further requests');
+  private closeSums(): void {
+    for (const { facts, requests } of this.sums.values()) {
+      if (requests > 0) this.logger.info({ ...facts, requests }, 'further requests');
+    }
+    this.sums.clear();
   }
-}
-
-/** Returns the path of a line. A long path is cut after its keys were made recognisable; its sent length is added. */
-export function pathFacts(target: string): { path: string; pathLength?: number } {
-  const sent = rawPath(target);
-  const path = loggablePath(sent);
-  if (path.length <= MAX_PATH_LENGTH) return { path };
-  return { path: path.slice(0, MAX_PATH_LENGTH), pathLength: sent.length };
 }
 
 /**
- * Returns the path as it was sent. If it contains an API key, percent-encoded or not, it is returned decoded, so that
- * the logger recognises the key and masks all of it.
+ * Returns the path as it was sent, cut if it is long. If it contains an API key, percent-encoded or not, it is returned
+ * decoded, so that the logger recognises the key and masks all of it.
  */
-function loggablePath(path: string): string {
-  let decoded = path;
+function pathFacts(target: string): { path: string; pathLength?: number } {
+  const sent = rawPath(target);
+  let decoded = sent;
   for (let pass = 0; pass < MAX_DECODING_PASSES && decoded.includes('%'); pass += 1) {
     decoded = decoded.replaceAll(ENCODED_BYTE, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     );
   }
-  return decoded.includes(API_KEY_MARK) ? decoded : path;
+  const path = decoded.includes(API_KEY_MARK) ? decoded : sent;
+  if (path.length <= MAX_PATH_LENGTH) return { path };
+  return { path: path.slice(0, MAX_PATH_LENGTH), pathLength: sent.length };
 }
 
 /** Returns the client's `X-Request-Id` if it is valid, else a new id. Log lines and responses contain it. */

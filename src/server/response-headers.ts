@@ -1,40 +1,37 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified } from '../platform/entity-tags/entity-tag';
-import type { Deprecation, PathParams } from '../platform/routes/route-facts';
+import type { PathParams } from '../platform/routes/route-facts';
+import { isBodyBroken } from './json-body.guard';
 import { isApiPath } from './target';
-import type { Connections } from './http-server';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const COMMON_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
 
-/** A client may keep the response, for itself, and must ask each time whether it is still current. */
-const REVALIDATED = 'private, no-cache';
-
-/** The sources of headers that do not depend on the request. */
-interface HeaderSources {
-  readonly baseUrl: string;
-  readonly connections: Pick<Connections, 'isStopping'>;
-  /** Returns the rate-limit headers of a response that shows no windows of the request itself. */
-  readonly limitHeaders: (request: FastifyRequest) => Readonly<Record<string, string>>;
-}
+/** Returns the rate-limit headers of a response that shows no windows of the request itself. */
+export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Record<string, string>>;
 
 /** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
-export function installResponseHeaders(fastify: FastifyInstance, sources: HeaderSources): void {
-  const { baseUrl, connections, limitHeaders } = sources;
+export function installResponseHeaders(
+  fastify: FastifyInstance,
+  baseUrl: string,
+  limitHeaders: LimitHeaders,
+): void {
   fastify.addHook('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
     if (deprecation) {
-      // Every parameter of a path is a text.
+      // RFC 9745, RFC 8594 and RFC 5829. Every parameter of a path is a text.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const successor = deprecation.successorOf(request.params as PathParams);
       reply
-        .headers(deprecationHeaders(deprecation))
+        .header('Deprecation', `@${deprecation.since.getTime() / 1000}`)
+        .header('Sunset', deprecation.sunset.toUTCString())
         .header('Link', `<${baseUrl}${successor}>; rel="successor-version"`);
     }
-    if (!request.rateLimit && !request.standing) reply.headers(limitHeaders(request));
-    if (connections.isStopping) reply.header('Connection', 'close');
+    const { ip, socket, rateLimit, standing } = request;
+    if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
+    if (fastify.connections.isStopping || isBodyBroken(request.raw)) reply.header('Connection', 'close');
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
     if (isCurrent) reply.code(304);
@@ -45,9 +42,8 @@ export function installResponseHeaders(fastify: FastifyInstance, sources: Header
 }
 
 /**
- * Gives a 200 or 201 its entity tag. A page and static content have theirs already: requests that share bytes share the hash.
- *
- * @returns true for a GET or HEAD whose `If-None-Match` names it (RFC 9110, 13.1.2)
+ * Gives a 200 or 201 its entity tag, unless it has one. @returns true for a GET or HEAD whose `If-None-Match` names it
+ * (RFC 9110, 13.1.2)
  */
 function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: string | Buffer): boolean {
   const { method, headers, routeOptions } = request;
@@ -56,21 +52,8 @@ function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: str
   const known = reply.getHeader('etag');
   const tag = typeof known === 'string' ? known : entityTagOf(payload);
   if (known === undefined) reply.header('ETag', tag);
+  // A client may keep it, for itself, and must ask each time whether it is still current.
   if (statusCode === 200)
-    reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : REVALIDATED);
+    reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : 'private, no-cache');
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
-}
-
-/** `Deprecation` and `Sunset` of each operation: printing a date takes as long as all other headers. */
-const DATES = new WeakMap<Deprecation, Readonly<Record<string, string>>>();
-
-/** Returns the headers of RFC 9745 and RFC 8594. The link to the successor is that of RFC 5829. */
-function deprecationHeaders(deprecation: Deprecation): Readonly<Record<string, string>> {
-  const { since, sunset } = deprecation;
-  const known = DATES.get(deprecation) ?? {
-    Deprecation: `@${since.getTime() / 1000}`,
-    Sunset: sunset.toUTCString(),
-  };
-  DATES.set(deprecation, known);
-  return known;
 }

@@ -20,7 +20,7 @@ export class RouteMethods {
     httpAdapter.getInstance().addHook('onRoute', (route) => this.collect(route));
   }
 
-  /** The methods that at least one address has, sorted. */
+  /** The methods that at least one address has. */
   served(): string[] {
     return [...this.routers.keys()].sort();
   }

@@ -9,7 +9,6 @@ import {
   rmSync,
   utimesSync,
   writeFileSync,
-  cpSync,
 } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { prepareGracefulStop } from '../../src/server/graceful-stop';
+import { stopGracefully } from '../../src/server/graceful-stop';
 import { startApp, type TestApp } from '../support/app';
 import { send, sendRaw } from '../support/http';
 import { isRefused } from '../support/is-refused';
@@ -130,6 +130,16 @@ describe('a client that requests more than it reads', () => {
     expect(ahead).toBeLessThan(131_072);
   });
 
+  it('is not read further while its first request has no response', async () => {
+    const accepted = once(app.nest.getHttpServer(), 'connection') as Promise<[Socket]>;
+    const body = `Content-Length: 60000\r\n\r\n${'x'.repeat(60_000)}`;
+    const requests = `GET /never HTTP/1.1\r\nHost: x\r\n\r\n${`POST /v1/pets HTTP/1.1\r\nHost: x\r\n${body}`.repeat(30)}`;
+    const client = await open(app.url, requests);
+    const [socket] = await accepted;
+    await new Promise((resolve) => client.once('close', resolve));
+    expect(socket.bytesRead).toBeLessThan(131_072);
+  });
+
   it('is disconnected, and its response closed, if the response is never completed, also after its FIN', async () => {
     for (const way of ['write', 'end'] as const) {
       closed = 0;
@@ -197,40 +207,20 @@ describe('a client that requests more than it reads', () => {
   });
 
   it('does not prevent a stop of the service', async () => {
-    let stop: () => Promise<void> = () => Promise.resolve();
-    const other = await startApp(
-      { requestTimeoutMs: 600_000 },
-      {
-        beside: app,
-        beforeListen: (nest) => {
-          addStream(nest);
-          stop = prepareGracefulStop(nest, {
-            noticeMs: 0,
-            quietMs: 10,
-            drainMs: 100,
-          });
-        },
-      },
-    );
+    const other = await startApp({ requestTimeoutMs: 600_000 }, { beside: app, beforeListen: addStream });
     const sockets = [
       await askWithoutReading('/stream', 1, CONNECT, other.url),
       await askWithoutReading(ASSET, 60, '', other.url),
     ];
-    await stop();
+    await stopGracefully(other.nest, { noticeMs: 0, quietMs: 10, drainMs: 100 });
     await expect(send(other.url, 'GET', '/livez')).rejects.toThrow('ECONNREFUSED');
     for (const socket of sockets) socket.destroy();
     await other.close();
   });
 
   it('delays a stop by at most 9 s with half a request, and not at all with half a head', async () => {
-    let stop: () => Promise<void> = () => Promise.resolve();
     const settings = { requestTimeoutMs: 600_000, headersTimeoutMs: 600_000 };
-    const other = await startApp(settings, {
-      beside: app,
-      beforeListen: (nest) => {
-        stop = prepareGracefulStop(nest);
-      },
-    });
+    const other = await startApp(settings, { beside: app });
     // An integer, so that sums are exact.
     const begun = Math.ceil(performance.now());
     const now = jest.spyOn(performance, 'now').mockReturnValue(begun);
@@ -240,7 +230,7 @@ describe('a client that requests more than it reads', () => {
     const half = await open(other.url, `POST /v1/pets HTTP/1.1\r\n${headers}\r\nContent-Length: 50\r\n\r\n{`);
     const quietClosed = Promise.all([once(idle, 'close'), once(head, 'close')]);
     const halfClosed = once(half, 'close');
-    const stopped = stop();
+    const stopped = stopGracefully(other.nest);
     await until(() => isRefused(other.url));
     now.mockReturnValue(begun + 9_000);
     await quietClosed;

@@ -2,7 +2,7 @@ import { entityTagOf } from '../../src/platform/entity-tags/entity-tag';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets } from '../support/factories';
-import { send, sendRaw } from '../support/http';
+import { send } from '../support/http';
 
 const ORIGIN = 'https://shop.example';
 const asked = {
@@ -59,11 +59,8 @@ describe('headers of every response', () => {
   );
 
   it('replaces two X-Request-Id by a new id', async () => {
-    const response = await sendRaw(
-      app.url,
-      'GET /livez HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\r\nX-Request-Id: b\r\nConnection: close\r\n\r\n',
-    );
-    expect(/x-request-id: (.*)\r\n/.exec(response)?.[1]).toMatch(UUID);
+    const { headers } = await app.get('/livez', { headers: { 'x-request-id': ['a', 'b'] } });
+    expect(headers['x-request-id']).toMatch(UUID);
   });
 
   it('CORS is off by default: 401 for a preflight, 405 with a key, and no origin is allowed', async () => {
@@ -163,22 +160,16 @@ describe('entity tags', () => {
     expect(again.headers['etag']).toBe(first.headers['etag']);
   });
 
-  describe('of an order', () => {
-    const order = async () => {
-      const { id: petId } = (await app.post('/v1/pets', aNewPet(), { key })).json;
-      return String((await app.post('/v1/store/orders', { petId }, { key })).headers['location']);
-    };
-    const update = (path: string, status: string, tag: string) =>
+  it('200 for If-Match with the current one of an order; 412 for an earlier one', async () => {
+    const { id: petId } = (await app.post('/v1/pets', aNewPet(), { key })).json;
+    const path = String((await app.post('/v1/store/orders', { petId }, { key })).headers['location']);
+    const update = (status: string, tag: string) =>
       app.send('PATCH', path, { key, body: { status }, headers: { 'if-match': tag } });
-
-    it('200 for If-Match with the current one, for staff and for a buyer; 412 for an earlier one', async () => {
-      const path = await order();
-      const placed = await tagOf(path);
-      expect((await update(path, 'approved', placed)).status).toBe(200);
-      expectError(await update(path, 'delivered', placed), 412, 'precondition_failed');
-      expectError(await update(path, 'approved', placed), 412, 'precondition_failed');
-      expect((await update(path, 'delivered', await tagOf(path))).status).toBe(200);
-    });
+    const placed = await tagOf(path);
+    expect((await update('approved', placed)).status).toBe(200);
+    for (const status of ['delivered', 'approved'])
+      expectError(await update(status, placed), 412, 'precondition_failed');
+    expect((await update('delivered', await tagOf(path))).status).toBe(200);
   });
 });
 

@@ -3,10 +3,11 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Registry } from 'prom-client';
-import { readable, StandardOutput } from '../../src/server/standard-output';
+import type { DataSource } from 'typeorm';
 import { createLogger } from '../../src/platform/logging/logger';
-import { addDroppedLines } from '../../src/server/metrics/registry';
+import { Connections } from '../../src/server/http-server';
+import { Metrics } from '../../src/server/metrics';
+import { readable, StandardOutput } from '../../src/server/standard-output';
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 256;
@@ -93,9 +94,9 @@ describe('standard output', () => {
   });
 
   it('has a metric of dropped lines', async () => {
-    const registry = new Registry();
-    const stream = { write: () => undefined, droppedLines: 3 };
-    addDroppedLines(registry, createLogger({ logLevel: 'info' }, stream).droppedLines);
+    const logger = createLogger({ logLevel: 'info' }, { write: () => undefined, droppedLines: 3 });
+    const source = { driver: {} } as DataSource;
+    const { registry } = new Metrics(source, new Connections(logger), logger, { isShared: false });
     for (let scrape = 0; scrape < 2; scrape += 1) {
       expect(await registry.metrics()).toContain('animal_store_log_lines_dropped_total 3\n');
     }

@@ -1,10 +1,10 @@
-import { MetricsServer } from '../../src/server/metrics/metrics-server';
 import type { TestApp } from './app';
 import { type HttpResponse, send } from './http';
 
-/** Returns the address of the metrics of an application with `metricsPort: 0`. */
-export function metricsUrl({ nest }: TestApp): string {
-  return `http://127.0.0.1:${nest.get(MetricsServer).port}`;
+/** Returns the address of the metrics of an application with `metricsPort: 0`, from its log. */
+export function metricsUrl({ log }: TestApp): string {
+  const line = log.findLast((each) => each.includes('Metrics are at'));
+  return /http:[^"]+(?=\/metrics)/.exec(line ?? '')?.[0] ?? '';
 }
 
 export function scrape(app: TestApp): Promise<HttpResponse> {

@@ -137,7 +137,7 @@ export const settings = {
   metricsPort: setting(
     'METRICS_PORT=',
     optional(port),
-    'TCP port for Prometheus metrics at `/metrics`, and for `/livez` and `/readyz`, which clients of `PORT` cannot delay there; `0` takes a free port and does not print it. Empty: no metrics.',
+    'TCP port for Prometheus metrics at `/metrics`, and for `/livez` and `/readyz`, which clients of `PORT` cannot delay there; `0` takes a free port and logs it. Empty: no metrics.',
   ),
   metricsHost: setting(
     'METRICS_HOST=127.0.0.1',

@@ -62,11 +62,6 @@ export function Public({ isTagged = false } = {}): MethodDecorator {
   return routeFacts({ public: true, entityTag: isTagged });
 }
 
-/** Declares a public route that an orchestrator requests all the time. */
-export function Probe(): MethodDecorator {
-  return routeFacts({ public: true, probe: true });
-}
-
 /** The member of an operation that counts in no window of the account. */
 export const UNCOUNTED = 'x-uncounted';
 

@@ -10,7 +10,7 @@ import { codeOfStatus, isClientError } from '../../platform/errors/api-error';
 import { JSON_TYPE } from '../../platform/errors/media-types';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { titleOf } from '../../platform/errors/problem-details';
-import { sendError } from '../error-reply';
+import { sendError } from '../error.filter';
 import type { Codes } from './codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from './document';
 import { sentence } from './responses';

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Pool } from 'pg';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../platform/config/config';
+import { JSON_TYPE } from '../platform/errors/media-types';
+import { platformErrors } from '../platform/errors/platform.errors';
+import { listenError } from '../platform/errors/user-error';
+import type { Logger } from '../platform/logging/logger';
+import type { Connections } from './http-server';
+import { routeOf } from './request-log';
+
+/** One Prometheus may collect from many services. */
+const PREFIX = 'animal_store_';
+
+/** A page takes a few milliseconds; a request may wait seconds for a connection. */
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Node accepts more than 30 methods; each would be a separate series. */
+const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** The metrics of one application. No label has a value that a client can choose freely. */
+export class Metrics {
+  readonly registry = new Registry();
+  private readonly durations = new Histogram({
+    name: `${PREFIX}http_request_duration_seconds`,
+    help: 'Time from the headers of a request to the end of its response.',
+    labelNames: ['route', 'method', 'status'],
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers: [this.registry],
+  });
+  private readonly errors = this.counter(
+    'refusals_total',
+    'Responses with an Error body, by its code.',
+    'code',
+  );
+  private readonly decisions = this.counter(
+    'rate_limit_decisions_total',
+    'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.',
+    'plan',
+    'verdict',
+  );
+  private readonly bans = this.counter('bans_total', 'Bans of API keys.');
+  private readonly deprecatedCalls = this.counter(
+    'deprecated_calls_total',
+    'Calls of deprecated operations with a valid key, by account.',
+    'account',
+    'route',
+  );
+
+  constructor(
+    { driver }: DataSource,
+    connections: Connections,
+    { droppedLines }: Logger,
+    limits: { readonly isShared: boolean },
+  ) {
+    collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
+    // Prometheus sees no increase in the first value of a series.
+    this.errors.inc({ code: platformErrors.internal_error.code }, 0);
+    // TypeORM's type does not show its pool.
+    const pool = 'master' in driver && driver.master instanceof Pool ? driver.master : new Pool();
+    const open = 'Open database connections by state: in_use or idle.';
+    const connectionsByState = () => ({ in_use: pool.totalCount - pool.idleCount, idle: pool.idleCount });
+    this.read(Gauge, 'database_pool_connections', open, connectionsByState, 'state');
+    const waiting = 'Queries and transactions that wait for a database connection.';
+    this.read(Gauge, 'database_pool_waiting_requests', waiting, () => pool.waitingCount);
+    const size = 'Maximum number of connections in the pool.';
+    this.read(Gauge, 'database_pool_size', size, () => pool.options.max);
+    const shared =
+      '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
+    this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
+    this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
+    const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
+    const outcomes = () => ({ refused: connections.refused });
+    this.read(Counter, 'http_connections_shed_total', shed, outcomes, 'outcome');
+    const dropped = 'Log lines dropped because standard output could not be written.';
+    this.read(Counter, 'log_lines_dropped_total', dropped, droppedLines);
+  }
+
+  /** Records a completed request. */
+  record(request: FastifyRequest, reply: FastifyReply): void {
+    const { errorCode, principal, rateLimit, routeOptions } = request;
+    const route = routeOf(request) ?? 'none';
+    const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
+    this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
+    if (errorCode !== undefined) this.countRejection(errorCode);
+    if (rateLimit) this.decisions.inc({ plan: principal?.plan ?? 'anonymous', verdict: rateLimit.verdict });
+    if (rateLimit?.beganBan) this.bans.inc();
+    if (routeOptions.config.deprecation && principal)
+      this.deprecatedCalls.inc({ account: principal.accountName, route });
+  }
+
+  /** Counts an error by its code; called directly if no route saw the request (invalid HTTP, a timeout). */
+  countRejection(code: string): void {
+    this.errors.inc({ code });
+  }
+
+  private counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  /** Adds a metric that is read at each scrape: its value, or one for each value of its label. */
+  private read(
+    type: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    read: () => number | Readonly<Record<string, number>>,
+    label?: string,
+  ): void {
+    const metric: Gauge | Counter = new type({
+      name: `${PREFIX}${name}`,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      collect: () => {
+        const values = read();
+        metric.reset();
+        if (label === undefined) metric.inc(Number(values));
+        else for (const [value, count] of Object.entries(values)) metric.inc({ [label]: value }, count);
+      },
+    });
+  }
+}
+
+/**
+ * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
+ * of the clients. The port opens before the service accepts requests, and closes after the last response.
+ */
+export function serveMetrics(fastify: FastifyInstance, metrics: Metrics, config: Config): void {
+  const { metricsHost: host, metricsPort = 0 } = config;
+  const { registry } = metrics;
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const [path] = (request.url ?? '').split('?', 1);
+    if (path === '/livez' || path === '/readyz') fastify.routing(request, response);
+    else if (path === '/metrics') {
+      response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
+    } else {
+      const { status, body } = platformErrors.route_not_found();
+      response.writeHead(status, { 'Content-Type': JSON_TYPE }).end(body);
+    }
+  };
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: Error) => response.destroy(error));
+  });
+  fastify
+    .addHook('onResponse', (request, reply, done) => {
+      metrics.record(request, reply);
+      done();
+    })
+    .addHook('onReady', async () => {
+      server.listen({ host, port: metricsPort });
+      await once(server, 'listening').catch((error: unknown) => {
+        throw listenError(error, host, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' });
+      });
+      const address = server.address();
+      const port = typeof address === 'object' ? address?.port : undefined;
+      fastify.log.info(`Metrics are at http://${host}:${port}/metrics`);
+    })
+    .addHook('onClose', (_instance, done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    });
+}
