@@ -6,7 +6,7 @@ import type { StandardOutput } from '../server/standard-output';
 import type { BuiltService } from './build';
 import type { Config } from '../platform/config/config';
 import { DAY_MS } from '../platform/runtime/time';
-import type { Store } from './store';
+import { type Store, version } from './store';
 
 const PROJECT = join(__dirname, '..', '..');
 
@@ -55,12 +55,14 @@ export async function createDemoKey(
 }
 
 /** Lists the addresses and the location of the database. */
-function addressLines({ url, database, config }: ListeningService): string[] {
+function addressLines({ app, url, database, config }: ListeningService): string[] {
+  const hasAgents = app.getHttpAdapter().getInstance().hasRoute({ method: 'POST', url: '/mcp' });
   const place = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
   return [
     '',
-    `Animal Store listens on ${url} (${config.deployment}).`,
-    ...(config.docsEnabled ? [`  Swagger UI   ${url}/docs`] : []),
+    `Animal Store ${version} listens on ${url} (${config.deployment}).`,
+    ...(config.docsEnabled ? [`  Front page   ${url}/`, `  Swagger UI   ${url}/docs`] : []),
+    ...(hasAgents ? [`  Agents       ${url}/mcp`] : []),
     `  OpenAPI      ${url}/openapi.json  ${url}/openapi.yaml`,
     `  Health       ${url}/livez  ${url}/readyz`,
     `  PostgreSQL   ${place}`,

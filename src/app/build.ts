@@ -48,10 +48,10 @@ export async function buildService(
   store: Store,
   output: LogStream = new StandardOutput(),
 ): Promise<BuiltService> {
-  const database = await openDatabase(config, 'service');
+  const logger = createLogger(config, output);
+  const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
-    const logger = createLogger(config, output);
     const { removed } = await migrate(
       { ...serviceConfig, migrations: store.migrations },
       prefixOf(config.deployment),

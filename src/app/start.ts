@@ -56,6 +56,7 @@ export async function startService(
     await stopGracefully(app);
     // Nest has only logged that the server did not stop.
     await database.close();
+    app.getHttpAdapter().getInstance().log.info('Stopped.');
   };
   const { host, port } = config;
   try {

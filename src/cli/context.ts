@@ -27,7 +27,12 @@ export class CommandContext {
   async withDatabase<T>(work: Work<T>, canCreate = false): Promise<T> {
     const { migrations, settings } = this.store;
     const config = readConfig(undefined, settings);
-    const database = await openDatabase(config, 'command', canCreate);
+    const database = await openDatabase(config, 'command', (directory) => {
+      if (canCreate) return void process.stderr.write('Creating the database…\n');
+      throw new UserError(
+        `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
+      );
+    });
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });

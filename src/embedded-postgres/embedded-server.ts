@@ -45,8 +45,8 @@ export interface EmbeddedOptions {
   readonly durable?: boolean;
   /** Each takes memory of the server. Default 60. */
   readonly maxConnections?: number;
-  /** False rejects a folder without a database. Default true. */
-  readonly canCreate?: boolean;
+  /** Called before the files of a new database are created, which takes seconds; may throw. */
+  readonly onCreate?: (directory: string) => void;
   /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */
   readonly purpose?: 'service' | 'command';
 }
@@ -95,11 +95,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
-  if (options.canCreate === false && !existsSync(clusterOf(directory))) {
-    throw new EmbeddedServerError(
-      `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
-    );
-  }
+  if (!existsSync(clusterOf(directory))) options.onCreate?.(directory);
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

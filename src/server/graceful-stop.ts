@@ -18,7 +18,9 @@ const SETTLING_TURNS = 10;
  * 3. After `quietMs` connections without a request are destroyed, after `drainMs` all.
  */
 export async function stopGracefully(app: NestFastifyApplication, limits = LIMITS): Promise<void> {
-  const { connections, server } = app.getHttpAdapter().getInstance();
+  const { connections, log, server } = app.getHttpAdapter().getInstance();
+  const { pending } = connections;
+  log.info(pending === 0 ? 'Stopping…' : `Stopping (${pending} request${pending === 1 ? '' : 's'})…`);
   connections.isStopping = true;
   await sleep(limits.noticeMs);
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();

@@ -129,6 +129,11 @@ export class Connections {
     for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
   }
 
+  /** The number of requests without a complete response. */
+  get pending(): number {
+    return [...this.bySocket.values()].reduce((sum, { tasks }) => sum + tasks.length, 0);
+  }
+
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
   destroyQuiet(): void {
     for (const { socket, tasks } of this.bySocket.values()) if (tasks.length === 0) socket.destroy();

@@ -17,6 +17,9 @@ const MAX_DECODING_PASSES = 4;
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
 
+/** The message of the line of a request. */
+export const REQUEST = 'request';
+
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Most sums at a time; further keys and addresses share one, `others`. */
@@ -68,8 +71,8 @@ export class RequestLog extends LogController {
       ...request.logFacts,
     };
     if (error) request.log.warn({ ...line, err: error }, 'the response was not delivered');
-    else if (isHealthy) request.log.debug(line, 'request');
-    else request.log.info(line, 'request');
+    else if (isHealthy) request.log.debug(line, REQUEST);
+    else request.log.info(line, REQUEST);
   }
 
   /** Counts a request, and returns false if it needs a line of its own. */

@@ -1,14 +1,18 @@
+import { constants, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
+import { REQUEST } from './request-log';
 import { UserError } from '../platform/errors/user-error';
 import { escapeControls } from '../platform/logging/logger';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 const RETRY_MS = 1_000;
-/** Lines of this time are one write: it costs about as much as ten lines. */
+/** Lines of this time, up to this length, are one write: it costs about as much as ten lines. */
 const COLLECT_MS = 10;
+const MAX_WRITE_LENGTH = 16_384;
 const FLUSH_LIMIT_MS = 1_000;
 
 /**
@@ -24,7 +28,7 @@ export class StandardOutput {
   private failure: NodeJS.ErrnoException | undefined;
 
   constructor(
-    fd: number = process.stdout.fd,
+    fd: number = process.stdout.isTTY ? openTerminal() : process.stdout.fd,
     private readonly isTerminal = process.stdout.isTTY,
   ) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
@@ -38,6 +42,7 @@ export class StandardOutput {
   write(line: string): void {
     if (this.lines === '') setTimeout(() => this.writeLines(), COLLECT_MS);
     this.lines += this.isTerminal ? readable(line) : line;
+    if (this.lines.length > MAX_WRITE_LENGTH) this.writeLines();
   }
 
   /** Resolves when everything is written or writing has failed. */
@@ -64,9 +69,44 @@ export class StandardOutput {
   }
 }
 
-const prettify = prettyFactory({ singleLine: true });
+/** Opens the terminal without blocking: a write to a stalled one blocks a thread, and the exit waits for threads. */
+function openTerminal(): number {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
+  try {
+    return openSync('/dev/stdout', O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  } catch {
+    // After `su` the terminal belongs to another user.
+    return process.stdout.fd;
+  }
+}
+
+const prettify = prettyFactory({ singleLine: true, translateTime: 'SYS:HH:MM:ss', ignore: 'context' });
 
 /** Turns a JSON line into one readable line, for a terminal; control characters stay escaped. */
 export function readable(line: string): string {
-  return escapeControls(prettify(line));
+  // The logger has written the line.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  const facts = JSON.parse(line) as LogLine;
+  return escapeControls(facts.msg === REQUEST ? `${requestText(facts)}\n` : prettify(line));
+}
+
+type LogLine = Readonly<Partial<Record<string, string | number>>>;
+
+function requestText({
+  time = 0,
+  method,
+  path,
+  status = 0,
+  code,
+  durationMs = 0,
+  account,
+  ip,
+}: LogLine): string {
+  const at = new Date(time).toTimeString().slice(0, 'HH:MM:SS'.length);
+  const duration = `${Math.round(Number(durationMs))} ms`;
+  // JSON escapes the control characters of a path that the log shows decoded.
+  const sent = JSON.stringify(path).slice(1, -1);
+  const text = [at, method, sent, status, code, duration, account ?? ip].filter(Boolean).join(' ');
+  if (Number(status) < 400) return text;
+  return styleText(Number(status) < 500 ? 'yellow' : 'red', text);
 }

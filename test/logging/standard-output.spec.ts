@@ -3,6 +3,7 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { createLogger } from '../../src/platform/logging/logger';
 import { Connections } from '../../src/server/http-server';
@@ -87,9 +88,10 @@ describe('standard output', () => {
 
   it('has one readable line for each request on a terminal, with escaped control characters', () => {
     const text = readable(
-      '{"level":30,"path":"/\\u009b31m\\u001b[31m\\u007f","status":404,"msg":"request"}\n',
+      '{"level":30,"method":"GET","path":"/\\u009b31m\\u001b[31m\\u007f","status":404,"code":"not_found","durationMs":21.7,"account":"demo","msg":"request"}\n',
     );
-    expect(text).toContain('INFO: request {"path":"/\\u009b31m\\u001b[31m\\u007f","status":404}\n');
+    expect(stripVTControlCharacters(text)).toMatch(/^\d\d:\d\d:\d\d GET \S+ 404 not_found 22 ms demo\n$/);
+    expect(text).toContain('GET /\\u009b31m\\u001b[31m\\u007f 404');
     expect(text).not.toMatch(/[\u007f-\u009f]/);
   });
 

@@ -23,12 +23,12 @@ export interface OpenDatabase extends Pick<EmbeddedServer, 'notices' | 'ended'> 
  * Opens the server of DATABASE_URL, or starts the embedded one, which ends with this process. A command shares the
  * embedded server of a running service.
  *
- * @param canCreate false rejects a data folder without a database
+ * @param onCreate is called before the files of a new database are created, which takes seconds; may throw
  */
 export async function openDatabase(
   config: DatabaseSettings,
   purpose: NonNullable<EmbeddedOptions['purpose']>,
-  canCreate = true,
+  onCreate: (directory: string) => void,
 ): Promise<OpenDatabase> {
   const { databaseUrl, databasePoolSize, dataDir, deployment, embeddedPgBin } = config;
   if (databaseUrl !== undefined) {
@@ -37,7 +37,7 @@ export async function openDatabase(
   }
   const server = await startEmbedded({
     purpose,
-    canCreate,
+    onCreate,
     dataDir,
     canMove: dataDir === settings.dataDir.defaultText,
     binDir: embeddedPgBin,
