@@ -5,6 +5,7 @@ import { restoreDatabase } from '../platform/database/backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';
+import { withProgressBar } from './progress-bar';
 
 export function addDbCommands(db: OutputCommand, context: CommandContext): void {
   db.command('migrate')
@@ -46,7 +47,7 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
       const file = resolve(name);
       const request = { path: file, isReplacing: force === true, program: version };
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
-        backupDatabase(config.databaseUrl, request),
+        withProgressBar((show) => backupDatabase(config.databaseUrl, request, show)),
       );
       const text = copied('Wrote', tables, `to ${file} (${bytes} bytes)`);
       return { json: { file, createdAt, bytes, tables }, text };
@@ -56,7 +57,7 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
     .prints(async (name: string) => {
       const file = resolve(name);
       const { createdAt, tables, migrated } = await context.withDatabase(
-        (config) => restoreDatabase(config, file),
+        (config) => withProgressBar((show) => restoreDatabase(config, file, show)),
         true,
       );
       const applied = migrated.map((each) => `Applied ${each}.\n`).join('');
@@ -68,7 +69,6 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
 }
 
 function copied(verb: string, tables: readonly CopiedTable[], what: string): string {
-  const lines = tables.map(({ table, rows }) => `${table}: ${rows}`);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return [...lines, `${verb} ${tables.length} tables with ${rows} rows ${what}.`].join('\n');
+  return `${verb} ${tables.length} tables with ${rows} rows ${what}.`;
 }

@@ -1,4 +1,4 @@
-import { ProgressBar } from '../../src/cli/seed.command';
+import { withProgressBar } from '../../src/cli/progress-bar';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
@@ -116,26 +116,26 @@ describe('seed with the embedded server', () => {
 });
 
 describe('the progress bar', () => {
-  function drawn(isTTY: boolean) {
+  async function drawn(isTTY: boolean) {
     const writes: string[] = [];
-    const bar = new ProgressBar(1_000, {
-      isTTY,
-      write: (text: string | Uint8Array) => !!writes.push(String(text)),
-    });
-    for (let done = 0; done <= 1_000; done += 1) bar.show(done);
-    bar.clear();
+    const screen = { isTTY, write: (text: string | Uint8Array) => !!writes.push(String(text)) };
+    await withProgressBar(async (show) => {
+      for (let done = 0; done <= 1_000; done += 1) show(done / 1_000);
+    }, screen);
     return writes;
   }
 
-  it('grows on one line of a terminal, is drawn once for each percent, and is removed', () => {
-    const writes = drawn(true);
+  it('grows on one line of a terminal with the time left, is drawn once for each percent, and is removed', async () => {
+    const writes = await drawn(true);
     expect(writes).toHaveLength(102);
-    expect(writes[25]).toBe(`\r${'█'.repeat(10)}${'░'.repeat(30)}  25 %  250 of 1000`);
+    expect(writes[25]).toMatch(
+      new RegExp(`^\r\u001B\\[2K${'█'.repeat(10)}${'░'.repeat(30)}  25 %  \\d+ s left$`),
+    );
     expect(writes.join('')).not.toContain('\n');
     expect(writes.at(-1)).toBe('\r\u001B[2K');
   });
 
-  it('writes nothing if the stream is not a terminal', () => {
-    expect(drawn(false)).toEqual([]);
+  it('writes nothing if the stream is not a terminal', async () => {
+    expect(await drawn(false)).toEqual([]);
   });
 });

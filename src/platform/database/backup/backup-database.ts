@@ -98,11 +98,13 @@ const BEGIN = `
  * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
  *
  * @param target.program the version of this program
+ * @param onProgress receives the share of the rows that were read
  * @throws UserError
  */
 export async function backupDatabase(
   databaseUrl: string,
   { path, isReplacing, program }: { path: string; isReplacing: boolean; program: string },
+  onProgress: (share: number) => void = () => undefined,
 ) {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found && !found.isFile()) throw new UserError(`${path} is not a regular file: give another name.`);
@@ -116,7 +118,7 @@ export async function backupDatabase(
   try {
     const header = await beginSnapshot(client, program);
     const tables: CopiedTable[] = [];
-    const bytes = await writeWholeFile(path, backupText(client, header, tables));
+    const bytes = await writeWholeFile(path, backupText(client, header, tables, onProgress));
     return { createdAt: header.createdAt, bytes, tables };
   } finally {
     await client.end();
@@ -142,12 +144,21 @@ async function* backupText(
   client: Client,
   header: BackupHeader,
   copied: CopiedTable[],
+  onProgress: (share: number) => void,
 ): AsyncGenerator<Buffer | string> {
   yield jsonLine(header);
+  const counts = header.tables.map(({ table }) => `(SELECT count(*) FROM ${table})`);
+  const [total] = (await client.query<{ rows: number }>(`SELECT (${counts.join(' + ')})::float8 AS rows`))
+    .rows;
+  let read = 0;
   for (const { table, columns } of header.tables) {
     yield jsonLine({ table });
     const rows = client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
-    yield* rows;
+    for await (const chunk of rows as AsyncIterable<Buffer>) {
+      for (let at = -1; (at = chunk.indexOf('\n', at + 1)) >= 0;) read += 1;
+      onProgress(read / (total?.rows ?? read));
+      yield chunk;
+    }
     yield END_OF_ROWS;
     // The number of rows arrives after the last row, and before the response to the next query.
     await client.query('');

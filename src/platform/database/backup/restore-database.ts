@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -29,12 +29,20 @@ import { UserError } from '../../errors/user-error';
  * COPY, the position of every sequence, then the migrations that are newer than the backup. Damage of the file, which
  * gzip's checksum shows at its end, rolls everything back.
  *
+ * @param onProgress receives the share of the file that was read
  * @throws UserError
  */
-export async function restoreDatabase(config: SchemaConfig, path: string) {
+export async function restoreDatabase(
+  config: SchemaConfig,
+  path: string,
+  onProgress: (share: number) => void = () => undefined,
+) {
   const content = createGunzip();
+  const file = createReadStream(path);
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  file.on('data', () => onProgress(file.bytesRead / size));
   // An error of the file destroys the content, and so reaches its reader.
-  pipeline(createReadStream(path), content).catch(() => undefined);
+  pipeline(file, content).catch(() => undefined);
   const backup = new BackupReader(content);
   try {
     const header = await explained(path, readHeader(backup, config));

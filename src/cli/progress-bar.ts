@@ -1,0 +1,29 @@
+const BAR_WIDTH = 40;
+const MAX_PERCENT = 100;
+
+/** Receives the share of the work that is done, from 0 to 1. */
+export type ShowProgress = (share: number) => void;
+
+/** While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing. */
+export async function withProgressBar<T>(
+  work: (show: ShowProgress) => Promise<T>,
+  screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+): Promise<T> {
+  const startedAt = performance.now();
+  let shown = -1;
+  const show = (share: number): void => {
+    const percent = Math.min(Math.floor(share * MAX_PERCENT), MAX_PERCENT);
+    if (!screen.isTTY || percent === shown) return;
+    shown = percent;
+    const bar = '█'.repeat((percent / MAX_PERCENT) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
+    const seconds = ((performance.now() - startedAt) / 1_000) * (1 / share - 1);
+    const left = share > 0 ? `  ${Math.ceil(seconds)} s left` : '';
+    screen.write(`\r\u001B[2K${bar} ${String(percent).padStart(3)} %${left}`);
+  };
+  try {
+    return await work(show);
+  } finally {
+    // The next output begins on an empty line.
+    if (shown >= 0) screen.write('\r\u001B[2K');
+  }
+}
