@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { codesByStatus } from '../../src/server/openapi/description';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { type HttpResponse, rejectUndocumented, rejectUndocumentedRaw } from '../support/http';
@@ -11,7 +10,8 @@ import { withApiTables } from '../../scripts/api-tables';
 
 /**
  * The changes since the release that the comparison takes for breaking. Each 200 has an ETag now: the client may store it
- * for itself, and must ask each time whether it is current. A client that stores nothing sees no difference.
+ * for itself, and must ask each time whether it is current. A client that stores nothing sees no difference. The text of
+ * `status` has its default, because generators make a member with `default` required.
  */
 const ACCEPTED = [
   'get /pets',
@@ -19,10 +19,12 @@ const ACCEPTED = [
   'get /store/orders',
   'get /store/orders/{orderId}',
   'patch /store/orders/{orderId}',
-].flatMap((operation) => [
-  `${operation} 200 header Cache-Control: lacks the value no-store`,
-  `${operation} 200 header Cache-Control: has the new value private, no-cache`,
-]);
+]
+  .flatMap((operation) => [
+    `${operation} 200 header Cache-Control: lacks the value no-store`,
+    `${operation} 200 header Cache-Control: has the new value private, no-cache`,
+  ])
+  .concat('post /pets body.status: has another default');
 
 const ROOT = join(__dirname, '..', '..');
 const committed = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
@@ -51,7 +53,7 @@ describe('openapi.json', () => {
 
   it('has no breaking change since the last release but the accepted ones; others belong under /v2', () => {
     const released = JSON.parse(readFileSync(join(__dirname, 'released.json'), 'utf8'));
-    expect(breakingChanges(released, JSON.parse(committed))).toEqual(ACCEPTED);
+    expect(new Set(breakingChanges(released, JSON.parse(committed)))).toEqual(new Set(ACCEPTED));
   });
 
   it('has the exact bounds of int64', () => {
@@ -63,7 +65,6 @@ describe('openapi.json', () => {
   it('has the scopes and codes of docs/api.md, with the same words; if not, run npm run -s openapi', () => {
     const page = readFileSync(join(ROOT, 'docs', 'api.md'), 'utf8');
     expect(page).toBe(withApiTables(page, JSON.parse(committed)));
-    expect(page.split('\n')).toContain(codesByStatus());
   });
 });
 
@@ -107,7 +108,7 @@ describe('a response that openapi.json does not document fails the spec that req
     const { type: _, ...untyped } = problem.json;
     for (const [changed, message] of [
       [untyped, "must have required property 'type'"],
-      [{ ...problem.json, message: 'x' }, 'must NOT have additional properties'],
+      [{ ...problem.json, reason: 'x' }, 'must NOT have additional properties'],
       [{ ...problem.json, code: 'pet_not_found' }, 'body /code: must be one of'],
     ] as const) {
       expect(() => check(problem, JSON.stringify(changed), accept)).toThrow(message);

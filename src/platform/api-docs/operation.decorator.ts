@@ -28,19 +28,17 @@ export function Operation(facts: OperationFacts): MethodDecorator {
       registerOperation(facts, Reflect.getMetadata('design:paramtypes', target, name)),
     routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
     declareScope(scope),
-    ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),
+    ApiOperation({
+      operationId: id,
+      summary,
+      description: `${facts.description}\n\n${scopeSentence(scopesOf(scope))}`,
+    }),
     ...Object.entries(pathIds).map(([name, description]) => pathId(name, description)),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
     ...(conditional ? [ApiHeader(IF_MATCH_HEADER)] : []),
     ...extensionsOf(facts),
     ...responseOf(facts),
   );
-}
-
-function descriptionOf(facts: OperationFacts): string {
-  const isExtension = 'An extension: this operation goes beyond the specification.';
-  const { description, extension, scope } = facts;
-  return [description, ...(extension ? [isExtension] : []), scopeSentence(scopesOf(scope))].join('\n\n');
 }
 
 function pathId(name: string, description: string): MethodDecorator {

@@ -11,7 +11,7 @@ export interface OperationFacts {
   /** The `operationId`. It is unique; generated clients name a method after it. */
   readonly id: string;
   readonly summary: string;
-  /** Markdown. The extension and the scope are added to it. */
+  /** Markdown. The scope is added to it. */
   readonly description: string;
   /** The scope that the key needs, several of which it needs one, or `ANY_KEY`. */
   readonly scope: RequiredScope;

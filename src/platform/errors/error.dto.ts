@@ -107,6 +107,15 @@ export class ProblemDto {
   @ApiProperty({ ...MESSAGE_SCHEMA, description: 'The `message` of the body `Error`.' })
   readonly detail!: string;
 
+  @ApiPropertyOptional({
+    type: 'string',
+    maxLength: MAX_MESSAGE_LENGTH,
+    pattern: String.raw`\S`,
+    description:
+      'Always absent: `detail` has the text. It is declared so that a typed client can read `message` of both bodies of an error.',
+  })
+  readonly message?: string;
+
   @ApiProperty({
     type: 'string',
     format: 'uri',
