@@ -97,10 +97,11 @@ async function assemble(
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);
   serveDocument(fastify, document);
-  serveProblemPages(fastify, codesOf(document.paths, store.errors));
+  const codes = codesOf(document.paths, store.errors);
+  serveProblemPages(fastify, config, codes);
   if (config.docsEnabled) {
-    serveFrontPage(fastify, config);
-    serveSwaggerUi(fastify, document);
+    serveFrontPage(fastify, config, document);
+    serveSwaggerUi(fastify, document, codes);
   }
   requireDeclaredRoutes();
 }
