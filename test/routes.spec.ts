@@ -14,6 +14,7 @@ const PUBLIC_ROUTES = [
   '/llms.txt',
   '/openapi.json',
   '/openapi.yaml',
+  '/problems',
   '/problems/:code',
   '/readyz',
 ];

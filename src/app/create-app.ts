@@ -93,10 +93,11 @@ async function assemble(
   app.get(StrictHandling).follow(document);
   serveHealth(fastify, app.get(DatabaseHealth));
   serveDocument(fastify, document);
-  serveProblemPages(fastify, codesOf(document.paths, store.errors));
+  const codes = codesOf(document.paths, store.errors);
+  serveProblemPages(fastify, config, codes);
   if (config.docsEnabled) {
-    serveFrontPage(fastify, config);
-    serveSwaggerUi(fastify, document);
+    serveFrontPage(fastify, config, document);
+    serveSwaggerUi(fastify, document, codes);
   }
   requireDeclaredRoutes();
 }

@@ -16,7 +16,7 @@ export class KeyController {
   @Uncounted()
   @Operation({
     id: 'getKey',
-    summary: 'Get the key of the request',
+    summary: 'Show the current API key',
     description:
       'Returns what the key may do, how much of its limits is left, and its strikes. The request counts in no window. It also succeeds while the limits are used up, and while the key is banned.',
     extension: true,

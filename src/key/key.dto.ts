@@ -58,7 +58,7 @@ export class ApiKeyStrikes {
 export class ApiKey {
   @Text({
     max: 255,
-    description: 'Identifier of the key, as in `keys list`. It is not secret.',
+    description: 'Identifier of the key. It is not secret.',
     example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
   })
   readonly id!: string;

@@ -12,19 +12,42 @@ const CATALOG_PATH = '.well-known/api-catalog';
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DiscoveryController {
-  private readonly root: string;
   private readonly text: StaticContent;
   private readonly linkset: StaticContent;
 
-  constructor(@Inject(CONFIG) private readonly config: Config & { readonly mcpEnabled?: boolean }) {
-    this.root = config.publicBaseUrl.replace(/\/v1$/, '');
-    const markdown = { 'Content-Type': 'text/markdown; charset=utf-8' };
-    this.text = new StaticContent(markdown, () => this.llmsText());
+  constructor(@Inject(CONFIG) config: Config & { readonly mcpEnabled?: boolean }) {
+    const { publicBaseUrl: base, docsEnabled, mcpEnabled = true } = config;
+    const root = base.replace(/\/v1$/, '');
+    const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
+    const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
+    const text = `# Animal Store API
+
+> An HTTP/JSON API of a store for animals: list, add, change and order animals.
+
+Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operator of this deployment creates keys. Requests are limited per minute and per day by the plan of the account. Identifiers are int64: keep integers beyond 2^53 exact.
+
+## Links
+
+- [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
+${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
+`;
+    this.text = new StaticContent({ 'Content-Type': 'text/markdown; charset=utf-8' }, () => text);
+    const links = {
+      anchor: base,
+      'service-desc': [
+        { href: `${root}/openapi.json`, type: 'application/json' },
+        { href: `${root}/openapi.yaml`, type: 'application/yaml' },
+      ],
+      ...(docsEnabled && { 'service-doc': [{ href: `${root}/docs`, type: 'text/html' }] }),
+      status: [{ href: `${root}/readyz`, type: 'application/json' }],
+    };
+    const anchor = `${root}/${CATALOG_PATH}`;
+    const item = [{ href: base }, ...(mcpEnabled ? [{ href: `${root}/mcp` }] : [])];
     const headers = {
       'Content-Type': 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-      Link: `<${this.root}/${CATALOG_PATH}>; rel="api-catalog"`,
+      Link: `<${anchor}>; rel="api-catalog"`,
     };
-    this.linkset = new StaticContent(headers, () => JSON.stringify(this.apiCatalog()));
+    this.linkset = new StaticContent(headers, () => JSON.stringify({ linkset: [{ anchor, item }, links] }));
   }
 
   /** The page for language models (llmstxt.org). */
@@ -39,42 +62,5 @@ export class DiscoveryController {
   @Public({ isTagged: true })
   catalog(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<FastifyReply> {
     return this.linkset.send(request, reply);
-  }
-
-  private llmsText(): string {
-    const { root, config } = this;
-    const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
-    const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
-    return `# Animal Store API
-
-> An HTTP/JSON API of a store for animals: list, add, change and order animals.
-
-Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operator of this deployment creates keys. Requests are limited per minute and per day by the plan of the account. Identifiers are int64: keep integers beyond 2^53 exact.
-
-## Links
-
-- [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${config.publicBaseUrl}
-${config.docsEnabled ? docs : ''}${config.mcpEnabled !== false ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
-`;
-  }
-
-  private apiCatalog(): object {
-    const { root, config } = this;
-    const base = config.publicBaseUrl;
-    const mcp = config.mcpEnabled !== false ? [{ href: `${root}/mcp` }] : [];
-    return {
-      linkset: [
-        { anchor: `${root}/${CATALOG_PATH}`, item: [{ href: base }, ...mcp] },
-        {
-          anchor: base,
-          'service-desc': [
-            { href: `${root}/openapi.json`, type: 'application/json' },
-            { href: `${root}/openapi.yaml`, type: 'application/yaml' },
-          ],
-          ...(config.docsEnabled && { 'service-doc': [{ href: `${root}/docs`, type: 'text/html' }] }),
-          status: [{ href: `${root}/readyz`, type: 'application/json' }],
-        },
-      ],
-    };
   }
 }

@@ -6,11 +6,10 @@ import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
 import { validationFailed } from '../platform/errors/platform.errors';
+import { isObject } from '../platform/validation/validation.pipe';
 import { McpService } from './mcp.service';
-import { isObject } from './tools/json-schema';
 
 const ACCEPTED = 202;
-const NO_BATCH = 'The body must be one message: batches were removed';
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The address of the Model Context Protocol: Streamable HTTP without sessions. */
@@ -39,13 +38,16 @@ export class McpController {
   async serve(@Body() message: unknown, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     const { request } = reply;
     this.requireOrigin(request.headers.origin);
-    if (Array.isArray(message)) throw validationFailed([{ pointer: '#', detail: NO_BATCH }]);
-    const response = isNotification(message)
+    if (Array.isArray(message)) {
+      throw validationFailed([{ pointer: '#', detail: 'The body must be one message, not a batch' }]);
+    }
+    // A notification has no effect, because nothing outlives its request.
+    const isNotification = isObject(message) && 'method' in message && !('id' in message);
+    const response = isNotification
       ? new Response(null, { status: ACCEPTED })
       : await this.mcp.respond(message, request);
-    reply.code(response.status).header('Cache-Control', 'no-store');
-    const type = response.headers.get('content-type');
-    if (type !== null) reply.header('Content-Type', type);
+    reply.code(response.status).headers(Object.fromEntries(response.headers));
+    reply.header('Cache-Control', 'no-store');
     return response.text();
   }
 
@@ -55,9 +57,4 @@ export class McpController {
     if (URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname)) return;
     throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
   }
-}
-
-/** True if the message needs no response: nothing outlives its request, so it has no effect. */
-function isNotification(message: unknown): boolean {
-  return isObject(message) && typeof message['method'] === 'string' && !Object.hasOwn(message, 'id');
 }

@@ -8,18 +8,16 @@ import { McpService } from './mcp.service';
 @Module({ controllers: [DiscoveryController], providers: [McpService] })
 class McpModule {}
 
-const settings = {
-  mcpEnabled: {
-    variable: 'MCP_ENABLED',
-    defaultText: 'true',
-    parse: parsers.boolean,
-    meaning: '`false`: `/mcp`, the interface for agents, is 404.',
-  },
-};
-
 export const mcpExtension: Extension = {
   name: 'mcp',
-  settings,
+  settings: {
+    mcpEnabled: {
+      variable: 'MCP_ENABLED',
+      defaultText: 'true',
+      parse: parsers.boolean,
+      meaning: '`false`: `/mcp`, the interface for agents, is 404.',
+    },
+  },
   modules: ({ mcpEnabled }) => [
     { module: McpModule, controllers: mcpEnabled === false ? [] : [McpController] },
   ],

@@ -6,8 +6,8 @@ import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
 import { COUNTED } from '../platform/routes/request-context';
+import { isObject } from '../platform/validation/validation.pipe';
 import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
-import { isObject } from './tools/json-schema';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
 
 type Sdk = typeof import('@modelcontextprotocol/server');
@@ -25,8 +25,6 @@ const INSTRUCTIONS = [
   'getKey shows what the key may do and how much of its limits is left.',
 ].join(' ');
 
-const UNKNOWN_TOOL = 'There is no tool of this name: tools/list has the names.';
-
 /** Responds to the messages of agents by the official SDK. It keeps nothing of a message. */
 @Injectable()
 export class McpService {
@@ -43,8 +41,6 @@ export class McpService {
   async respond(message: unknown, agent: FastifyRequest): Promise<Response> {
     // Its first use takes 0.1 s and about 10 MiB, and many deployments have no agents.
     const sdk: Sdk = require('@modelcontextprotocol/server');
-    const rejection = rejectionOf(sdk, message);
-    if (rejection) return rejection;
     const catalogue = (this.catalogue ??= await this.readCatalogue());
     const create = (): Server => this.createServer(sdk, catalogue, message, agent);
     // The SDK reads the headers only. Other bodies than JSON were rejected before.
@@ -75,7 +71,7 @@ export class McpService {
     });
     server.setRequestHandler('tools/call', ({ params: { name } }) => {
       const tool = tools.find(({ definition }) => definition.name === name);
-      if (!tool) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, UNKNOWN_TOOL);
+      if (!tool) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
       // As they were sent: the SDK removes `__proto__`.
       const given = sdk.isJSONRPCRequest(message) ? message.params?.['arguments'] : undefined;
       return this.callTool(tool, isObject(given) ? given : {}, agent);
@@ -118,15 +114,4 @@ export class McpService {
     const counted = { [COUNTED]: true };
     return inject((incoming, out) => fastify.routing(Object.assign(incoming, counted), out), request);
   }
-}
-
-/** Rejects invalid parameters that the SDK would report as an internal error. */
-function rejectionOf(sdk: Sdk, message: unknown): Response | undefined {
-  if (!sdk.isJSONRPCRequest(message)) return undefined;
-  const { id, method } = message;
-  const { InitializeRequest: isInitialize, ListToolsRequest: isList } = sdk.isSpecType;
-  if (method === 'initialize' ? isInitialize(message) : method !== 'tools/list' || isList(message))
-    return undefined;
-  const error = { code: sdk.ProtocolErrorCode.InvalidParams, message: `Invalid parameters of ${method}` };
-  return Response.json({ jsonrpc: '2.0', id, error });
 }

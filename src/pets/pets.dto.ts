@@ -29,7 +29,6 @@ export class NewPet {
 
   @OneOf(STATUS, {
     optional: true,
-    default: 'available',
     description: 'Availability of the animal; `available` if omitted.',
     example: 'available',
   })

@@ -95,7 +95,7 @@ export class StoreOrdersController {
   @Patch(':orderId')
   @Operation({
     id: 'updateOrder',
-    summary: 'Approve, deliver or cancel an order',
+    summary: 'Cancel an order; staff also approve and deliver',
     description:
       'A `placed` order can be `approved`, and an `approved` order `delivered`; both can be `cancelled`. Delivery makes the animal `sold`; cancellation makes it `available` again. Approval and delivery need the scope `orders:manage`. An order that has the status already stays as it is.',
     extension: true,

@@ -1,8 +1,10 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { platformCodes } from '../../src/platform/errors/platform.errors';
+import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
+import { copied, runPython, runShell, runTypeScript } from './support/programs';
 import { openBrowser, overflowOf, visit, type Visit, WINDOWS } from './support/visit';
 
 const SMALL = { plan: 'enterprise', perMinute: 2, perDay: 1_000 } as const;
@@ -41,8 +43,12 @@ inChromium('the pages', (chromium) => {
   it('the front page shows what a key may do and how much is left, with the keyboard only', async () => {
     await app.get('/v1/pets', { key: reader });
     await page.goto(visited.origin);
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.id')).toBe('key');
+    const focused: unknown[] = [];
+    for (let tabs = 0; tabs < 4; tabs += 1) {
+      await page.keyboard.press('Tab');
+      focused.push(await page.evaluate('document.activeElement.id || document.activeElement.innerText'));
+    }
+    expect(focused).toEqual(['Animal Store', 'Error codes', 'API reference', 'key']);
     expect(await show(page, ` ${reader} `)).toBe(
       'The key is valid. It belongs to the account acme, plan enterprise.',
     );
@@ -53,13 +59,16 @@ inChromium('the pages', (chromium) => {
       /^999 of 1,000 requests are left today \(UTC\), /,
     );
     expect(await page.evaluate('minute.value / minute.max')).toBe(0.5);
-    expect(await page.locator('#allowed li').allInnerTexts()).toEqual([
-      'Get the key of the request: GET /v1/key',
-      'List animals: GET /v1/pets',
-      'Get an animal (deprecated): GET /v1/pets/{petId}',
-    ]);
-    expect(await page.locator('#denied li').allInnerTexts()).toContain(
-      'Get an order: GET /v1/store/orders/{orderId}, needs orders:read or orders:manage',
+    expect(await page.locator('#allowed').innerText()).toBe('Your key may use 3 of 10 operations.');
+    const rows = await page.locator('[data-scopes]').allInnerTexts();
+    const texts = rows.map((row) => row.split(/\s*\n\s*/).join(' | '));
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        'GET | Show the current API key | /key | ✓ allowed',
+        'GET | Get an animal (deprecated) | /pets/{petId} | ✓ allowed',
+        'GET | Get an order | /store/orders/{orderId} | needs orders:read or orders:manage',
+        'PATCH | Cancel an order; staff also approve and deliver | /store/orders/{orderId} | needs orders:write or orders:manage',
+      ]),
     );
     expect(await page.locator('#facts').innerText()).toMatch(
       /Label\s+a long label\s[^]*Scopes\s+pets:read\s/,
@@ -73,17 +82,18 @@ inChromium('the pages', (chromium) => {
     });
     await show(page, reader);
     expect(page.url()).toBe(`${visited.origin}/`);
-    expect(sent.sort()).toEqual([`${visited.origin}/openapi.json`, `${visited.origin}/v1/key`]);
+    expect(sent).toEqual([`${visited.origin}/v1/key`]);
     const stored = await page.context().storageState({ indexedDB: true });
     expect(stored).toEqual({ cookies: [], origins: [] });
     expect(await page.evaluate('JSON.stringify([sessionStorage, history.state, window.name])')).not.toContain(
       'ask_',
     );
     expect(await page.locator('#key').getAttribute('autocomplete')).toBe('off');
-    expect(await page.locator('[name]:not(meta)').count()).toBe(0);
+    expect(await page.locator('#key').getAttribute('name')).toBeNull();
     // A browser that keeps the page for the way back sends this event; the browser of this spec keeps none.
     await page.evaluate("dispatchEvent(new Event('pagehide'))");
     expect(await page.locator('#key').inputValue()).toBe('');
+    expect(await page.content()).not.toContain(reader);
     await show(page, reader);
     await page.reload();
     expect(await page.locator('#key').inputValue()).toBe('');
@@ -93,13 +103,62 @@ inChromium('the pages', (chromium) => {
     expect(await page.locator('#key').inputValue()).toBe('');
   });
 
-  it('the front page shows the lines that connect an agent, with the address of the page', async () => {
-    const { mcpServers } = JSON.parse(await page.locator('[aria-labelledby=agents] pre').innerText());
-    expect(mcpServers['animal-store']).toEqual({
-      type: 'http',
-      url: `${visited.origin}/mcp`,
-      headers: { Authorization: 'Bearer API_KEY' },
+  it('the front page masks the key, in the field and in the programs, until its button shows it', async () => {
+    await page.goto(visited.origin);
+    await show(page, reader);
+    const secret = page.locator('.curl .secret');
+    const color = () => page.evaluate("getComputedStyle(document.querySelector('.curl .secret')).color");
+    const transparent = 'rgba(0, 0, 0, 0)';
+    expect([await page.locator('#key').getAttribute('type'), await color()]).toEqual([
+      'password',
+      transparent,
+    ]);
+    await page.getByRole('button', { name: 'Show' }).click();
+    expect(await page.locator('#key').getAttribute('type')).toBe('text');
+    expect(await color()).not.toBe(transparent);
+    expect(await secret.innerText()).toBe(reader);
+    await page.getByRole('button', { name: 'Hide' }).click();
+    expect(await page.locator('#key').getAttribute('type')).toBe('password');
+  });
+
+  it('the programs of the front page run as they are copied: the list, an order, its cancellation', async () => {
+    const { key } = await app.createKey({
+      scopes: ['pets:read', 'pets:write', 'orders:read', 'orders:write'],
     });
+    // Other programs cannot resolve the name of the other specs.
+    await page.goto(app.url);
+    await show(page, key);
+    const runs = { curl: runShell, TypeScript: runTypeScript, Python: runPython };
+    for (const [language, run] of Object.entries(runs)) {
+      const printed = await run(await copied(page, language));
+      expect([language, printed]).toEqual([language, expect.stringMatching(/Rex[^]*placed[^]*cancelled/)]);
+    }
+    const orders = (await app.get('/v1/store/orders', { key })).json;
+    expect(orders.map(({ status }: any) => status)).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    const { url, headers } = JSON.parse(await copied(page, 'Agent')).mcpServers['animal-store'];
+    expect([url, headers]).toEqual([`${app.url}/mcp`, { Authorization: `Bearer ${key}` }]);
+    const agent = await connectAgent(app, headers.Authorization.replace('Bearer ', ''));
+    expect((await agent.listTools()).tools.length).toBeGreaterThan(6);
+    await agent.close();
+    await page.goto(visited.origin);
+    visited.problems.splice(0);
+  });
+
+  it('the front page, its favicon and the check of a key transfer at most 30 kB', async () => {
+    let bytes = 0;
+    const count = async (request: Request) => {
+      const { responseBodySize, responseHeadersSize } = await request.sizes();
+      bytes += responseBodySize + responseHeadersSize;
+    };
+    const counted: Promise<void>[] = [];
+    const listen = (request: Request) => counted.push(count(request));
+    page.on('requestfinished', listen);
+    await page.goto(`${visited.origin}/?uncached`);
+    await show(page, reader);
+    await Promise.all(counted);
+    page.off('requestfinished', listen);
+    expect(counted.length).toBe(2);
+    expect(bytes).toBeLessThanOrEqual(30_000);
   });
 
   it('the front page is accessible by all rules of axe-core and does not scroll horizontally, with a key and with a problem', async () => {
@@ -174,10 +233,7 @@ inChromium('the pages', (chromium) => {
       });
       await page.goto(`${origin}/?from=mail#top`);
       expect(await show(page, reader)).toMatch(/^The key is valid/);
-      expect(await page.locator('#allowed li').first().innerText()).toBe(
-        'Get the key of the request: GET /key',
-      );
-      expect(await page.locator('pre').first().innerText()).toContain(` ${base}/key`);
+      expect(await page.locator('pre').first().innerText()).toContain(`api='${base}'`);
       await bare.close();
       // Playwright caches nothing while a page has routes.
       await page.unrouteAll();
@@ -186,19 +242,23 @@ inChromium('the pages', (chromium) => {
     },
   );
 
-  it('the page of a code is accessible, and as wide as the window, for the longest code', async () => {
+  it('the page of a code and the list of codes are accessible and as wide as the window; a page is short', async () => {
     const codes = platformCodes.map(({ code }) => code);
     const longest = codes.reduce((one, other) => (other.length > one.length ? other : one));
-    await page.goto(`${visited.origin}/problems/${longest}`);
-    for (const [window, colorScheme] of [
-      ['wide', 'light'],
-      ['telephone', 'dark'],
-    ] as const) {
-      await page.setViewportSize(WINDOWS[window]);
-      await page.emulateMedia({ colorScheme });
-      const found = [await findings(page), await overflowOf(page)];
-      expect([window, ...found]).toEqual([window, [], 0]);
-      await visited.screenshot(`problem-page-${colorScheme}`, true);
+    for (const path of ['/problems', `/problems/${longest}`]) {
+      await page.goto(`${visited.origin}${path}`);
+      for (const [window, colorScheme] of [
+        ['wide', 'light'],
+        ['telephone', 'dark'],
+      ] as const) {
+        await page.setViewportSize(WINDOWS[window]);
+        await page.emulateMedia({ colorScheme });
+        const found = [await findings(page), await overflowOf(page)];
+        expect([path, window, ...found]).toEqual([path, window, [], 0]);
+        await visited.screenshot(`${path.split('/')[1]}-${colorScheme}`, true);
+      }
     }
+    const { y, height } = (await page.locator('main').boundingBox())!;
+    expect(y + height).toBeLessThan(WINDOWS.telephone.height);
   });
 });

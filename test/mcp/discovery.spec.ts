@@ -81,7 +81,7 @@ describe('a program that knows only the address', () => {
       const { status, text } = await other.get(path);
       expect([path, status, text.includes('/mcp')]).toEqual([path, 200, false]);
     }
-    expect((await other.get('/')).text).toContain('<section aria-labelledby="agents" hidden>');
+    expect((await other.get('/')).text).not.toContain('mcpServers');
     await other.close();
   });
 

@@ -12,14 +12,15 @@ describe('a message', () => {
   afterAll(() => app.close());
 
   it.each([
-    ['initialize without a version', request(1, 'initialize', {})],
-    ['a list with a cursor of a wrong type', request(1, 'tools/list', { cursor: 7 })],
-    ['a call without a name', request(1, 'tools/call')],
-    ['arguments of a wrong type', request(1, 'tools/call', { name: 'getKey', arguments: 'x' })],
-    ['an unknown tool', toolCall(1, 'nothing')],
-  ])('responds to %s with -32602', async (_name, message) => {
-    const [{ id, error }] = messagesIn(await post(app, message));
-    expect([id, error.code]).toEqual([1, -32_602]);
+    ['initialize without a version', -32_603, request(1, 'initialize', {})],
+    ['a list with a cursor of a wrong type', -32_603, request(1, 'tools/list', { cursor: 7 })],
+    ['a call without a name', -32_602, request(1, 'tools/call')],
+    ['arguments of a wrong type', -32_602, request(1, 'tools/call', { name: 'getKey', arguments: 'x' })],
+    ['an unknown tool', -32_602, toolCall(1, 'nothing')],
+  ])('responds to %s with %i', async (_name, code, message) => {
+    const { status, text } = await post(app, message);
+    const { id, error } = JSON.parse(text);
+    expect([status, id, error.code]).toEqual([200, 1, code]);
   });
 
   it.each([

@@ -10,7 +10,8 @@ import { errorsPage, withScopes } from '../../scripts/api-tables';
 
 /**
  * The changes since the release that the comparison takes for breaking. Each 200 has an ETag now: the client may store it
- * for itself, and must ask each time whether it is current. A client that stores nothing sees no difference.
+ * for itself, and must ask each time whether it is current. A client that stores nothing sees no difference. The text of
+ * `status` has its default, because generators make a member with `default` required.
  */
 const ACCEPTED = [
   'get /pets',
@@ -18,10 +19,12 @@ const ACCEPTED = [
   'get /store/orders',
   'get /store/orders/{orderId}',
   'patch /store/orders/{orderId}',
-].flatMap((operation) => [
-  `${operation} 200 header Cache-Control: lacks the value no-store`,
-  `${operation} 200 header Cache-Control: has the new value private, no-cache`,
-]);
+]
+  .flatMap((operation) => [
+    `${operation} 200 header Cache-Control: lacks the value no-store`,
+    `${operation} 200 header Cache-Control: has the new value private, no-cache`,
+  ])
+  .concat('post /pets body.status: has another default');
 
 const ROOT = join(__dirname, '..', '..');
 const committed = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
@@ -50,7 +53,7 @@ describe('openapi.json', () => {
 
   it('has no breaking change since the last release but the accepted ones; others belong under /v2', () => {
     const released = JSON.parse(readFileSync(join(__dirname, 'released.json'), 'utf8'));
-    expect(breakingChanges(released, JSON.parse(committed))).toEqual(ACCEPTED);
+    expect(new Set(breakingChanges(released, JSON.parse(committed)))).toEqual(new Set(ACCEPTED));
   });
 
   it('has the exact bounds of int64', () => {
@@ -106,7 +109,7 @@ describe('a response that openapi.json does not document fails the spec that req
     const { type: _, ...untyped } = problem.json;
     for (const [changed, message] of [
       [untyped, "must have required property 'type'"],
-      [{ ...problem.json, message: 'x' }, 'must NOT have additional properties'],
+      [{ ...problem.json, reason: 'x' }, 'must NOT have additional properties'],
       [{ ...problem.json, code: 'pet_not_found' }, 'body /code: must be one of'],
     ] as const) {
       expect(() => check(problem, JSON.stringify(changed), accept)).toThrow(message);

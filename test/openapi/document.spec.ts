@@ -86,22 +86,35 @@ describe('the front page', () => {
       status: 200,
       type: 'text/html; charset=utf-8',
     });
-    expect(text).toContain('<h1>Animal Store API <small>1.0.0</small></h1>');
+    expect(text).toContain('<h1>Animal Store API <small class="soft">1.0.0</small></h1>');
+    expect(text).toMatch(/<meta\s+name="description"\s+content="[^"]{20,}"/);
     const links = [...text.matchAll(/href="\.(\/[^"]*)"/g)].map(([, path]) => path!);
     expect(links).toEqual(
-      expect.arrayContaining(['/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz']),
+      expect.arrayContaining(['/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz', '/problems']),
     );
     for (const path of links) {
       expect({ path, status: (await app.get(path, without)).status }).toEqual({ path, status: 200 });
     }
   });
 
-  it('has curl lines with the configured base URL, for any Host header; the first shows the key', async () => {
+  it('lists every operation with its scopes and its place in Swagger UI', async () => {
+    const { text } = await app.get('/', without);
+    const { paths } = (await app.get('/openapi.json', without)).json;
+    const expected = Object.values<any>(paths).flatMap((item) =>
+      Object.values<any>(item).map(({ operationId, tags, 'x-required-scopes': scopes }) => [
+        scopes.join(' '),
+        `./docs#/${encodeURIComponent(tags[0])}/${operationId}`,
+      ]),
+    );
+    const listed = [...text.matchAll(/data-scopes="([^"]*)".*?href="([^"]*)"/gs)];
+    expect(listed.map(([, ...item]) => item)).toEqual(expected);
+  });
+
+  it('has programs with the configured base URL, for any Host header', async () => {
     const { text } = await send(app.url, 'GET', '/', { headers: { host: 'evil.example' } });
-    const lines = text.match(/<code>curl .*?<\/code>/g) ?? [];
-    expect(lines).toHaveLength(4);
-    expect(lines[0]).toContain('<span class="base">/v1</span>/key<');
-    for (const line of lines.slice(1)) expect(line).toContain('<span class="base">/v1</span>/pets');
+    const programs = text.match(/<pre.*?<\/pre>/gs) ?? [];
+    expect(programs).toHaveLength(4);
+    for (const program of programs.slice(0, 3)) expect(program).toContain('<span class="base">/v1</span>');
     expect(text).not.toContain('evil.example');
     const page = await production.get('/', without);
     expect(page.text).toContain('<span class="base">https://api.example.com/v1</span>');
@@ -123,28 +136,29 @@ describe('the front page', () => {
       'form-action': ["'none'"],
       'frame-ancestors': ["'none'"],
     });
-    expect(page.text).not.toMatch(/\son\w+=|style="|(?:src|href)="(?!\.\/)/);
+    expect(page.text).not.toMatch(/\son\w+=|style="|(?:src|href)="(?!\.\/|data:)/);
   });
 });
 
 describe('Swagger UI', () => {
   it('loads existing files of this origin, and its policy allows no other inline code', async () => {
     const page = await production.get('/docs?x=1', without);
-    const loaded = [...page.text.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]*)"/g)];
-    expect(loaded).toHaveLength(4);
+    const loaded = [...page.text.matchAll(/<(?:script|link)[^>]+(?:src|href)="(?!data:)([^"]*)"/g)];
+    expect(loaded).toHaveLength(3);
     for (const [, file] of loaded) {
       const { origin, pathname } = new URL(file!, `${production.url}/docs`);
       const { status } = await production.get(pathname, without);
       expect({ origin, pathname, status }).toEqual({ origin: production.url, pathname, status: 200 });
     }
     const [, style] = /<style>(.*?)<\/style>/s.exec(page.text)!;
+    const [, script] = /<script>(.*?)<\/script>/s.exec(page.text)!;
     expect(policyOf(page)).toMatchObject({
       'default-src': ["'none'"],
-      'script-src': ["'self'"],
+      'script-src': ["'self'", hashOf(script!)],
       'style-src': ["'self'", hashOf(style!)],
       'connect-src': ["'self'", 'https://api.example.com', 'https://staging.example.com'],
     });
-    expect(page.text).not.toMatch(/\son\w+=|style="/);
+    expect(page.text).not.toMatch(/\son\w+=|\sstyle="/);
   });
 
   it('/docs/ leads to /docs, also behind a proxy that adds a prefix', async () => {
@@ -159,17 +173,65 @@ describe('Swagger UI', () => {
     expect(head).toMatchObject({ text: '', headers: { 'content-length': page.headers['content-length'] } });
   });
 
-  it('keeps authorization, shows durations and extensions, has deep links, and does not sort', async () => {
-    const { text } = await app.get('/docs/swagger-ui-init.js', without);
-    for (const option of [
-      'persistAuthorization',
-      'displayRequestDuration',
-      'deepLinking',
-      'showExtensions',
-    ]) {
-      expect(text).toContain(`"${option}": true`);
-    }
-    expect(text).not.toMatch(/operationsSorter|tagsSorter/);
+  it('shows durations and operation ids, has deep links, folds the schemas, and does not sort', async () => {
+    const { text } = await app.get('/docs', without);
+    for (const option of ['displayRequestDuration: true', 'deepLinking: true', 'defaultModelsExpandDepth: 0'])
+      expect(text).toContain(option);
+    expect(text).not.toMatch(/operationsSorter|tagsSorter|persistAuthorization/);
+  });
+
+  describe('its document', () => {
+    let slim: any;
+    let full: any;
+    beforeAll(async () => {
+      const { text } = await app.get('/docs/slim-document.js', without);
+      slim = JSON.parse(text.replace('const slimDocument = ', ''));
+      full = (await app.get('/openapi.json', without)).json;
+    });
+    const operationsOf = ({ paths }: any) =>
+      Object.values<any>(paths).flatMap((item) => Object.values<any>(item));
+
+    it('has for each operation success, 400, 401, 403, 404, 409 and 429, with one example each, and no header', () => {
+      const all = operationsOf(full);
+      for (const [at, { operationId, responses }] of operationsOf(slim).entries()) {
+        const expected = Object.keys(all[at].responses).filter((each) =>
+          /^(2..|40[0134]|409|429)$/.test(each),
+        );
+        expect([operationId, Object.keys(responses)]).toEqual([operationId, expected]);
+        for (const [status, { headers, content = {} }] of Object.entries<any>(responses)) {
+          expect(headers).toBeUndefined();
+          expect(Object.keys(content)).toEqual(status === '204' ? [] : ['application/json']);
+          if (Number(status) < 400) continue;
+          const { schema, example } = content['application/json'];
+          expect([schema.$ref, example.status]).toEqual(['#/components/schemas/Error', Number(status)]);
+        }
+      }
+    });
+
+    it('says the common headers and the other errors once, above the operations, and where the key is kept', () => {
+      const { description } = slim.info;
+      for (const name of ['X-RateLimit-Remaining', 'X-Request-Id', 'Cache-Control'])
+        expect(description).toContain(`- \`${name}\`: `);
+      for (const code of [
+        '405 `method_not_allowed',
+        '408 `request_timeout',
+        '412 `precondition',
+        '503 `service_',
+      ])
+        expect(description).toContain(`- ${code}`);
+      expect(description).toContain('kept for this tab only');
+      expect(description).toContain(full.info.description.split('\n\n## ').at(-1).split('\n\n')[1]);
+    });
+
+    it('prefills no parameter of a query', () => {
+      const parameters = operationsOf(slim).flatMap(({ parameters: each }) => each);
+      const inQuery = parameters.filter((each: any) => each.in === 'query');
+      expect(inQuery.length).toBeGreaterThan(8);
+      for (const { schema, example } of inQuery) {
+        const { example: shared } = slim.components.schemas[schema.$ref?.split('/').at(-1)] ?? {};
+        expect([example, schema.example, shared]).toEqual([undefined, undefined, undefined]);
+      }
+    });
   });
 
   it('serves no other file of its package: 404 route_not_found', async () => {
@@ -213,11 +275,12 @@ describe('Swagger UI', () => {
 
   it('DOCS_ENABLED=false: 404 route_not_found; the documents and the pages of codes are still served', async () => {
     const other = await startApp({ docsEnabled: false }, { beside: app });
-    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/swagger-ui-init.js']) {
+    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js']) {
       expectError(await other.get(path, without), 404, 'route_not_found');
     }
-    for (const path of ['/openapi.json', '/openapi.yaml', '/problems/route_not_found']) {
-      expect((await other.get(path, without)).status).toBe(200);
+    for (const path of ['/openapi.json', '/openapi.yaml', '/problems', '/problems/route_not_found']) {
+      const { status, text } = await other.get(path, without);
+      expect([path, status, /href="[^"]*\/docs"/.test(text)]).toEqual([path, 200, false]);
     }
     await other.close();
   });

@@ -177,7 +177,7 @@ describe('openapi.json', () => {
     }
   });
 
-  it('describes plans, paging, creation of a key, contact and licence', () => {
+  it('describes plans, paging, keys, contact and licence', () => {
     const { info, components, servers } = document;
     for (const row of ['Free | 60 | 1,000', 'Pro | 300 | 10,000', 'Business | 1,000 | 100,000']) {
       expect(info.description).toContain(`| ${row} |`);
@@ -185,10 +185,24 @@ describe('openapi.json', () => {
     expect(info.description).toContain('| Enterprise | custom | custom |');
     expect(info.description).toContain('rel="next"');
     expect(info).toMatchObject({ contact: { name: expect.any(String) }, license: { name: 'MIT' } });
-    expect(components.securitySchemes.bearer.description).toContain('keys create');
+    expect(components.securitySchemes.bearer.description).toContain('ask_live_');
     expect(servers.map(({ url }: any) => url)).toEqual(['/v1']);
     const tags = document.tags.map(({ name }: any) => name);
     expect(new Set(operations.flatMap((each) => each.tags))).toEqual(new Set(tags));
+  });
+
+  it('has no word about commands of the operator, about extensions, or about a specification', () => {
+    const texts = JSON.stringify(document).replaceAll('"x-extension":true', '');
+    expect(texts).not.toMatch(/npm run|keys (create|list)|extension|specification/i);
+  });
+
+  it('lets a typed client leave out status of a new animal, and read message of both bodies of an error', () => {
+    const { NewPet, ProblemDetails } = document.components.schemas;
+    expect(NewPet.required).toEqual(['name', 'categoryId']);
+    // Generators make a member with a default required, also in a request.
+    expect(NewPet.properties.status).not.toHaveProperty('default');
+    expect(ProblemDetails.properties).toHaveProperty('message');
+    expect(ProblemDetails.required).not.toContain('message');
   });
 
   it('has bounds for every integer, string and list, and an example for every schema of a body', () => {

@@ -4,13 +4,7 @@ const DOCUMENT = '/openapi.json';
 const CODINGS = ['identity', 'gzip'] as const;
 
 /** The files of Swagger UI. */
-const DOCS = [
-  '/docs',
-  '/docs/swagger-ui.css',
-  '/docs/swagger-ui-bundle.js',
-  '/docs/swagger-ui-init.js',
-  '/docs/favicon-32x32.png',
-];
+const DOCS = ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/slim-document.js'];
 
 describe('static content', () => {
   let app: TestApp;
@@ -66,6 +60,7 @@ describe('static content', () => {
     DOCUMENT,
     '/openapi.yaml',
     '/llms.txt',
+    '/problems',
     '/problems/forbidden',
   ])('%s: HEAD and 304 have the headers of the 200 and no body', async (path) => {
     for (const coding of CODINGS) {
@@ -97,5 +92,14 @@ describe('static content', () => {
       }
     }
     expect(sizes.gzip).toBeLessThan(sizes.identity / 3);
+  });
+
+  it('the front page transfers at most 30 kB, also without compression, and a page of a code 6 kB', async () => {
+    for (const coding of CODINGS) {
+      const { headers } = await sent('/', coding);
+      expect(Number(headers['content-length'])).toBeLessThanOrEqual(30_000);
+    }
+    const { headers } = await sent('/problems/validation_failed', 'identity');
+    expect(Number(headers['content-length'])).toBeLessThanOrEqual(6_000);
   });
 });

@@ -53,7 +53,7 @@ const MORE: readonly Rejection[] = [
     },
   ],
   [500, 'internal_error', failed],
-  [404, 'route_not_found', (app) => app.send('PROPFIND', '/problems', { key: undefined })],
+  [404, 'route_not_found', (app) => app.send('PROPFIND', '/nothing', { key: undefined })],
   [405, 'method_not_allowed', (app) => app.send('PUT', '/livez', { key: undefined })],
   [400, 'bad_request', (app) => app.get('/v1/lab/pipe')],
   [403, 'forbidden', (app) => app.get('/v1/lab/guard')],
@@ -124,18 +124,30 @@ describe('problem details', () => {
         // Codes of the document replace those of a bare status.
         expect(text).not.toContain('for a reason of its own');
         expect(text).toMatch(
-          new RegExp(`<h1>[A-Z][A-Za-z ]+</h1>\\s*<p>.*<code>${code}</code>.*status ${status} `),
+          new RegExp(`>${status} [A-Za-z ]+</span> <code>${code}</code>.*<h1>[A-Z][A-Za-z ]+</h1>`, 's'),
         );
       }
     });
 
     it('says the code, the status, and when the error happens', async () => {
       const { text } = await page('api_key_banned');
-      const paragraphs = [...text.matchAll(/<p>(.*?)<\/p>/gs)].map(([, paragraph]) => paragraph);
-      expect(paragraphs.slice(0, 2)).toEqual([
-        'An error of the Animal Store API: code <code>api_key_banned</code>, HTTP status 429 Too Many Requests.',
-        'The key is temporarily banned for ignoring Retry-After.',
-      ]);
+      expect(text).toContain('<span class="tag">429 Too Many Requests</span> <code>api_key_banned</code>');
+      expect(text).toContain(
+        '<p>The key is temporarily banned for ignoring Retry-After. The response is:</p>',
+      );
+      const [, body] = /<pre[^>]*><code>(.*?)<\/code>/s.exec(text)!;
+      expect(JSON.parse(body!.replaceAll('&quot;', '"'))).toEqual({
+        code: 'api_key_banned',
+        message: expect.stringMatching(/banned/),
+        status: 429,
+      });
+    });
+
+    it('is linked from the list of all codes, /problems', async () => {
+      const { status, text } = await app.get('/problems', without);
+      const links = [...text.matchAll(/href="\.\/problems\/(\w+)"/g)].map(([, code]) => code);
+      const { paths } = (await app.get('/openapi.json', without)).json;
+      expect([status, links]).toEqual([200, codesOf(paths, kennels.errors).map(({ code }) => code)]);
     });
 
     it('is the address in type of problem details, for codes by status, too', async () => {
@@ -148,13 +160,7 @@ describe('problem details', () => {
     });
 
     it('is 404 route_not_found for an unknown code, and 405 for another method', async () => {
-      for (const path of [
-        '/problems/nothing',
-        '/problems/',
-        '/problems',
-        '/problems/ok',
-        '/problems/__proto__',
-      ])
+      for (const path of ['/problems/nothing', '/problems/', '/problems/ok', '/problems/__proto__'])
         expectError(await app.get(path, without), 404, 'route_not_found');
       const response = await app.post('/problems/route_not_found', {}, without);
       expectError(response, 405, 'method_not_allowed');

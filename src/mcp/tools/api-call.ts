@@ -8,7 +8,6 @@ import type { Input, Tool } from './tool';
 /** The query parameter of the next page in a `Link` header (RFC 8288). */
 const NEXT_PAGE = /<[^>]*[?&]cursor=([^&>]*)[^>]*>\s*;[^,]*\brel="?next"?/;
 
-const BASE_PATH = '/v1';
 const FAILED = 400;
 
 /** The arguments of a call by name. Integers beyond 2^53 are bigints. */
@@ -20,12 +19,10 @@ export type Arguments = Readonly<Record<string, unknown>>;
  * @throws ApiError `validation_failed` for an unknown argument or a missing parameter of the path
  */
 export function apiCallOf({ method, path, inputs }: Tool, given: Arguments): InjectOptions {
-  const unknown = Object.keys(given).filter((name) => inputs.every((input) => input.name !== name));
-  if (unknown.length > 0) {
-    throw validationFailed(
-      unknown.map((parameter) => ({ parameter, detail: `${parameter} is not an argument of this tool` })),
-    );
-  }
+  const unknown = Object.keys(given)
+    .filter((name) => inputs.every((input) => input.name !== name))
+    .map((parameter) => ({ parameter, detail: `${parameter} is not an argument of this tool` }));
+  if (unknown.length > 0) throw validationFailed(unknown);
   const valuesIn = (place: Input['place']): [string, unknown][] =>
     inputs
       .filter((input) => input.place === place && Object.hasOwn(given, input.name))
@@ -35,7 +32,7 @@ export function apiCallOf({ method, path, inputs }: Tool, given: Arguments): Inj
   const headers = valuesIn('header').map(([name, value]) => [name.toLowerCase(), headerText(name, value)]);
   return {
     method,
-    url: BASE_PATH + pathOf(path, new Map(valuesIn('path'))) + queryOf(valuesIn('query')),
+    url: '/v1' + pathOf(path, new Map(valuesIn('path'))) + queryOf(valuesIn('query')),
     headers: {
       ...Object.fromEntries(headers),
       ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -1,3 +1,5 @@
+import { isObject } from '../../platform/validation/validation.pipe';
+
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
@@ -5,10 +7,7 @@ export type Schemas = Readonly<Record<string, Schema>>;
 const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 
 /** The two forms of an int64: agents whose JSON library rounds beyond 2^53 send the decimal text. */
-const INT64_FORMS: readonly Schema[] = [
-  { type: 'integer' },
-  { type: 'string', pattern: PLAIN_DECIMAL.source },
-];
+const INT64_FORMS = [{ type: 'integer' }, { type: 'string', pattern: PLAIN_DECIMAL.source }];
 
 const INT64_NOTE = 'An int64: a JSON integer, or its decimal digits as a string. Beyond 2^53 use the string.';
 
@@ -17,7 +16,6 @@ const MAX_REPEATS = 2;
 
 /** Keywords that a tool does not need, or that JSON Schema lacks or defines differently, as the boolean exclusive bounds. */
 const DROPPED = /^(?:examples?|externalDocs|discriminator|nullable|exclusiveM(?:ax|in)imum|x.*)$/;
-const WITH_SCHEMAS = new Set(['items', 'additionalProperties', 'not', 'allOf', 'anyOf', 'oneOf']);
 
 /**
  * Converts a schema of OpenAPI 3.0 to one of JSON Schema 2020-12 without references.
@@ -54,10 +52,9 @@ function withParts(schema: Schema, schemas: Schemas, outer: readonly string[]): 
     // JSON Schema has no formats of numbers.
     ([keyword]) => !DROPPED.test(keyword) && (keyword !== 'format' || schema['type'] === 'string'),
   );
-  return mapValues(Object.fromEntries(entries), (value, keyword) => {
-    if (keyword === 'properties' && isObject(value)) return mapValues(value, convert);
-    return WITH_SCHEMAS.has(keyword) ? convert(value) : value;
-  });
+  return mapValues(Object.fromEntries(entries), (value, keyword) =>
+    keyword === 'properties' && isObject(value) ? mapValues(value, convert) : convert(value),
+  );
 }
 
 function mapValues(object: Schema, map: (value: unknown, name: string) => unknown): Schema {
@@ -77,8 +74,4 @@ export function withExactIntegers(value: unknown, schema: unknown): unknown {
   }
   // The other form of `anyOf` is null.
   return Array.isArray(anyOf) ? withExactIntegers(value, anyOf[0]) : value;
-}
-
-export function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

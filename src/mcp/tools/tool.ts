@@ -1,5 +1,7 @@
 import type { Tool as Definition } from '@modelcontextprotocol/server';
-import { isObject, type Schema, type Schemas, toJsonSchema } from './json-schema';
+import type { OperationObject, ParameterObject } from '@nestjs/swagger';
+import { isObject } from '../../platform/validation/validation.pipe';
+import { type Schema, type Schemas, toJsonSchema } from './json-schema';
 
 /** The parts of an OpenAPI 3.0 document that tools are made from, as they are in its JSON. */
 export interface ApiDocument {
@@ -8,11 +10,8 @@ export interface ApiDocument {
   readonly components?: { readonly schemas?: Schemas };
 }
 
-interface Operation {
+interface Operation extends Pick<OperationObject, 'summary' | 'description' | 'deprecated'> {
   readonly operationId: string;
-  readonly summary?: string;
-  readonly description?: string;
-  readonly deprecated?: boolean;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly required?: boolean;
@@ -26,11 +25,7 @@ interface Operation {
   readonly 'x-throttle'?: readonly { readonly limit: number; readonly ttl: number }[];
 }
 
-interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header' | 'cookie';
-  readonly required?: boolean;
-  readonly description?: string;
+interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {
   readonly schema?: Schema;
 }
 

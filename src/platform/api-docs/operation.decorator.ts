@@ -23,7 +23,7 @@ export interface OperationFacts {
   /** The `operationId`. It is unique; generated clients name a method after it. */
   readonly id: string;
   readonly summary: string;
-  /** Markdown. The extension and the scope are added to it. */
+  /** Markdown. The scope is added to it. */
   readonly description: string;
   /** The scope that the key needs, several of which it needs one, or `ANY_KEY`. */
   readonly scope: RequiredScope;
@@ -74,7 +74,11 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     },
     routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
     declareScope(scope),
-    ApiOperation({ operationId: id, summary, description: descriptionOf(facts) }),
+    ApiOperation({
+      operationId: id,
+      summary,
+      description: `${facts.description}\n\n${scopeSentence(scopesOf(scope))}`,
+    }),
     ...Object.entries(pathIds).map(([name, description]) =>
       ApiParam({ name, description, example: 1, schema: { type: 'integer', format: 'int64' } }),
     ),
@@ -84,11 +88,6 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
     ...responseOf(facts),
   );
-}
-
-function descriptionOf({ description, extension, scope }: OperationFacts): string {
-  const isExtension = 'An extension: this operation goes beyond the specification.';
-  return [description, ...(extension ? [isExtension] : []), scopeSentence(scopesOf(scope))].join('\n\n');
 }
 
 function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {

@@ -74,6 +74,11 @@ export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
       title: { ...NAME, description: 'The code in words.', example: titleOf(code) },
       status: STATUS,
       detail: { ...MESSAGE, description: 'The `message` of the body `Error`.' },
+      message: {
+        ...text(MAX_MESSAGE_LENGTH, String.raw`\S`),
+        description:
+          'Always absent: `detail` has the text. It is declared so that a typed client can read `message` of both bodies of an error.',
+      },
       instance: {
         ...text(140, '^urn:request:[A-Za-z0-9._-]{1,128}$', { format: 'uri' }),
         description: 'The request, by its `X-Request-Id`.',

@@ -1,5 +1,3 @@
-import { platformErrors } from '../../platform/errors/platform.errors';
-import { codeOfStatus } from '../../platform/errors/api-error';
 import { MAX_ITEMS } from '../../platform/paging/page';
 
 /**
@@ -8,14 +6,11 @@ import { MAX_ITEMS } from '../../platform/paging/page';
  * @param planTable the plans with their limits, as a Markdown table
  */
 export function description(planTable: string): string {
-  const codesWithoutOperation = [platformErrors.route_not_found, platformErrors.method_not_allowed]
-    .map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`)
-    .join('\n');
   return `The animals of a store: list them, add one, fetch one, order one.
 
 ## Authentication
 
-Every operation requires an API key: \`Authorization: Bearer <API_KEY>\`. A key belongs to an account, has scopes and expires. The operator of the service creates it with \`npm run -s cli -- keys create --account NAME\`, which prints the key once.
+Every operation requires an API key: \`Authorization: Bearer <API_KEY>\`. A key belongs to an account, has scopes and expires. The operator of the service creates it and shows it once.
 
 ## Rate limits
 
@@ -35,21 +30,11 @@ Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64
 
 Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. If \`Accept\` prefers \`application/problem+json\`, it has the body \`ProblemDetails\` (RFC 9457), with the same status, code and headers; \`errors\` names each invalid field.
 
-In addition to the errors that the operations list, any URL can return:
-
-${codesWithoutOperation}
-
-${codesByStatus()}
+In addition to the errors that the operations list, any URL can return 404 \`route_not_found\`, and 405 \`method_not_allowed\` with the methods in \`Allow\`. Other operations may return generic codes, such as \`bad_request\` or \`conflict\`. Handle an unknown code by its status.
 
 Every GET operation also accepts HEAD; the response is the same without the body.
 
 ## Changes
 
 Additions to \`/v1\` do not break clients: operations, optional parameters, response members, headers, error codes. Any other change is a new version next to it. Responses of a deprecated operation have \`Deprecation\` and \`Sunset\` headers until it is removed.`;
-}
-
-/** Explains the codes that only operations of a deployment return. `docs/api.md` has the same sentence. */
-export function codesByStatus(): string {
-  const examples = [400, 403, 409].map((status) => `${status} \`${codeOfStatus(status).code}\``).join(', ');
-  return `An operation that a deployment adds may have no code for an error. The code is then the reason phrase of its status in snake case, such as ${examples}; \`client_error\` if the status has none.`;
 }

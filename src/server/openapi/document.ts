@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
+import { type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
@@ -17,7 +17,8 @@ export const API_VERSION = '1.0.0';
 
 const VERSION_PREFIX = /^\/v1(?=\/)/;
 
-const KEY_DESCRIPTION = `An API key of an account: \`ask_live_…\` in production, \`ask_test_…\` elsewhere. The operator of the deployment creates it with \`npm run -s cli -- keys create --account NAME\`; a development deployment prints one on its first start. It is printed once, has scopes, and expires after 365 days by default.`;
+const KEY_DESCRIPTION =
+  'An API key of an account: `ask_live_…` in production, `ask_test_…` elsewhere. It has scopes, and expires after 365 days by default.';
 
 const SERVERS: Readonly<Record<Config['deployment'], string>> = {
   production: 'Production',
@@ -52,51 +53,47 @@ export function createDocument(
   extensions: DocumentedExtensions,
   planTable: string,
 ): OpenAPIObject {
-  const basis = basisOf(planTable, extensions.tags);
+  const url = config.contactUrl;
+  const bearer = {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'API key',
+    description: KEY_DESCRIPTION,
+  } as const;
+  const basis = {
+    openapi: '3.0.3',
+    info: {
+      title: API_TITLE,
+      description: description(planTable),
+      version: API_VERSION,
+      contact: { name: 'The operator of this deployment', ...(url !== undefined && { url }) },
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
+    servers: serversOf(config),
+    tags: [...extensions.tags].map(([name, text]) => ({ name, description: text })),
+  };
   const created = SwaggerModule.createDocument(app, basis);
-  const { openapi, info, tags = [], components } = created;
   // A document completes its own copy.
-  const schemas = { ...components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
+  const schemas = { ...created.components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
   const paths = belowBase(created.paths);
   const codes = codesOf(paths, extensions.errors);
   const responses = completeResponses(paths, codes, problemPages(config.publicBaseUrl));
-  const url = config.contactUrl;
   const document = {
-    openapi,
-    info: {
-      ...info,
-      contact: { name: 'The operator of this deployment', ...(url !== undefined && { url }) },
-    },
-    servers: serversOf(config),
-    tags,
+    ...basis,
     paths,
-    components: { ...components, schemas, ...responses },
+    components: { securitySchemes: { bearer }, ...created.components, schemas, ...responses },
   };
   checkClasses(document);
   completeSchemas(document, schemas);
   return document;
 }
 
-function basisOf(planTable: string, tags: DocumentedExtensions['tags']): Omit<OpenAPIObject, 'paths'> {
-  const builder = new DocumentBuilder()
-    .setOpenAPIVersion('3.0.3')
-    .setTitle(API_TITLE)
-    .setDescription(description(planTable))
-    .setVersion(API_VERSION)
-    .setLicense('MIT', 'https://opensource.org/license/mit')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'API key', description: KEY_DESCRIPTION });
-  for (const [tag, text] of tags) builder.addTag(tag, text);
-  return builder.build();
-}
-
-function serversOf({ deployment, publicBaseUrl, stagingBaseUrl = publicBaseUrl }: Config): ServerObject[] {
-  const own = server(publicBaseUrl, deployment);
-  return stagingBaseUrl === publicBaseUrl ? [own] : [own, server(stagingBaseUrl, 'staging')];
-}
-
 /** `x-internal` is true if the server is not for the public. */
-function server(url: string, kind: Config['deployment']): ServerObject {
-  return Object.assign({ url, description: SERVERS[kind] }, { 'x-internal': kind === 'development' });
+function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: Config): ServerObject[] {
+  const staging = stagingBaseUrl === base ? [] : [{ url: stagingBaseUrl, kind: 'staging' } as const];
+  return [{ url: base, kind: deployment }, ...staging].map(({ url, kind }) => {
+    return { url, description: SERVERS[kind], 'x-internal': kind === 'development' };
+  });
 }
 
 /**

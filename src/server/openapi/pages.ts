@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { dirname, join } from 'node:path';
-import type { OpenAPIObject } from '@nestjs/swagger';
+import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
+import { REQUIRED_SCOPES } from '../../platform/api-docs/required-scopes';
 import type { Config } from '../../platform/config/config';
 import { serveStatic, StaticContent } from '../../platform/entity-tags/static-content';
 import { codeOfStatus, isClientError } from '../../platform/errors/api-error';
@@ -14,30 +15,17 @@ import { sendError } from '../error.filter';
 import type { Codes } from './codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from './document';
 import { sentence } from './responses';
+import { slimDocument } from './slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = readFileSync(join(__dirname, 'pages.css'), 'utf8');
 
-/** The files of `swagger-ui-dist` that the page loads, with their media types. Only these are served. */
-const ASSETS: Readonly<Record<string, string>> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': JAVASCRIPT,
-  'favicon-32x32.png': 'image/png',
-};
-
-/** Swagger UI shows operations in the order of the document unless a sorter is set. */
-const OPTIONS = {
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  displayOperationId: true,
-  displayRequestDuration: true,
-  persistAuthorization: true,
-  // `x-required-scopes` of each operation.
-  showExtensions: true,
-};
-
-/** A status without a reason phrase. */
-const UNNAMED_STATUS = 499;
+/** The files of `swagger-ui-dist` that the page loads. Only these are served. */
+const ASSETS = [
+  ['swagger-ui.css', 'text/css; charset=utf-8'],
+  ['swagger-ui-bundle.js', JAVASCRIPT],
+] as const;
 
 /** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */
 export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject): void {
@@ -48,101 +36,117 @@ export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject)
 }
 
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
-export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject): void {
+export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject, codes: Codes): void {
   const urls = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', ...pageOf('swagger-ui.html', { title: API_TITLE }, urls));
+  serveStatic(fastify, '/docs', ...pageOf('swagger-ui.html', {}, {}, urls));
   // Relative, so that it also works behind a proxy that adds a prefix.
   fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
-  for (const [name, type] of Object.entries(ASSETS)) {
+  for (const [name, type] of ASSETS) {
     const read = () => readFileSync(join(PACKAGE_FOLDER, name));
     serveStatic(fastify, `/docs/${name}`, { 'Content-Type': type }, read);
   }
-  // The page has the document in its script, so Swagger UI does not request it. JSON is JavaScript.
-  const options = JSON.stringify(OPTIONS, undefined, 2);
-  const script = () => `window.ui = SwaggerUIBundle({ spec: ${jsonText(document)}, ...${options} });\n`;
-  serveStatic(fastify, '/docs/swagger-ui-init.js', { 'Content-Type': JAVASCRIPT }, script);
+  // Swagger UI requests no document. JSON is JavaScript.
+  const script = () => `const slimDocument = ${jsonText(slimDocument(document, codes))}`;
+  serveStatic(fastify, '/docs/slim-document.js', { 'Content-Type': JAVASCRIPT }, script);
 }
 
-/** The setting of agents belongs to an extension. */
-type FrontPageConfig = Config & { readonly mcpEnabled?: boolean };
+type ScopedOperation = OperationObject & { readonly [REQUIRED_SCOPES]?: readonly string[] };
 
 /**
- * Serves the public page at `/`: it shows what a key may do, and links to the documentation and the health endpoints.
- * Its script sends the key to the configured base URL; if that is a path, to the address in the browser.
+ * Serves the public page at `/`: it shows what a key may do, and has a first program in several languages. Its script
+ * sends the key to the configured base URL; if that is a path, to the address in the browser.
  */
 export function serveFrontPage(
   fastify: FastifyInstance,
-  { publicBaseUrl: base, mcpEnabled = true }: FrontPageConfig,
+  { publicBaseUrl: base, mcpEnabled = true }: Config & { readonly mcpEnabled?: boolean },
+  { paths }: OpenAPIObject,
 ): void {
-  // An attribute of HTML.
-  const agents = mcpEnabled ? '' : 'hidden';
-  const values = { title: API_TITLE, version: API_VERSION, base, agents };
-  serveStatic(fastify, '/', ...pageOf('front-page.html', values, [base]));
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]: [string, ScopedOperation]) => {
+      const { operationId = '', summary = '', tags = [], [REQUIRED_SCOPES]: scopes = [] } = operation;
+      const link = `./docs#/${encodeURIComponent(tags.join())}/${operationId}`;
+      const note = operation.deprecated ? ' (deprecated)' : '';
+      return { method: method.toUpperCase(), path, summary, note, link, scopes: scopes.join(' ') };
+    }),
+  );
+  const lists = { operations, agents: mcpEnabled ? [{}] : [] };
+  serveStatic(fastify, '/', ...pageOf('front-page.html', { base }, lists, [base]));
 }
 
 /**
- * Serves a public page about each code, at the address in `type` of problem details.
+ * Serves a public list of the codes, and a page about each at the address in `type` of problem details.
  *
  * @param codes the codes of the document; they replace those that only a status has
  */
-export function serveProblemPages(fastify: FastifyInstance, codes: Codes): void {
-  const statuses = [...Object.keys(STATUS_CODES).map(Number).filter(isClientError), UNNAMED_STATUS];
+export function serveProblemPages(fastify: FastifyInstance, { docsEnabled }: Config, codes: Codes): void {
+  const lists = { docs: docsEnabled ? [{}] : [], codes: codes.map(rowOf) };
+  serveStatic(fastify, '/problems', ...pageOf('problems.html', {}, lists));
+  // 499 has no reason phrase.
+  const statuses = [...Object.keys(STATUS_CODES), '499'].map(Number).filter(isClientError);
   const when = 'an operation rejects the request for a reason of its own';
-  const known = [...statuses.map((status) => ({ ...codeOfStatus(status), when })), ...codes];
-  const pages = new Map(
-    known.map((error) => {
-      const status = `${error.status} ${STATUS_CODES[error.status] ?? ''}`.trimEnd();
-      const { code } = error;
-      const values = { api: API_TITLE, title: titleOf(code), code, status, when: sentence(error.when) };
-      return [code, new StaticContent(...pageOf('problem-page.html', values))];
-    }),
-  );
-  fastify.get<{ Params: { code: string } }>(
-    '/problems/:code',
-    { config: { public: true, entityTag: true } },
-    (request, reply) =>
-      pages.get(request.params.code)?.send(request, reply) ??
-      sendError(reply, platformErrors.route_not_found()),
-  );
+  const generic = statuses.map(codeOfStatus).map((each) => ({ ...each, when, example: each.message }));
+  const pages = new Map<string, StaticContent>();
+  for (const each of [...generic, ...codes]) {
+    pages.set(each.code, new StaticContent(...pageOf('problem-page.html', rowOf(each), lists)));
+  }
+  const config = { public: true, entityTag: true };
+  fastify.get<{ Params: { code: string } }>('/problems/:code', { config }, (request, reply) => {
+    const page = pages.get(request.params.code);
+    return page ? page.send(request, reply) : sendError(reply, platformErrors.route_not_found());
+  });
 }
 
-type Headers = Readonly<Record<'Content-Type' | 'Content-Security-Policy' | 'Referrer-Policy', string>>;
+/** Returns the texts of a code for a page. */
+function rowOf({ code, status, when, example }: Codes[number]): Texts {
+  const name = `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
+  const texts = { code, name, title: titleOf(code), when: sentence(when), message: JSON.stringify(example) };
+  return { ...texts, status: String(status) };
+}
+
+type Texts = Readonly<Record<string, string>>;
 
 /**
  * Reads an HTML page of this folder. Its content security policy (CSP 3) allows the page's own inline styles and scripts
  * by hash, and files of this origin. It forbids other inline code, eval, frames and other hosts.
  *
- * @param values replace `{{name}}` by name, escaped for HTML
+ * @param texts replace `{{name}}` by name, escaped for HTML
+ * @param lists repeat `{{#name}}…{{/name}}` for each of their texts
  * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
  */
 function pageOf(
   file: string,
-  values: Readonly<Record<string, string>>,
+  texts: Texts,
+  lists: Readonly<Record<string, readonly Texts[]>> = {},
   connectTo: readonly string[] = [],
-): [headers: Headers, make: () => string] {
-  const template = readFileSync(join(__dirname, file), 'utf8');
-  const html = template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => escapeHtml(values[name] ?? ''));
+): [headers: { 'Content-Type': string }, make: () => string] {
+  const all = { api: API_TITLE, version: API_VERSION, ...texts };
+  const html = readFileSync(join(__dirname, file), 'utf8')
+    .replace('/* pages.css */', () => STYLE)
+    .replaceAll(/\{\{#(\w+)\}\}(.*?)\{\{\/\1\}\}/gs, (_, name: string, part: string) =>
+      (lists[name] ?? []).map((each) => fill(part, { ...all, ...each })).join(''),
+    );
+  const page = fill(html, all);
   const origins = connectTo.filter((url) => URL.canParse(url)).map((url) => new URL(url).origin);
   const policy = [
     "default-src 'none'",
-    ["script-src 'self'", ...hashesOf(html, /<script>(.*?)<\/script>/gs)].join(' '),
-    ["style-src 'self'", ...hashesOf(html, /<style>(.*?)<\/style>/gs)].join(' '),
+    ["script-src 'self'", ...hashesOf(page, /<script>(.*?)<\/script>/gs)].join(' '),
+    ["style-src 'self'", ...hashesOf(page, /<style>(.*?)<\/style>/gs)].join(' '),
     "img-src 'self' data:",
     ["connect-src 'self'", ...origins].join(' '),
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ];
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': policy.join('; '),
     'Referrer-Policy': 'no-referrer',
   };
-  return [headers, () => html];
+  return [headers, () => page];
 }
 
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+function fill(template: string, texts: Texts): string {
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) =>
+    (texts[name] ?? '').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+  );
 }
 
 function hashesOf(html: string, pattern: RegExp): string[] {

@@ -20,10 +20,13 @@ import { type Codes, operationsOf, rejectedCodes } from './codes';
 /** The `X-Request-Id` of the examples. */
 const REQUEST_ID = '8c306bec-0f31-4111-b564-46c608ffb52e';
 
-/** Ends the name of an example of problem details. A code has no dot. */
-const PROBLEM = '.problem';
-
-const DEPRECATION_HEADERS = ['Link', 'Deprecation', 'Sunset'];
+/** Every header as a component, which the responses refer to. */
+const HEADERS: Readonly<Record<string, HeaderObject>> = Object.fromEntries(
+  responseHeaders.map(({ name, description, schema, example, isOptional }) => [
+    name,
+    { description, required: isOptional !== true, schema: { ...schema }, example },
+  ]),
+);
 
 /**
  * Written in lower case in the responses: the linter with the OWASP rules accepts only one family of rate limit headers
@@ -63,7 +66,7 @@ export function completeResponses(
   for (const operation of operations) complete(operation, reads.has(operation), codes, responses);
   const used = new Set(operations.flatMap((operation) => rejectedCodes(operation, codes)));
   const examples = codes.filter((code) => used.has(code)).flatMap((code) => examplesOf(code, pages));
-  return { responses, headers: headerComponents(), examples: Object.fromEntries(examples) };
+  return { responses, headers: HEADERS, examples: Object.fromEntries(examples) };
 }
 
 /** @param shared gets the responses that operations share, by name */
@@ -75,7 +78,7 @@ function complete(
 ): void {
   const { operationId, parameters = [], responses } = operation;
   const facts = findOperation(operationId);
-  const deprecation = facts?.deprecation ? DEPRECATION_HEADERS : [];
+  const deprecation = facts?.deprecation ? ['Link', 'Deprecation', 'Sunset'] : [];
   if (facts?.deprecation) operation.deprecated = true;
   const headers = headersOf([...(facts ? ownHeaders(facts) : []), ...deprecation]);
   const current = 'ETag' in headers ? { ...headers, 'Cache-Control': REVALIDATED } : headers;
@@ -116,13 +119,18 @@ function isCommon(codes: Codes, all: Codes): boolean {
 function errorResponse(codes: Codes, more: readonly string[]): ResponseObject {
   const own = codes.flatMap(({ header }) => header ?? []);
   return {
-    description: codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n'),
+    description: listOf(codes),
     headers: own.length === codes.length ? headersOf([...own, ...more]) : headersOf(more, own),
     content: {
       'application/json': contentOf('Error', codes, ''),
-      'application/problem+json': contentOf('ProblemDetails', codes, PROBLEM),
+      'application/problem+json': contentOf('ProblemDetails', codes, '.problem'),
     },
   };
+}
+
+/** Lists codes in Markdown. */
+export function listOf(codes: Codes): string {
+  return codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n');
 }
 
 /** @param suffix ends the name of each example */
@@ -142,7 +150,8 @@ function examplesOf(
   const problem = problemDetails({ code, status, message, problems }, pages, REQUEST_ID);
   return [
     [code, { summary, value: { code, message, status } }],
-    [`${code}${PROBLEM}`, { summary, value: problem }],
+    // A code has no dot.
+    [`${code}.problem`, { summary, value: problem }],
   ];
 }
 
@@ -152,23 +161,13 @@ export function sentence(when: string): string {
   return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}`;
 }
 
-/** Lists every header as a component, which the responses refer to. */
-function headerComponents(): Record<string, HeaderObject> {
-  return Object.fromEntries(
-    responseHeaders.map(({ name, description, schema, example, isOptional }) => [
-      name,
-      { description, required: isOptional !== true, schema: { ...schema }, example },
-    ]),
-  );
-}
-
 /**
  * Lists the headers of a response, its own and the common ones, in the order of the catalogue.
  *
  * @param optional the names of those that only some responses of the status have
  */
 function headersOf(own: readonly string[], optional: readonly string[] = []): HeadersObject {
-  const entries = Object.entries(headerComponents()).flatMap(([name, header]) => {
+  const entries = Object.entries(HEADERS).flatMap(([name, header]) => {
     const isOptional = optional.includes(name);
     if (!isOptional && !own.includes(name) && !commonHeaders.includes(name)) return [];
     const entry = isOptional ? { ...header, required: false } : { $ref: `#/components/headers/${name}` };

@@ -74,27 +74,25 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
  */
 export function checkClasses({ paths, components }: OpenAPIObject): void {
   const operations = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId) ?? []);
-  const known = new Map<string, { readonly type: Type; readonly id: string }>();
-  for (const { id, returns } of operations) {
-    for (const type of responseOf(returns)) {
-      const first = known.get(type.name) ?? { type, id };
-      known.set(type.name, first);
-      if (first.type === type) continue;
-      throw new UserError(
-        `Two response classes have the name ${type.name}, one in ${first.id} and one in ${id}: rename one of them.`,
-      );
-    }
+  const bodies = operations.flatMap(({ id, returns: [, body = []] }) =>
+    [body].flat().map((type) => ({ type, id })),
+  );
+  for (const { type, id } of bodies) {
+    const twin = bodies.find((each) => each.type !== type && each.type.name === type.name);
+    if (!twin) continue;
+    throw new UserError(
+      `Two response classes have the name ${type.name}, one in ${id} and one in ${twin.id}: rename one of them.`,
+    );
   }
-  for (const { id, inputs, returns } of operations) {
+  for (const { type, id } of bodies) requireKnown(type, id, Object.keys(membersOf(type, components)));
+  for (const { id, inputs } of operations) {
     for (const type of inputs) {
-      requireKnown(type, id, [...validatedFields(type), ...documentedIn(type, components, true)]);
+      const readOnly = Object.entries(membersOf(type, components)).filter(
+        ([, member]) => 'readOnly' in member,
+      );
+      requireKnown(type, id, [...validatedFields(type), ...readOnly.map(([name]) => name)]);
     }
-    for (const type of responseOf(returns)) requireKnown(type, id, documentedIn(type, components));
   }
-}
-
-function responseOf([, body]: RegisteredOperation['returns']): readonly Type[] {
-  return [body ?? []].flat();
 }
 
 /** An instance has every member that the class declares. */
@@ -106,11 +104,8 @@ function requireKnown(type: Type, id: string, known: readonly string[]): void {
   );
 }
 
-/** @param isReadOnly true for those that only responses have */
-function documentedIn({ name }: Type, components: OpenAPIObject['components'], isReadOnly?: true): string[] {
+/** Returns the documented members of a class. */
+function membersOf({ name }: Type, components: OpenAPIObject['components']): object {
   const schema = components?.schemas?.[name] ?? {};
-  if (!('properties' in schema)) return [];
-  return Object.entries(schema.properties ?? {})
-    .filter(([, property]) => !isReadOnly || ('readOnly' in property && property.readOnly))
-    .map(([member]) => member);
+  return 'properties' in schema ? (schema.properties ?? {}) : {};
 }

@@ -1,16 +1,16 @@
 import createClient from 'openapi-fetch';
-import type { components, operations, paths } from '../generated/schema.js';
+import type { components, operations, paths } from '../generated/typed-client/schema.js';
 
 type Pet = components['schemas']['Pet'];
 type Order = components['schemas']['Order'];
-type ErrorBody = components['schemas']['Error'];
+type ErrorBody = components['schemas']['Error' | 'ProblemDetails'];
 
 /** Calls every operation of animals and orders with the generated client. @returns the statuses */
 export async function callOwnOperations(
   baseUrl: string,
   key: string,
 ): Promise<Partial<Record<keyof operations, number>>> {
-  const client = createClient<paths, 'application/json'>({
+  const client = createClient<paths>({
     baseUrl,
     headers: { authorization: `Bearer ${key}` },
   });
@@ -61,7 +61,7 @@ export async function callOwnOperations(
 
 /** Sends requests that the generated types reject too. @returns the error bodies */
 export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
-  const client = createClient<paths, 'application/json'>({ baseUrl });
+  const client = createClient<paths>({ baseUrl });
   const responses = [
     // @ts-expect-error -- categoryId is required
     await client.POST('/pets', { body: { name: 'Rex' } }),
@@ -72,7 +72,7 @@ export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
     // @ts-expect-error -- an integer
     await client.GET('/pets/{petId}', { params: { path: { petId: 'rex' } } }),
   ];
-  return responses.map(({ error }) => required<ErrorBody>(error));
+  return responses.map(({ error }) => required(error));
 }
 
 function required<T>(value: T | undefined): T {
