@@ -67,10 +67,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       /POST \/v1\/pets responds with categoryId = 9007199254740992/,
       rewrite(status(ADD_PET, 201), (text) => text.replace('9007199254740993', '9007199254740992')),
     ],
-    'another default': [
-      /POST \/v1\/pets responds with status = sold without status, whose default is available/,
-      rewrite(status(ADD_PET, 201), (text) => text.replace('"available"', '"sold"')),
-    ],
     'an error with another status': [
       /PATCH \/v1\/store\/orders\/\{orderId\} responds 4\d\d.*body \/status must be 4\d\d/,
       rewrite(

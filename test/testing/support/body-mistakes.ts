@@ -58,6 +58,10 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
     sentence: /has an example of its body that differs from its schema: body \/places must be <= 9/,
     body: { places: [Integer({ min: 1, max: 9, optional: true, ...PLACES })] },
   },
+  'other-default': {
+    sentence: /responds with places = 12 without places, whose default is 7/,
+    body: { places: [Integer({ min: 1, max: 500, default: 7, optional: true, ...PLACES })] },
+  },
   'large-int-rejected': {
     sentence: /rejects weight = 9007199254740993, which its document allows/,
     body: { weight: [ApiProperty({ type: 'integer', format: 'int64', ...WEIGHT }), IsInt()] },
