@@ -7,7 +7,6 @@ import { runBuilt, running, type RunningService } from '../support/service';
 import { until } from '../support/until';
 import { ALL_SCOPES, createKey } from './support/keys';
 import { AnimalLedger, changedName, outcomeOf } from './support/ledger';
-import { median } from './support/programs';
 
 const MIN_ROUNDS = 30;
 /** In all rounds together. */
@@ -150,4 +149,9 @@ async function write(
       ledger.record(name, 'absent', await outcomeOf(request('DELETE', path), 204));
   }
   agent.destroy();
+}
+
+/** Returns the middle one, or the higher one of two. */
+function median(figures: readonly number[]): number {
+  return figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)]!;
 }
