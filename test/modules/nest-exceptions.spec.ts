@@ -22,7 +22,7 @@ function throwInFastify(nest: NestFastifyApplication): void {
     });
 }
 
-describe("an exception thrown by a module", () => {
+describe('an exception thrown by a module', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({}, { beforeListen: throwInFastify, modules: [LabModule] });

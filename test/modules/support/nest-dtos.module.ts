@@ -10,7 +10,6 @@ import {
   Post,
   Query,
 } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { Expose, Transform, Type } from 'class-transformer';
 import {
   IsArray,
@@ -18,6 +17,7 @@ import {
   IsDate,
   IsInt,
   IsNumber,
+  IsObject,
   IsOptional,
   IsString,
   Max,
@@ -86,6 +86,7 @@ class Converted {
   @Transform(() => {
     throw new GoneException('Banned since March.');
   })
+  @IsString()
   readonly banned?: string;
 
   @IsOptional()
@@ -98,9 +99,9 @@ class Converted {
   @IsString()
   readonly fullName?: string;
 
-  @ValidateIf(({ size }: { size?: unknown }) => size !== undefined && Object.hasOwn(Object(size).unit, 'm'))
-  @IsString()
-  readonly size?: unknown;
+  @ValidateIf(({ size }: Converted) => size?.unit.isKnown ?? false)
+  @IsObject()
+  readonly size?: { readonly unit: { readonly isKnown: boolean } };
 }
 
 /** With names that a JSON Pointer must escape. */
@@ -149,7 +150,6 @@ const CurrentVisitor = createParamDecorator(() => Object.assign(new Visitor(), {
 const described = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, each) => (typeof each === 'bigint' ? `${each}n` : each)));
 
-@ApiExcludeController()
 @Controller({ path: 'visits', version: '1' })
 class VisitsController {
   @Post()
@@ -174,8 +174,8 @@ class VisitsController {
 
   @Post('owned')
   @RequireScope('pets:write')
-  own(@Body() { animal }: Owned) {
-    return described(animal);
+  own(@Body() body: Owned) {
+    return described(body);
   }
 
   @Post('anything')
