@@ -1,78 +1,183 @@
-import type { Type } from '@nestjs/common';
+import {
+  applyDecorators,
+  Body,
+  Controller,
+  Get,
+  Module,
+  ParseIntPipe,
+  Post,
+  Query,
+  type Type,
+} from '@nestjs/common';
+import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
+import { Allow, IsOptional, IsString } from 'class-validator';
+import { Operation, type OperationFacts, RequireScope, Text } from '../../src';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
+import { PageQuery } from '../../src/platform/paging/page';
 import { startApp, type TestApp } from '../support/app';
-import { OnlyOptional, Unvalidated, WithReadOnly } from './support/mistaken.dto';
-import {
-  labWith,
-  moduleWithBody,
-  RepeatedId,
-  RepeatedResponse,
-  RepeatedRoute,
-  Sound,
-  UncheckedQuery,
-  UndeclaredRoute,
-  UnknownScope,
-  Unversioned,
-} from './support/mistaken.modules';
+
+const LAB = { path: 'lab', version: '1' };
+
+function moduleOf(controller: Type): Type {
+  @Module({ controllers: [controller] })
+  class LabModule {}
+  return LabModule;
+}
+
+/** Creates a module with one route, whose handler has these decorators. */
+function moduleWith(decorators: MethodDecorator[], controller = Controller(LAB)): Type {
+  @controller
+  class LabController {
+    @applyDecorators(...decorators)
+    get() {
+      return {};
+    }
+  }
+  return moduleOf(LabController);
+}
+
+const described = (
+  id: string,
+  scope: string,
+  returns: OperationFacts['returns'] = [204, undefined, 'Nothing.'],
+) => Operation({ id, scope, summary: 'Do nothing', description: 'Never runs.', returns });
+
+class Unvalidated {
+  @ApiProperty()
+  @IsString()
+  readonly name!: string;
+
+  @ApiProperty()
+  readonly colour!: string;
+}
+
+@Controller(LAB)
+class UnvalidatedController {
+  @Post()
+  @described('createLab', 'pets:write')
+  create(@Body() body: Unvalidated) {
+    return body;
+  }
+}
+
+class UnvalidatedQuery extends PageQuery {
+  @ApiPropertyOptional()
+  @IsOptional()
+  readonly colour?: string;
+}
+
+@Controller(LAB)
+class UnvalidatedQueryController {
+  @Get()
+  @described('listLab', 'pets:read')
+  list(@Query() query: UnvalidatedQuery) {
+    return query;
+  }
+}
+
+/** The name of a response class of the store. */
+class Order {
+  @Text({ max: 9, description: 'The items.', example: 'ball' })
+  readonly items!: string;
+}
+
+/** The name of a query class of the store. Query classes have no schema. */
+class ListPetsQuery extends PageQuery {
+  @ApiPropertyOptional()
+  @Allow()
+  readonly colour?: string;
+}
+
+class WithReadOnly {
+  @ApiProperty({ readOnly: true })
+  readonly id!: string;
+
+  @ApiProperty()
+  @IsString()
+  readonly name!: string;
+}
+
+/** Uses everything that the start checks allow. */
+@Controller(LAB)
+class SoundController {
+  @Get()
+  @RequireScope('pets:read')
+  list(
+    @Query() query: ListPetsQuery,
+    @Query('page', ParseIntPipe) page: number,
+    @Query('tags') _tags: string[],
+  ) {
+    return { query, page };
+  }
+
+  @Post()
+  @RequireScope('pets:write')
+  create(@Body() body: Record<string, unknown>, @Body('age', ParseIntPipe) age: number) {
+    return { body, age };
+  }
+
+  @Post('read-only')
+  @described('createReadOnly', 'pets:write')
+  createReadOnly(@Body() body: WithReadOnly) {
+    return body;
+  }
+}
 
 const FIX = 'has no decorator for its value: add one, such as @Text(), or @Allow() if every value is valid.';
-const ACCEPTED = [Sound, moduleWithBody(WithReadOnly, 'read-only')];
-
 const ttl = minutes(1);
 const LIMIT = { limit: 5, ttl };
 const withOptions = (options: object, name = 'default') =>
-  labWith(Throttle({ [name]: { ...LIMIT, ...options } }));
+  moduleWith([Get(), RequireScope('pets:read'), Throttle({ [name]: { ...LIMIT, ...options } })]);
 const NAMES = 'and a name of 1 to 20 lower-case letters other than minute and day.';
 
 describe('the start fails with one sentence for a mistake of a module', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({}, { modules: ACCEPTED });
+    app = await startApp({}, { modules: [moduleOf(SoundController)] });
   });
   afterAll(() => app.close());
 
-  it.each<[string, Type | Type[], string]>([
+  it.each<[string, Type, string]>([
     [
       'a route that declares no scope and is not public',
-      UndeclaredRoute,
+      moduleWith([Get('open')]),
       'GET /v1/lab/open declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
     ],
     [
       'a route with an unknown scope',
-      UnknownScope,
+      moduleWith([Get(), described('lookAtScope', 'pets:reed')]),
       `GET /v1/lab requires the scope pets:reed, which no extension declares: use one of ${createStore().scopes.join(', ')}.`,
     ],
     [
       'an operation outside /v1',
-      Unversioned,
+      moduleWith([Get(), described('getLab', 'pets:read')], Controller('lab')),
       "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
     ],
     [
       'an operation with the id of an operation of the store',
-      RepeatedId,
+      moduleWith([Get(), RequireScope('pets:read'), ApiOperation({ operationId: 'listPets' })]),
       'Two operations have the id listPets: rename one of them.',
     ],
     [
-      'a route of the store',
-      RepeatedRoute,
+      'a route of the store, with another name of its parameter',
+      moduleWith([Get(':id'), RequireScope('pets:read')], Controller({ path: 'pets', version: '1' })),
       'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
     ],
     [
       'a documented property without a validator',
-      moduleWithBody(Unvalidated),
-      `Unvalidated.colour, in createUnvalidated, ${FIX}`,
+      moduleOf(UnvalidatedController),
+      `Unvalidated.colour, in createLab, ${FIX}`,
     ],
     [
-      'a property with @IsOptional() only',
-      moduleWithBody(OnlyOptional),
-      `OnlyOptional.colour, in createOnlyOptional, ${FIX}`,
+      'a query parameter with @IsOptional() only',
+      moduleOf(UnvalidatedQueryController),
+      `UnvalidatedQuery.colour, in listLab, ${FIX}`,
     ],
-    ['a query parameter without a validator', UncheckedQuery, `UnvalidatedQuery.colour, in listLab, ${FIX}`],
     [
       'a response class with the name of another',
-      RepeatedResponse,
+      moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
       'Two response classes have the name Order, one in listOrders and one in getItems: rename one of them.',
     ],
     [
@@ -91,7 +196,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       `@Throttle of LabController.get has "day" with the limit 5: use an integer from 1 to 1000000000, ${NAMES}`,
     ],
   ])('%s', async (_what, module, sentence) => {
-    const started = startApp({}, { beside: app, modules: [module].flat() });
+    const started = startApp({}, { beside: app, modules: [module] });
     expect(await started.then(() => 'started', userMessage)).toBe(sentence);
   });
 
