@@ -66,12 +66,6 @@ describe('a program that knows only the address', () => {
     await other.close();
   });
 
-  it('finds nothing at other paths of .well-known', async () => {
-    for (const path of ['/.well-known', '/.well-known/', '/.well-known/..', '/.well-known/.env']) {
-      expectError(await app.get(path), 404, 'route_not_found');
-    }
-  });
-
   it('finds no /mcp if MCP_ENABLED=false, which is a 404 for every client', async () => {
     const other = await startApp(OFF, { beside: app });
     for (const key of ['', app.key]) {

@@ -59,28 +59,6 @@ export function readResult({ isError, content, _meta }: any): Called {
   };
 }
 
-/** Calls each tool once, with success. @returns their names, in the order of the calls */
-export async function callEveryTool(client: Client): Promise<string[]> {
-  const names: string[] = [];
-  const succeed = async (name: string, args?: Record<string, unknown>): Promise<any> => {
-    const called = await call(client, name, args);
-    if (called.isError) throw new Error(`${name}: ${called.body}`);
-    names.push(name);
-    return called.body.startsWith('{') ? called.json : undefined;
-  };
-  await succeed('getKey');
-  const { id: petId } = await succeed('createPet', { name: 'Rex', categoryId: 3 });
-  await succeed('listPets', { id: [petId], sort: '-id' });
-  await succeed('getPet', { petId });
-  await succeed('updatePet', { petId, name: 'Max' });
-  const { id: orderId } = await succeed('placeOrder', { petId });
-  await succeed('listOrders', { limit: 1, status: 'placed' });
-  await succeed('getOrder', { orderId });
-  await succeed('updateOrder', { orderId, status: 'cancelled' });
-  await succeed('deletePet', { petId });
-  return names;
-}
-
 /** The headers that Streamable HTTP requires. */
 const HEADERS = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
 

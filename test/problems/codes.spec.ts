@@ -73,7 +73,7 @@ describe('problem details', () => {
   afterAll(() => app.close());
 
   it.each([...rejections, ...MORE])(
-    '%i %s has the status, code, message and headers of the Error body, and the schema of RFC 9457',
+    '%i %s has the status, code, message and headers of the Error body, and the members of RFC 9457',
     async (status, code, ask) => {
       const plain = await ask(app);
       const problem = await ask(asProblems(app));
