@@ -1,15 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import { migrate } from '../../src/platform/database/migrate';
 import { userMessage } from '../../src/app/user-message';
 import { startApp, type TestApp } from '../support/app';
 import { createImpatientDatabase } from '../support/database';
+import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { schemaConfig } from '../support/schema-config';
 import { holdTimers, pass, passUntil } from '../support/timers';
 import { until } from '../support/until';
 import { expectUnavailable } from './support/expect-unavailable';
-import { type OwnServer, query, useOwnServer } from './support/own-server';
+import { type OwnServer, query, startOwnServer } from './support/own-server';
 import { poolOf } from './support/pool';
 
 const POOL_SIZE = 4;
@@ -21,7 +23,10 @@ describe('while PostgreSQL is unavailable', () => {
   let server: OwnServer;
   let app: TestApp;
   beforeAll(async () => {
-    server = await useOwnServer();
+    server = await startOwnServer();
+    // This file creates its databases on it.
+    process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
+    process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
     holdTimers();
     const database = await createImpatientDatabase(QUERY_TIMEOUT_MS);
     // The database is deleted with its server.

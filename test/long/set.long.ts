@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createStore } from '../../src/app/store';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
 import { send } from '../support/http';
 import { runBuilt, running, type RunningService } from '../support/service';
 import { until } from '../support/until';
-import { ALL_SCOPES, createKey } from './support/keys';
+import { createKey } from './support/keys';
 import { AnimalLedger, changedName, outcomeOf } from './support/ledger';
 
 const MIN_ROUNDS = 30;
@@ -68,7 +69,7 @@ describe('PostgreSQL and the service, killed at random, with fsync on', () => {
   }
 
   it(`keep ${MIN_ACKNOWLEDGED} acknowledged animals, their changes and removals, and nothing that failed, with ${WRITERS} concurrent writers`, async () => {
-    const key = await createKey(environment, { scopes: ALL_SCOPES });
+    const key = await createKey(environment, { scopes: createStore().scopes });
     const ledger = new AnimalLedger();
     const writes: Writes = { ledger, acknowledged: [], reads: new Map() };
     const { acknowledged, reads } = writes;

@@ -10,13 +10,14 @@ import {
   connectAgent,
   INITIALIZE,
   messagesIn,
+  OPERATIONS,
   post,
   readResult,
   request,
-  TOOL_NAMES,
   toolCall,
 } from './support';
 
+const TOOL_NAMES = OPERATIONS.map(({ name }) => name);
 const LATEST = '2026-07-28';
 
 const LIMIT = 10;

@@ -3,32 +3,15 @@ import { ApiSchema } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import Ajv from 'ajv/dist/2020';
 import { defineScopes, type Extension, Int64, Nested, Operation, Text } from '../../src';
-import type { DefinedScope } from '../../src/platform/extension/define-scopes';
-import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
+import { orderScopes } from '../../src/store-orders';
+import { petScopes } from '../../src/pets';
 import { startApp, type TestApp } from '../support/app';
-import { call, connectAgent, messagesIn, post, request } from './support';
+import { call, connectAgent, messagesIn, OPERATIONS as ALL_OPERATIONS, post, request } from './support';
 
-const SCOPES: DefinedScope[] = [
-  'pets:read',
-  'pets:write',
-  'pets:manage',
-  'orders:read',
-  'orders:write',
-  'orders:manage',
-];
+const SCOPES = [petScopes, orderScopes].flatMap((each) => Object.values(each));
 
-/** The operations of the document that these scopes allow; an added module has others. A key needs one of `scopes`. */
-const OPERATIONS: { name: string; scopes: string[]; description: string }[] = Object.values(
-  new ApiDocument(readCommittedDocument()).object.paths,
-).flatMap((item) =>
-  Object.values(item as Record<string, any>)
-    .filter((each) => each['x-required-scopes']?.every((scope: any) => SCOPES.includes(scope)))
-    .map((each) => ({
-      name: each.operationId,
-      scopes: each['x-required-scopes'],
-      description: each.description,
-    })),
-);
+/** An added module has other scopes. */
+const OPERATIONS = ALL_OPERATIONS.filter(({ scopes }) => scopes.every((each) => SCOPES.includes(each)));
 
 const kennelScopes = defineScopes('kennels', 'write');
 const GREATEST = '9223372036854775807';

@@ -23,24 +23,9 @@ class SlowQuery extends ListPetsQuery {}
 class SlowPet extends NewPet {}
 
 const value = fc.oneof(
-  fc.constantFrom(
-    null,
-    '',
-    ' ',
-    'a',
-    'available',
-    '-id',
-    '\u0000',
-    '\uD800',
-    0,
-    1,
-    1.5,
-    7n,
-    2n ** 63n,
-    '1',
-    '01',
-  ),
-  fc.constantFrom('9223372036854775807', '9223372036854775808', true, Number.NaN),
+  fc.constantFrom(null, '', ' ', 'a', 'available', '-id', '\u0000', '\uD800'),
+  fc.constantFrom(0, 1, 1.5, 7n, 2n ** 63n, true, Number.NaN),
+  fc.constantFrom('1', '01', '9223372036854775807', '9223372036854775808'),
   fc.string({ maxLength: 300 }),
   fc.array(fc.constantFrom('1', '2', 3, 'x'), { maxLength: 2 }),
 );

@@ -1,9 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createStore } from '../../../src/app/store';
 import { runBuilt } from '../../support/service';
-
-/** The scopes of the store's staff, and all others. */
-export const ALL_SCOPES: readonly string[] = createStore().scopes;
 
 interface NewKey {
   /** Default: a new account. */

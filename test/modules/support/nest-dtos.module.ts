@@ -13,7 +13,6 @@ import {
 import { Expose, Transform, Type } from 'class-transformer';
 import {
   IsArray,
-  IsBoolean,
   IsDate,
   IsInt,
   IsNumber,
@@ -68,11 +67,6 @@ class VisitsQuery {
   @Type(() => Number)
   @IsInt()
   readonly floor?: number;
-
-  @IsOptional()
-  @Transform(({ value }) => value === 'true')
-  @IsBoolean()
-  readonly open?: boolean;
 }
 
 /** Has functions that fail for some values, as in many examples. */
