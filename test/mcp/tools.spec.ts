@@ -11,7 +11,9 @@ import { call, connectAgent, messagesIn, OPERATIONS as ALL_OPERATIONS, post, req
 const SCOPES = [petScopes, orderScopes].flatMap((each) => Object.values(each));
 
 /** An added module has other scopes. */
-const OPERATIONS = ALL_OPERATIONS.filter(({ scopes }) => scopes.every((each) => SCOPES.some((known) => known === each)));
+const OPERATIONS = ALL_OPERATIONS.filter(({ scopes }) =>
+  scopes.every((each) => SCOPES.some((own) => own === each)),
+);
 
 const kennelScopes = defineScopes('kennels', 'write');
 const GREATEST = '9223372036854775807';
