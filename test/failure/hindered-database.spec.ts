@@ -54,23 +54,32 @@ describe('a database that responds but cannot do everything', () => {
     for (const response of await Promise.all(guesses)) expectError(response, 401, 'invalid_api_key');
   });
 
-  it.each(['08006', '25P03', '25P04', '57P01'])(
-    '503 for a session that the server ends with %s: of unknown outcome unless a COMMIT was still to come',
-    async (state) => {
+  it.each([
+    ['08006', 'ends the session', true],
+    ['25P03', 'ends the session', true],
+    ['25P04', 'ends the session', true],
+    ['57P01', 'ends the session', true],
+    ['53100', 'has a full disk', false],
+  ])(
+    'writes are 503 with the SQLSTATE %s, the server %s: of unknown outcome (%p) unless a COMMIT was still to come; reads are 200',
+    async (state, _reason, isUnknown) => {
       const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
       // The severity is ERROR and not FATAL: its word depends on the language of the server, so it must not matter.
       await app.database.query(`
-        CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
-          $$ BEGIN RAISE EXCEPTION 'ended' USING ERRCODE = '${state}'; END $$;
-        CREATE TRIGGER end_session BEFORE INSERT ON pets EXECUTE FUNCTION end_session();
-        CREATE TRIGGER end_session BEFORE INSERT ON store_orders EXECUTE FUNCTION end_session()`);
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE EXCEPTION 'failed' USING ERRCODE = '${state}'; END $$;
+        CREATE TRIGGER fail BEFORE INSERT ON pets EXECUTE FUNCTION fail();
+        CREATE TRIGGER fail BEFORE INSERT ON store_orders EXECUTE FUNCTION fail()`);
       const responses = [
         await app.post('/v1/pets', aNewPet()),
         await app.post('/v1/store/orders', { petId }),
       ];
-      await app.database.query('DROP FUNCTION end_session CASCADE');
       for (const response of responses) expectUnavailable(response);
-      expect(responses.map(isOutcomeUnknown)).toEqual([true, false]);
+      expect(responses.map(isOutcomeUnknown)).toEqual([isUnknown, false]);
+      expect((await app.get('/v1/pets')).status).toBe(200);
+      expect((await app.get('/readyz', without)).status).toBe(200);
+      await app.database.query('DROP FUNCTION fail CASCADE');
+      expect((await app.post('/v1/store/orders', { petId })).status).toBe(201);
     },
   );
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createStore } from '../../src/app/store';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
 import { send } from '../support/http';
 import { runBuilt, running, type RunningService } from '../support/service';
 import { until } from '../support/until';
-import { ALL_SCOPES, createKey } from './support/keys';
+import { createKey } from './support/keys';
 import { AnimalLedger, changedName, outcomeOf } from './support/ledger';
-import { median } from './support/programs';
 
 const MIN_ROUNDS = 30;
 /** In all rounds together. */
@@ -69,7 +69,7 @@ describe('PostgreSQL and the service, killed at random, with fsync on', () => {
   }
 
   it(`keep ${MIN_ACKNOWLEDGED} acknowledged animals, their changes and removals, and nothing that failed, with ${WRITERS} concurrent writers`, async () => {
-    const key = await createKey(environment, { scopes: ALL_SCOPES });
+    const key = await createKey(environment, { scopes: createStore().scopes });
     const ledger = new AnimalLedger();
     const writes: Writes = { ledger, acknowledged: [], reads: new Map() };
     const { acknowledged, reads } = writes;
@@ -150,4 +150,9 @@ async function write(
       ledger.record(name, 'absent', await outcomeOf(request('DELETE', path), 204));
   }
   agent.destroy();
+}
+
+/** Returns the middle one, or the higher one of two. */
+function median(figures: readonly number[]): number {
+  return figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)]!;
 }

@@ -1,15 +1,12 @@
-import { connect } from 'node:net';
 import { parse } from 'lossless-json';
 import { startApp, type TestApp } from '../support/app';
 import { moveSequence } from '../support/factories';
-import { until } from '../support/until';
-import { call, connectAgent, messagesIn, readResult, toolCall } from './support';
+import { call, connectAgent, messagesIn, post, readResult, toolCall } from './support';
 
 const DOGS = '9007199254740993';
 const BEYOND = 9_007_199_254_740_995n;
 
 const exact = (body: string): any => parse(body, undefined, (digits) => BigInt(digits));
-const resultOf = (response: Parameters<typeof messagesIn>[0]) => readResult(messagesIn(response)[0].result);
 
 /** For all tests; test/support/app closes it. */
 let app: TestApp;
@@ -39,8 +36,8 @@ describe('an agent', () => {
     expect(next.meta['nextCursor']).toBeUndefined();
 
     const order = { petId: String(BEYOND), 'Idempotency-Key': 'order-of-ada' };
-    await sendAndHangUp(JSON.stringify(toolCall(7, 'placeOrder', order)));
-    await until(async () => (await orders()).length === 1);
+    // Its response is lost.
+    await post(app, toolCall(7, 'placeOrder', order), { key });
     const retried = await call(client, 'placeOrder', order);
     expect(retried.isError).toBe(false);
     expect(exact(retried.body)).toMatchObject({ id: BEYOND, petId: BEYOND, status: 'placed' });
@@ -55,26 +52,8 @@ describe('an agent', () => {
 
   it('may send an int64 as an integer beyond 2^53, without loss', async () => {
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"createPet","arguments":{"name":"Rex","categoryId":9223372036854775807}}}`;
-    const response = await app.send('POST', '/mcp', {
-      key,
-      body: text,
-      headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' },
-    });
-    expect(exact(resultOf(response).body).categoryId).toBe(9_223_372_036_854_775_807n);
-  });
-
-  it('adds one animal for each call, and one for repetitions with its Idempotency-Key', async () => {
-    const client = await connectAgent(app, key);
-    const twin = { name: 'Twin', categoryId: 1 };
-    const [one, other] = [await call(client, 'createPet', twin), await call(client, 'createPet', twin)];
-    expect(one.body).not.toBe(other.body);
-    const args = { name: 'Once', categoryId: 1, 'Idempotency-Key': 'my-own' };
-    const first = await call(client, 'createPet', args);
-    const again = await call(client, 'createPet', args);
-    expect([first.isError, again.body]).toEqual([false, first.body]);
-    const reused = await call(client, 'createPet', { ...args, name: 'Twice' });
-    expect([reused.isError, reused.json.code]).toEqual([true, 'idempotency_key_reused']);
-    await client.close();
+    const [{ result }] = messagesIn(await post(app, text, { key }));
+    expect(exact(readResult(result).body).categoryId).toBe(9_223_372_036_854_775_807n);
   });
 
   it('changes only what it read, by the ETag of a result', async () => {
@@ -93,12 +72,6 @@ describe('an agent', () => {
     ['an unknown argument', 'listPets', { colour: 'red' }, 'colour is not an argument of this tool.'],
     ['__proto__', 'listPets', JSON.parse('{"__proto__":{"limit":1}}'), '__proto__ is not an argument'],
     ['a missing parameter', 'getPet', {}, 'petId is required, and names one thing.'],
-    [
-      'a path that leaves the operation',
-      'getPet',
-      { petId: '..' },
-      'petId is required, and names one thing.',
-    ],
     ['a missing member', 'createPet', { name: 'Rex' }, 'categoryId must be an integer'],
     ['a value of a wrong type', 'createPet', { name: 7, categoryId: 1 }, 'name must be a string'],
     ['a header with a line break', 'deletePet', { petId: 1, 'If-Match': 'a\r\nb: c' }, 'If-Match must'],
@@ -116,31 +89,21 @@ describe('an agent', () => {
 
   it('reaches no other operation by a parameter of the path', async () => {
     const client = await connectAgent(app, key);
-    for (const petId of ['a/../../v1/key', '%2e%2e', '.', '1?x=1', '1#', { a: 1 }, ['1', '2'], '\u{d800}']) {
+    for (const petId of [
+      'a/../../v1/key',
+      '%2e%2e',
+      '..',
+      '.',
+      '1?x=1',
+      '1#',
+      { a: 1 },
+      ['1', '2'],
+      '\u{d800}',
+    ]) {
       const { isError, json } = await call(client, 'getPet', { petId });
       expect([petId, isError, json.status >= 400 && json.status < 405]).toEqual([petId, true, true]);
       expect(['pet_not_found', 'validation_failed']).toContain(json.code);
     }
     await client.close();
   });
-
-  /** Sends a message on a socket, and closes it without reading. */
-  function sendAndHangUp(body: string): Promise<void> {
-    const { hostname, port } = new URL(app.url);
-    const head = [
-      'POST /mcp HTTP/1.1',
-      `Host: ${hostname}`,
-      `Authorization: Bearer ${key}`,
-      'Content-Type: application/json',
-      'Accept: application/json, text/event-stream',
-      `Content-Length: ${Buffer.byteLength(body)}`,
-    ].join('\r\n');
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host: hostname, port: Number(port) }, () => {
-        socket.end(`${head}\r\n\r\n${body}`, () => resolve());
-        socket.resume();
-      });
-      socket.on('error', reject);
-    });
-  }
 });

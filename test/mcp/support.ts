@@ -3,11 +3,17 @@ import { ApiDocument, readCommittedDocument } from '../../src/testing/api-docume
 import type { HttpResponse, RequestOptions } from '../support/http';
 import type { TestApp } from '../support/app';
 
-/** The names of all tools: those of the operations of the document. */
-export const TOOL_NAMES: readonly string[] = Object.values(
+/** The operations of the document, each a tool. A key needs one of `scopes`, or any. */
+export const OPERATIONS: readonly { name: string; scopes: string[]; description: string }[] = Object.values(
   new ApiDocument(readCommittedDocument()).object.paths,
 ).flatMap((item) =>
-  Object.values(item as Record<string, any>).flatMap(({ operationId = [] }) => operationId),
+  Object.values(item as Record<string, any>)
+    .filter(({ operationId }) => operationId !== undefined)
+    .map(({ operationId: name, 'x-required-scopes': scopes, description }) => ({
+      name,
+      scopes,
+      description,
+    })),
 );
 
 const INFO = { name: 'test agent', version: '1.0.0' };
@@ -26,59 +32,25 @@ export async function connectAgent(
   return client;
 }
 
-/** A result of a tool, as a program reads it. */
-export interface Called {
-  readonly isError: boolean;
-  /** The first text: the body as HTTP has it. */
-  readonly body: string;
-  /** The first text as JSON, rounded beyond 2^53. */
-  readonly json: any;
-  readonly texts: readonly string[];
-  readonly meta: Readonly<Record<string, any>>;
-}
-
-export async function call(
-  client: Client,
-  name: string,
-  args: Record<string, unknown> = {},
-): Promise<Called> {
+export async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
   return readResult(await client.callTool({ name, arguments: args }));
 }
 
-export function readResult({ isError, content, _meta }: any): Called {
+/** Reads the result of a tool as a program does: the first text is the body as HTTP has it. */
+export function readResult({ isError, content, _meta }: any) {
   const texts: string[] = content.map(({ text }: { readonly text: string }) => text);
   const [body = ''] = texts;
+  const meta: Readonly<Record<string, any>> = _meta ?? {};
   return {
     isError: isError === true,
     body,
-    get json() {
+    /** The body, rounded beyond 2^53. */
+    get json(): any {
       return JSON.parse(body);
     },
     texts,
-    meta: _meta ?? {},
+    meta,
   };
-}
-
-/** Calls each tool once, with success. @returns their names, in the order of the calls */
-export async function callEveryTool(client: Client): Promise<string[]> {
-  const names: string[] = [];
-  const succeed = async (name: string, args?: Record<string, unknown>): Promise<any> => {
-    const called = await call(client, name, args);
-    if (called.isError) throw new Error(`${name}: ${called.body}`);
-    names.push(name);
-    return called.body.startsWith('{') ? called.json : undefined;
-  };
-  await succeed('getKey');
-  const { id: petId } = await succeed('createPet', { name: 'Rex', categoryId: 3 });
-  await succeed('listPets', { id: [petId], sort: '-id' });
-  await succeed('getPet', { petId });
-  await succeed('updatePet', { petId, name: 'Max' });
-  const { id: orderId } = await succeed('placeOrder', { petId });
-  await succeed('listOrders', { limit: 1, status: 'placed' });
-  await succeed('getOrder', { orderId });
-  await succeed('updateOrder', { orderId, status: 'cancelled' });
-  await succeed('deletePet', { petId });
-  return names;
 }
 
 /** The headers that Streamable HTTP requires. */

@@ -3,8 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../../src/embedded-postgres';
-import { APP_ROLE } from '../../../src/embedded-postgres/data-folder';
-import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../../support/database-urls';
 import { isRunning } from '../../support/is-running';
 import { dataFolder } from '../../support/service';
 import { admitAllRoles, superuserUrl } from '../../support/superuser';
@@ -73,14 +71,6 @@ export async function startOwnServer({ durable = false } = {}): Promise<OwnServe
       folder.remove();
     },
   };
-}
-
-/** Starts a server and makes this spec file create its databases and applications on it. */
-export async function useOwnServer(): Promise<OwnServer> {
-  const server = await startOwnServer();
-  process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
-  process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
-  return server;
 }
 
 /** Runs one statement on a connection of its own. */
