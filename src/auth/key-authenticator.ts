@@ -46,6 +46,7 @@ interface KeyLookup {
 /** Finds the principal of a request by an API key in its `Authorization` header. */
 @Injectable()
 export class KeyAuthenticator extends Authenticator {
+  private readonly hashOf = hashOfSecret;
   private readonly prefix: KeyPrefix;
   private readonly cache: KeyCache;
 
@@ -64,7 +65,7 @@ export class KeyAuthenticator extends Authenticator {
   override identify(request: FastifyRequest): Identity | Promise<Identity> {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
-    const hash = hashOfSecret(secret);
+    const hash = this.hashOf(secret);
     if (hash === undefined) return { rejection: invalidApiKey() };
     const lookup = this.cache.lookup(hash);
     return lookup instanceof Promise

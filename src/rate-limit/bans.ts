@@ -48,12 +48,11 @@ export class Bans {
     this.banMs = rateLimitBanSeconds * SECOND_MS;
   }
 
-  /** Records the decision on a request of a key. @returns the decision; that of a ban if this request is its last strike */
+  /** Records the decision on a request of a key with a history, or on a 429. @returns the decision; that of a ban if this request is its last strike */
   record(keyId: string, decision: Decision): Decision {
-    const recorded = this.histories.get(keyId);
-    if (this.banAfter === 0 || (!recorded && decision.verdict === 'admitted')) return decision;
+    if (this.banAfter === 0) return decision;
     const now = this.clock.now();
-    const known = recorded ?? NO_HISTORY;
+    const known = this.histories.get(keyId) ?? NO_HISTORY;
     const next = this.next(known, now, decision);
     const { bannedUntil } = next;
     this.histories.set(keyId, next);

@@ -99,8 +99,10 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
 
   /** Applies a decision. A 429 may be a strike of the key. */
   private settle(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
-    const { principal } = request;
-    return apply(principal ? this.bans.record(principal.keyId, decision) : decision, request, reply);
+    const { keyId } = request.principal ?? {};
+    const isRecorded = decision.verdict !== 'admitted' || this.bans.histories.has(keyId ?? '');
+    const recorded = keyId !== undefined && isRecorded ? this.bans.record(keyId, decision) : decision;
+    return apply(recorded, request, reply);
   }
 
   /** Counts a request in the windows of its route: in a longer one only if the shorter ones admit it. */
