@@ -5,11 +5,10 @@ import { type Decision, type Look, tighter, tightest, type Usage } from './rate-
 import type { RouteUsage } from './route-limit';
 
 type Message = (seconds: number) => string;
-type NamedUsage = Usage & Pick<RouteUsage, 'name' | 'ttl'>;
 
 /**
  * Returns the headers of a response: the tightest window, and all windows as draft-ietf-httpapi-ratelimit-headers-10
- * defines them (experimental).
+ * defines them (experimental). Every response has them, so the function builds no lists.
  *
  * @param routes the windows of the route
  */
@@ -17,21 +16,30 @@ export function limitHeaders(
   { windows: { minute, day }, now, bannedUntil }: Look & Pick<Decision, 'bannedUntil'>,
   routes: readonly RouteUsage[] = [],
 ): Record<string, string> {
-  let all: NamedUsage[] = [{ ...minute, name: 'minute', ttl: MINUTE_MS }];
-  if (day) all.push({ ...day, name: 'day', ttl: DAY_MS });
-  all.push(...routes);
-  // No requests remain until the ban ends.
-  if (bannedUntil !== undefined) all = all.map((each) => ({ ...each, remaining: 0, resetAt: bannedUntil }));
-  const shown = all.reduce(tighter);
-  const policies = all.map(({ name, limit, ttl }) => `"${name}";q=${limit};w=${seconds(ttl)}`);
-  // The time of a window may be that of this process, and the store's time later.
-  const left = ({ remaining, resetAt }: Usage) => `r=${remaining};t=${Math.max(0, seconds(resetAt - now))}`;
+  let shown: Usage | undefined;
+  let policies = '';
+  let left = '';
+  const add = (name: string, ttl: number, counted: Usage): void => {
+    // No requests remain until the ban ends.
+    const usage =
+      bannedUntil === undefined ? counted : { limit: counted.limit, remaining: 0, resetAt: bannedUntil };
+    const separator = shown ? ', ' : '';
+    // The time of a window may be that of this process, and the store's time later.
+    const wait = Math.max(0, seconds(usage.resetAt - now));
+    policies += `${separator}"${name}";q=${usage.limit};w=${seconds(ttl)}`;
+    left += `${separator}"${name}";r=${usage.remaining};t=${wait}`;
+    shown = shown ? tighter(shown, usage) : usage;
+  };
+  add('minute', MINUTE_MS, minute);
+  if (day) add('day', DAY_MS, day);
+  for (const { name, ttl, ...usage } of routes) add(name, ttl, usage);
+  const { limit, remaining, resetAt } = shown ?? minute;
   return {
-    'X-RateLimit-Limit': String(shown.limit),
-    'X-RateLimit-Remaining': String(shown.remaining),
-    'X-RateLimit-Reset': String(seconds(shown.resetAt)),
-    'RateLimit-Policy': policies.join(', '),
-    RateLimit: all.map((each) => `"${each.name}";${left(each)}`).join(', '),
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(seconds(resetAt)),
+    'RateLimit-Policy': policies,
+    RateLimit: left,
   };
 }
 
