@@ -57,7 +57,10 @@ export const rejections: readonly Rejection[] = [
     async (app) => {
       const { id } = (await app.post('/v1/pets', aNewPet())).json;
       await app.database.query(`CREATE TABLE visits_${id} AS SELECT ${id}::bigint AS pet_id`);
-      await app.database.query(`ALTER TABLE visits_${id} ADD FOREIGN KEY (pet_id) REFERENCES pets (id)`);
+      // The commit fails, not the DELETE.
+      await app.database.query(
+        `ALTER TABLE visits_${id} ADD FOREIGN KEY (pet_id) REFERENCES pets DEFERRABLE INITIALLY DEFERRED`,
+      );
       return app.send('DELETE', `/v1/pets/${id}`);
     },
   ],

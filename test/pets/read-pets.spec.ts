@@ -3,7 +3,7 @@ import { PET_STATUSES } from '../../src/pets';
 import { MAX_INT64, MIN_INT64 } from '../../src/platform/validation/int64';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { fillPets, moveSequence } from '../support/factories';
+import { fillPets } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { linksOf } from '../support/links';
 import { followPages, idsOf, type PagedList, pagingContract } from '../support/paging.contract';
@@ -143,12 +143,6 @@ describe('reading animals', () => {
       expectError(response, 400, 'validation_failed');
       expect(response.json.message).toContain(name);
     });
-
-    it('as an empty page if no animal matches', async () => {
-      for (const query of ['id=4711', 'id=1&categoryId=4711', 'categoryId=-1&status=sold&sort=-id']) {
-        expect(await get(query)).toMatchObject({ status: 200, text: '[]' });
-      }
-    });
   });
 
   describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
@@ -168,12 +162,6 @@ describe('reading animals', () => {
       `<${successor}>; rel="successor-version"`,
     ];
     const nothing = [undefined, undefined, undefined];
-
-    it('200 returns the animal', async () => {
-      const response = await app.get('/v1/pets/1');
-      expect(response.status).toBe(200);
-      expect(response.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
-    });
 
     it.each(['2', '9223372036854775808', '01', '1.0', '1%00', '..%2f1', '9'.repeat(2_000)])(
       '404 pet_not_found for petId %.40s',
@@ -216,11 +204,6 @@ describe('reading animals', () => {
   describe('GET /v1/pets (listPets)', () => {
     beforeAll(() => fillPets(app, 11, ['available', 'pending', 'sold']));
 
-    it('200 returns each animal with exactly its four fields', async () => {
-      const { json } = await app.get('/v1/pets');
-      expect(json[1]).toEqual({ id: 2, name: 'animal 1', categoryId: 1, status: 'pending' });
-    });
-
     it('200 does not mix concurrent requests for other statuses, limits and cursors', async () => {
       const addresses = ['', '&status=available', '&status=pending', '&status=sold'].map(
         (filter) => `/v1/pets?limit=3${filter}`,
@@ -244,16 +227,6 @@ describe('reading animals', () => {
     });
 
     pagingContract('/pets', PET_STATUSES, () => app, noPets);
-
-    it('keeps ids above 2^53 exact, over pages', async () => {
-      await moveSequence(app, 'pets', 9007199254740993n);
-      await fillPets(app, 5, ['pending']);
-      const cursor = Buffer.from('9007199254740992@/pets?').toString('base64url');
-      const first = await app.get(`/v1/pets?limit=2&cursor=${cursor}`);
-      expect(first.text.match(/"id":\d+/g)).toEqual(['"id":9007199254740993', '"id":9007199254740994']);
-      const second = await app.get(linksOf(first)['next']!);
-      expect(second.text.match(/"id":\d+/g)).toEqual(['"id":9007199254740995', '"id":9007199254740996']);
-    });
   });
 
   it('builds Link and Location from PUBLIC_BASE_URL, never from the Host header', async () => {
