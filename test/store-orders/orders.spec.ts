@@ -1,7 +1,7 @@
 import { ORDER_STATUSES } from '../../src/store-orders/order-status';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { aNewPet, fillPets, moveSequence } from '../support/factories';
+import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
 import { lockWaits } from '../support/lock-waits';
 import { followPages, idsOf, type PagedList, pagingContract } from '../support/paging.contract';
@@ -49,6 +49,7 @@ describe('orders', () => {
         async (to) => {
           const { id, petId } = await orderThatIs(from);
           const before = await app.get(`${PATH}/${id}`);
+          app.clock.advance({ seconds: 1 });
           const response = await update(id, to);
           const isAllowed = from === to || ALLOWED.has(`${from} ${to}`);
           expect(response).toMatchObject(
@@ -58,6 +59,7 @@ describe('orders', () => {
           );
           const after = await app.get(`${PATH}/${id}`);
           expect(after.text).toBe(isAllowed ? response.text : before.text);
+          if (from === to) expect(response.text).toBe(before.text);
           expect(await statusOfPet(petId)).toBe(PET_STATUS[isAllowed ? to : from]);
         },
       );
@@ -90,32 +92,11 @@ describe('orders', () => {
       expectError(other!, 409, 'invalid_transition');
       expect(await statusOfPet(petId)).toBe('sold');
     });
-
-    it.each([
-      ['no status', '{}'],
-      ['a status in capitals', '{"status":"Approved"}'],
-      ['a list', '{"status":["approved"]}'],
-      ['nothing', ''],
-    ])('400 validation_failed for %s, and the order stays placed', async (_what, body) => {
-      const { id } = await orderThatIs('placed');
-      expectError(await app.send('PATCH', `${PATH}/${id}`, { body }), 400, 'validation_failed');
-      expect((await app.get(`${PATH}/${id}`)).json.status).toBe('placed');
-    });
-
-    it.each(['0', '4611686018427387904', '9223372036854775808', '01', '1.0', '%00'])(
-      '404 order_not_found for GET and PATCH of the orderId %s',
-      async (orderId) => {
-        expectError(await app.get(`${PATH}/${orderId}`), 404, 'order_not_found');
-        const body = { status: 'approved' };
-        expectError(await app.send('PATCH', `${PATH}/${orderId}`, { body }), 404, 'order_not_found');
-      },
-    );
   });
 
   describe('GET /v1/store/orders (listOrders)', () => {
     let acme: Client;
     let other: Client;
-    beforeAll(() => fillPets(app, 1));
 
     pagingContract('/store/orders', ORDER_STATUSES, () => app, noOrders);
 
@@ -126,7 +107,6 @@ describe('orders', () => {
       other = await newClient(app, `other ${specs}`);
     });
 
-    const list = (query = '', { key }: Client = acme) => app.get(`${PATH}${query}`, { key });
     const follow = ({ key }: Client, query = '') => followPages(app, key, `${PATH}${query}`);
 
     it("200 contains only the orders of the caller's account, for each of its keys", async () => {
@@ -143,60 +123,14 @@ describe('orders', () => {
       expect(await follow(other)).toEqual(await storedIds(app, other));
     });
 
-    it.each(['', '&status=placed'])(
-      "a cursor of another account is only a position among the caller's own orders (%s)",
-      async (filter) => {
-        await fillOrders(app, [acme, other], 10);
-        const theirs = await list(`?limit=3${filter}`, other);
-        const response = await app.get(linksOf(theirs)['next']!.replace('limit=3', 'limit=100'), {
-          key: acme.key,
-        });
-        const behind = idsOf(theirs).at(-1)!;
-        expect(idsOf(response)).toEqual((await storedIds(app, acme)).filter((id) => id > behind));
-        expect(response.json).toHaveLength(7);
-      },
-    );
-
-    it('401 without a key, 403 insufficient_scope for a key with every scope but orders:read', async () => {
-      const { key } = await app.createKey({ scopes: ['pets:read', 'pets:write', 'orders:write'] });
-      expectError(await app.get(PATH, { key: undefined }), 401, 'missing_api_key');
-      const rejected = await app.get(PATH, { key });
-      expectError(rejected, 403, 'insufficient_scope');
-      expect(rejected.headers['www-authenticate']).toContain('scope="orders:read orders:manage"');
-      const { key: readOnly } = await app.createKey({ scopes: ['orders:read'] });
-      expect((await app.get(PATH, { key: readOnly })).status).toBe(200);
-    });
-
-    it('placedAt is RFC 3339 in UTC with milliseconds, in the format of Date.toISOString', async () => {
-      const times = [
-        ['2026-11-21T12:00:00Z', '2026-11-21T12:00:00.000Z'],
-        ['2026-11-21T12:00:00.123999Z', '2026-11-21T12:00:00.123Z'],
-        ['2026-12-31T23:30:00.5-05:30', '2027-01-01T05:00:00.500Z'],
-      ];
-      for (const [sent] of times) {
-        await app.database.query(
-          `INSERT INTO store_orders (account_id, pet_id, status, placed_at) VALUES ($1, 1, 'delivered', $2)`,
-          [acme.id, sent],
-        );
-      }
-      const shown = (await list()).json.map(({ placedAt }: { placedAt: string }) => placedAt);
-      expect(shown).toEqual(times.map(([, expected]) => expected));
-      expect(shown.map((text: string) => new Date(text).toISOString())).toEqual(shown);
-    });
-
-    it('keeps id and petId above 2^53 exact, over pages', async () => {
-      await moveSequence(app, 'pets', 9007199254740995n);
-      await moveSequence(app, 'store_orders', 9007199254740993n);
-      await fillOrders(app, [acme], 4);
-      for (const query of ['?limit=2', '?limit=2&status=placed']) {
-        const first = await list(query);
-        expect(first.text.match(/"id":\d+,"petId":\d+/g)).toEqual([
-          '"id":9007199254740993,"petId":9007199254740995',
-          '"id":9007199254740994,"petId":9007199254740996',
-        ]);
-        const second = await app.get(linksOf(first)['next']!, { key: acme.key });
-        expect(second.text.match(/"id":\d+/g)).toEqual(['"id":9007199254740995', '"id":9007199254740996']);
-      }
+    it("a cursor of another account is only a position among the caller's own orders", async () => {
+      await fillOrders(app, [acme, other], 10);
+      const theirs = await app.get(`${PATH}?limit=3`, { key: other.key });
+      const next = linksOf(theirs)['next']!.replace('limit=3', 'limit=100');
+      const response = await app.get(next, { key: acme.key });
+      const behind = idsOf(theirs).at(-1)!;
+      expect(idsOf(response)).toEqual((await storedIds(app, acme)).filter((id) => id > behind));
+      expect(response.json).toHaveLength(7);
     });
   });
 });
