@@ -1,12 +1,12 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
+import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import { petScopes } from '../../src/pets/pets.scopes';
 import { orderScopes } from '../../src/store-orders/store-orders.scopes';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets, moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
-import { type AnimalState, explain } from './support/animal-model';
-import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
+import { type AnimalState, explain, HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
 import { isLinearizable } from './support/linearizable';
 
 const PATH = '/v1/store/orders';
@@ -82,31 +82,21 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   // A short walk, always with the same requests; test/long has long ones at random.
   it('some order of the requests of concurrent buyers and staff explains their responses', async () => {
     const choice = { plan: 'enterprise', perMinute: 1e9, perDay: 1e9 } as const;
-    const keyOf = async (account: string, isStaff: boolean) => {
-      const scopes = isStaff ? [petScopes.read, petScopes.manage, orderScopes.manage] : DEFAULT_SCOPES;
-      return { account, isStaff, key: (await app.createKey({ account, scopes, choice })).key };
-    };
-    const buyers = [await keyOf('shop', false), await keyOf('zoo', false), await keyOf('farm', false)];
-    const staff = [await keyOf('the store', true), await keyOf('the store', true)];
+    const ofStaff = [petScopes.read, petScopes.manage, orderScopes.manage];
+    const keyWith = (scopes: readonly DefinedScope[]) => app.createKey({ scopes, choice });
+    const buyers = [await keyWith(DEFAULT_SCOPES), await keyWith(DEFAULT_SCOPES)];
+    const staff = [await keyWith(ofStaff), await keyWith(ofStaff)];
     await walkWithAnimals({ url: app.url, buyers, staff }, { numRuns: 1, maxSteps: 20, seed: SEED });
     expect(await app.database.query(HELD_WITHOUT_ANIMAL)).toEqual([]);
   });
 
   it('no order of requests explains two open orders of one animal (negative control)', () => {
-    const created: AnimalState = {
-      petId: 1,
-      pet: { name: 'Rex', categoryId: 1, status: 'available' },
-      orders: {},
-      keyed: {},
-    };
-    const asker = { account: 'zoo', isStaff: false };
-    const request = { kind: 'placeOrder', asker, idempotencyKey: undefined } as const;
+    const created: AnimalState = { pet: { name: 'Rex', status: 'available' }, orders: {} };
     const order = (id: number) => ({
       begin: 1,
       end: 2,
       text: '',
-      apply: (state: AnimalState) =>
-        explain(state, request, { status: 201, body: { id, petId: 1, status: 'placed' } }),
+      apply: (state: AnimalState) => explain(state, { kind: 'placeOrder' }, '201 placed', id),
     });
     expect(isLinearizable([order(1)], created)).toBe(true);
     expect(isLinearizable([order(1), order(2)], created)).toBe(false);
