@@ -5,7 +5,6 @@ import type { PlanChoice } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
-import { isRefused } from '../support/is-refused';
 import { lockWaits } from '../support/lock-waits';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
 import { until } from '../support/until';
@@ -32,11 +31,15 @@ describe('metrics', () => {
     return series.map((each) => (valueOf(after, each) ?? 0) - (valueOf(before, each) ?? 0));
   }
 
-  it('GET /metrics returns the text format of Prometheus, HEAD the same without the body', async () => {
+  it('GET /metrics returns the text format of Prometheus, with the process and internal errors of 0; HEAD has no body', async () => {
     const response = await scrape(app);
     expect(response.status).toBe(200);
     expect(response.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(response.text).toMatch(/^# HELP animal_store_/m);
+    // An alert must see the first one.
+    expect(valueOf(response, 'animal_store_refusals_total{code="internal_error"}')).toBe(0);
+    expect(valueOf(response, 'animal_store_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    expect(valueOf(response, 'animal_store_process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
     expect(response.text).toMatch(/^# TYPE animal_store_http_request_duration_seconds histogram$/m);
     expect(await send(metricsUrl(app), 'HEAD', '/metrics')).toMatchObject({ status: 200, text: '' });
     expect((await send(metricsUrl(app), 'GET', '/metrics?name=x')).status).toBe(200);
@@ -92,23 +95,16 @@ describe('metrics', () => {
     await database.query('BEGIN');
     await database.query('LOCK TABLE pets');
     const series = '{route="/v1/pets",method="POST",status="201"}';
-    let heldMs = 0;
     const begin = performance.now();
     const [seconds = 0] = await growth(async () => {
       const posted = app.post('/v1/pets', aNewPet());
       await until(async () => (await lockWaits(database)).length > 0);
-      const held = performance.now();
       await database.query('SELECT pg_sleep(0.05)');
-      heldMs = performance.now() - held;
       await database.query('COMMIT');
       await posted;
     }, `animal_store_http_request_duration_seconds_sum${series}`);
-    expect(seconds).toBeGreaterThan(heldMs / 1_000);
+    expect(seconds).toBeGreaterThan(0.05);
     expect(seconds).toBeLessThan((performance.now() - begin) / 1_000);
-  });
-
-  it('the internal errors are 0 from the start, so that an alert sees the first one', async () => {
-    expect(valueOf(await scrape(app), 'animal_store_refusals_total{code="internal_error"}')).toBe(0);
   });
 
   it('errors count by their code', async () => {
@@ -198,12 +194,6 @@ describe('metrics', () => {
     expect((await scrape(app)).text).not.toMatch(/deprecated_calls_total\{[^}]*route="\/v1\/pets"/);
   });
 
-  it('has the delay of the event loop and the memory of the process', async () => {
-    const response = await scrape(app);
-    expect(valueOf(response, 'animal_store_nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
-    expect(valueOf(response, 'animal_store_process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
-  });
-
   it('no metric contains a key, its id, an id of an animal, or other values that a client sent', async () => {
     const { key, id } = await app.createKey();
     await app.get(`/v1/pets/${ID}`, { key, headers: { 'x-request-id': 'chosen', 'user-agent': 'chosen' } });
@@ -213,19 +203,6 @@ describe('metrics', () => {
     await sleep(20);
     const { text } = await scrape(app);
     for (const secret of [key, key.slice(-10), id, ID, 'chosen']) expect(text).not.toContain(secret);
-  });
-
-  it('two applications in one process count separately, and each closes its port', async () => {
-    const other = await startApp({ metricsPort: 0 }, { beside: app });
-    const series = `${DURATIONS}{route="/livez",method="GET",status="200"}`;
-    const before = valueOf(await scrape(app), series);
-    await other.get('/livez');
-    await sleep(20);
-    expect(valueOf(await scrape(other), series)).toBe(1);
-    expect(valueOf(await scrape(app), series)).toBe(before);
-    const url = metricsUrl(other);
-    await other.close();
-    expect(await isRefused(url)).toBe(true);
   });
 
   it('docs/operate.md describes every metric; the dashboard queries only metrics that exist', async () => {

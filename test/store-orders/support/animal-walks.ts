@@ -49,8 +49,8 @@ const BEFORE: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
 const PET_AFTER: Partial<Record<OrderStatus, PetStatus>> = { delivered: 'sold', cancelled: 'available' };
 
 /** Returns the members of a body that the model knows: the code of an error, or name and status. */
-export function summaryOf({ code, name, status }: Readonly<Record<string, unknown>>): string {
-  return String(code ?? (name === undefined ? status : `${String(name)}, ${String(status)}`));
+function summaryOf({ code, name, status }: { code?: string; name?: string; status: string }): string {
+  return code ?? (name === undefined ? status : `${name}, ${status}`);
 }
 
 /**
@@ -235,8 +235,8 @@ class Walk {
   /** Sends a request, and adds it with its response to the history of its animal. */
   private async ask(key: string, animal: WalkAnimal, request: AnimalRequest): Promise<void> {
     const { kind, orderId, body, seen } = request;
-    const ofOrder = orderId === undefined ? ORDERS : `${ORDERS}/${orderId}`;
-    const path = kind.endsWith('Order') ? ofOrder : `${PETS}/${animal.petId}`;
+    const orders = orderId === undefined ? ORDERS : `${ORDERS}/${orderId}`;
+    const path = kind.endsWith('Order') ? orders : `${PETS}/${animal.petId}`;
     const headers: Record<string, string> = seen ? { 'if-match': seen.tag } : {};
     const begin = (this.moment += 1);
     const response = await this.send(kind, METHODS[kind], path, { key, body, headers });
