@@ -1,6 +1,7 @@
 import type { TestApp } from './app';
+import { aNewPet } from './factories';
 import type { HttpResponse } from './http';
-import { modules, type Rejection } from './module-operations';
+import type { Rejection } from './module-operations';
 
 const REX = { name: 'Rex', categoryId: 1 };
 
@@ -33,6 +34,12 @@ async function banned(app: TestApp): Promise<HttpResponse> {
 
 const keyed = (app: TestApp, key: string, body: object): Promise<HttpResponse> =>
   app.post('/v1/pets', body, { headers: { 'idempotency-key': key } });
+
+/** Orders a new animal of this status. */
+async function order(app: TestApp, status: string) {
+  const { id: petId } = (await app.post('/v1/pets', aNewPet({ status }))).json;
+  return app.post('/v1/store/orders', { petId });
+}
 
 /** A request for each code, but for those of the parser and those that need a broken service. */
 export const rejections: readonly Rejection[] = [
@@ -72,7 +79,39 @@ export const rejections: readonly Rejection[] = [
   [429, 'rate_limit_exceeded', (app) => exhausted(app, 1, 9)],
   [429, 'daily_quota_exceeded', (app) => exhausted(app, 9, 1)],
   [429, 'api_key_banned', banned],
-  ...modules.flatMap(({ rejections: own }) => own),
+  [404, 'pet_not_found', (app) => app.get('/v1/pets/9999')],
+  [
+    409,
+    'pet_has_open_order',
+    async (app) => {
+      const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+      await app.post('/v1/store/orders', { petId });
+      return app.send('DELETE', `/v1/pets/${petId}`);
+    },
+  ],
+  [
+    409,
+    'pet_in_use',
+    async (app) => {
+      const { id } = (await app.post('/v1/pets', aNewPet())).json;
+      await app.database.query(`CREATE TABLE visits_${id} AS SELECT ${id}::bigint AS pet_id`);
+      // The commit fails, not the DELETE.
+      await app.database.query(
+        `ALTER TABLE visits_${id} ADD FOREIGN KEY (pet_id) REFERENCES pets DEFERRABLE INITIALLY DEFERRED`,
+      );
+      return app.send('DELETE', `/v1/pets/${id}`);
+    },
+  ],
+  [404, 'order_not_found', (app) => app.get('/v1/store/orders/9999')],
+  [409, 'pet_not_available', (app) => order(app, 'sold')],
+  [
+    409,
+    'invalid_transition',
+    async (app) => {
+      const { id } = (await order(app, 'available')).json;
+      return app.send('PATCH', `/v1/store/orders/${id}`, { body: { status: 'delivered' } });
+    },
+  ],
 ];
 
 /** Bytes that the HTTP parser rejects. */
