@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,8 @@ import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { exitOf, rejectionOf } from '../support/start';
+import { runMain } from '../support/service';
+import { rejectionOf } from '../support/start';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
@@ -29,23 +31,27 @@ describe('a start that cannot succeed explains in one sentence', () => {
     mkdirSync(join(directory, '.env'));
     const workingDirectory = process.cwd();
     process.chdir(directory);
-    const failed = await exitOf({});
     const command = await runCli(['keys', 'list']);
     process.chdir(workingDirectory);
+    const program = [
+      '-r',
+      require.resolve('../support/typescript.cjs'),
+      require.resolve('../support/main.cjs'),
+    ];
+    const { status, stderr } = spawnSync(process.execPath, program, { cwd: directory, encoding: 'utf8' });
     rmSync(directory, { recursive: true });
-    expect(failed).toEqual({
-      status: 1,
-      error: expect.stringMatching(/^The file \.env cannot be read: .*\n$/),
-    });
-    expect(command).toMatchObject({ status: 1, out: '', all: failed.error });
+    expect(stderr).toMatch(/^The file \.env cannot be read: .*\n$/);
+    expect([status, command]).toEqual([1, expect.objectContaining({ status: 1, out: '', all: stderr })]);
   });
 
   it('that the disk of standard output is full, and creates no key', async () => {
-    expect(await exitOf({ DATABASE_URL: database.directUrl }, { standardOutput: '/dev/full' })).toEqual({
-      status: 1,
-      error:
-        'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
-    });
+    const fd = openSync('/dev/full', 'w');
+    const service = runMain({ DATABASE_URL: database.directUrl }, fd);
+    expect(await service.ended).toBe(1);
+    closeSync(fd);
+    expect(service.output()).toBe(
+      'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
+    );
     expect(await database.query('SELECT id FROM api_keys')).toEqual([]);
   });
 

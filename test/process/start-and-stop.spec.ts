@@ -1,20 +1,18 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer, Socket } from 'node:net';
-import { basename, join } from 'node:path';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { Client } from 'pg';
 import { startEmbedded } from '../../src/embedded-postgres';
-import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
 import { aNewPet } from '../support/factories';
-import { freePort } from '../support/free-port';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
-import { dataFolder, runMain, running, type RunningService } from '../support/service';
-import { exitOf, rejectionOf, startHere } from '../support/start';
+import { dataFolder, runMain, runProgram, running, type RunningService } from '../support/service';
+import { rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
 
 const ROOT = join(__dirname, '..', '..');
@@ -25,27 +23,21 @@ const READS = 2;
 const JOINED = 1;
 
 /** Their log lines, of 500 bytes, are more than a pipe and its paused reader hold. */
-const LOGGED_REQUESTS = 400;
+const LOGGED_REQUESTS = 1_000;
+
+/** The store of a team. */
+const KENNELS = `
+  const { kennels } = require('./test/modules/support/kennels.extension');
+  void require('./src').startAnimalStore({ extensions: [kennels] });`;
 
 // Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('npm start', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };
   let first: RunningService;
-  /** Standard output of the first start, with a reader that can pause: a pipe of Node.js holds more bytes. */
-  let fifo: number;
-  let reader: Socket;
-  let printed = '';
   let receiver: Awaited<ReturnType<typeof startOtlpReceiver>>;
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
-    const path = join(folder.path, '..', `${basename(folder.path)}.fifo`);
-    execFileSync('mkfifo', [path]);
-    // Blocking, as standard output usually is.
-    fifo = openSync(path, constants.O_RDWR);
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    rmSync(path);
-    reader = new Socket({ fd }).on('data', (chunk: Buffer) => (printed += chunk.toString()));
   });
 
   const postmaster = join(folder.path, 'pg18', 'postmaster.pid');
@@ -53,8 +45,6 @@ describe('npm start', () => {
     existsSync(postmaster) ? readFileSync(postmaster, 'utf8').split('\n')[0] : undefined;
   afterAll(() => {
     receiver.close();
-    reader.destroy();
-    closeSync(fifo);
     folder.remove();
   });
 
@@ -74,8 +64,7 @@ describe('npm start', () => {
       OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=one',
       OTEL_BSP_SCHEDULE_DELAY: '50',
     };
-    const service = runMain({ ...environment, ...tracing }, fifo);
-    first = await running({ ...service, output: () => printed + service.output() });
+    first = await running(runMain({ ...environment, ...tracing }));
     expect(first.key).toMatch(/^ask_test_\w{36}$/);
   });
 
@@ -91,7 +80,7 @@ describe('npm start', () => {
     expect([server.parentSpanId, statement.parentSpanId]).toEqual([client, server.spanId]);
     for (const value of ['animal-store', 'one'])
       expect(JSON.stringify(server.resource)).toContain(`{"stringValue":"${value}"}`);
-    expect(printed).toMatch(new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`));
+    expect(first.output()).toMatch(new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`));
   });
 
   it('prints a key, which it does not log, and curl lines that add an animal and list it', async () => {
@@ -114,7 +103,9 @@ describe('npm start', () => {
   });
 
   it('delays no response if the reader of its standard output has stalled', async () => {
-    reader.pause();
+    const { child } = first;
+    child.stdout!.pause();
+    child.once('exit', () => child.stdout!.resume());
     const headers = { 'x-request-id': 'x'.repeat(128) };
     for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {
       const { status } = await send(first.url, 'GET', `/v1/pets/${'x'.repeat(250)}`, { headers });
@@ -157,27 +148,15 @@ describe('npm start', () => {
   });
 
   it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
-    const port = String(await freePort());
-    const url = `http://127.0.0.1:${port}`;
-    const isReady = () =>
-      send(url, 'GET', '/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    const standardOutput = join(folder.path, 'standard-output');
-    const meanwhile = async () => {
-      await until(isReady);
-      // The banner ends the start, which still has statements when the first request is served.
-      await until(() => Promise.resolve(readFileSync(standardOutput, 'utf8').includes('keys create')));
-      const kennel = await send(url, 'GET', '/v1/kennels/first', { key: first.key, isDocumented: false });
-      expect(kennel.json.code).toBe('insufficient_scope');
-      process.kill(Number(postmasterPid()), 'SIGKILL');
-    };
-    const options = { extensions: [kennels], meanwhile, standardOutput };
-    expect(await exitOf({ ...environment, PORT: port }, options)).toEqual({
-      status: 1,
-      error: expect.stringMatching(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*\n$/),
+    const service = await running(runProgram(KENNELS, environment));
+    const kennel = await send(service.url, 'GET', '/v1/kennels/first', {
+      key: first.key,
+      isDocumented: false,
     });
+    expect(kennel.json.code).toBe('insufficient_scope');
+    process.kill(Number(postmasterPid()), 'SIGKILL');
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toMatch(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*$/m);
   });
 
   it('ends with status 143 on SIGTERM during the start; the next start finds every animal', async () => {
