@@ -65,7 +65,6 @@ export function pagingContract(
     it('200 is an empty array without Link if the list is empty', async () => {
       const response = await get();
       expect(response).toMatchObject({ status: 200, text: '[]' });
-      expect(response.headers['content-type']).toMatch(/^application\/json/);
       expect(linksOf(response)).toEqual({});
     });
 
@@ -73,7 +72,6 @@ export function pagingContract(
       await list.fill(25, statuses);
       const response = await get();
       expect(response.status).toBe(200);
-      expect(response.headers['content-type']).toMatch(/^application\/json/);
       expect(idsOf(response)).toEqual((await list.storedIds()).slice(0, 20));
     });
 
@@ -86,21 +84,18 @@ export function pagingContract(
       }
     });
 
-    it.each(['0', '101', '0x10', '1e1', '%201', '01', '', '-1', '+1', '1.0', '%D9%A1', '1&limit=2'])(
-      '400 validation_failed for limit=%s',
-      async (limit) => {
-        const response = await get(`?limit=${limit}`);
+    const limits = ['0', '101', '0x10', '1e1', '%201', '01', '', '-1', '+1', '1.0', '%D9%A1', '1&limit=2'];
+    const wrong = [
+      '',
+      `${status.charAt(0).toUpperCase()}${status.slice(1)}`,
+      `${status}&status=${otherStatus}`,
+    ];
+    it.each([...limits.map((value) => ['limit', value]), ...wrong.map((value) => ['status', value])])(
+      '400 validation_failed for %s=%s',
+      async (name, value) => {
+        const response = await get(`?${name}=${value}`);
         expectError(response, 400, 'validation_failed');
-        expect(response.json.message).toContain('limit');
-      },
-    );
-
-    it.each(['', `${status.charAt(0).toUpperCase()}${status.slice(1)}`, `${status}&status=${otherStatus}`])(
-      '400 validation_failed for status=%s',
-      async (wrong) => {
-        const response = await get(`?status=${wrong}`);
-        expectError(response, 400, 'validation_failed');
-        expect(response.json.message).toContain('status');
+        expect(response.json.message).toContain(name);
       },
     );
 
