@@ -95,17 +95,12 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
   });
 
   describe('with If-Match', () => {
-    it('200 and 204 for the ETag of GET, of the list of one, of the creation and of the last change', async () => {
-      const created = await app.post('/v1/pets', aNewPet());
-      const { id } = created.json;
-      const changed = await patch(id, { name: 'A' }, { 'if-match': created.headers['etag'] });
-      expect(changed.status).toBe(200);
-      expect((await get(id)).headers['etag']).toBe(changed.headers['etag']);
-      const again = await patch(id, { name: 'B' }, { 'if-match': `"other", ${changed.headers['etag']}` });
-      expect(again.status).toBe(200);
-      expect((await patch(id, { name: 'C' }, { 'if-match': '*' })).status).toBe(200);
-      const current = String((await get(id)).headers['etag']);
-      expect((await remove(id, { 'if-match': current })).status).toBe(204);
+    it('200 for a list with the current ETag and for *, 204 for the ETag of the last change', async () => {
+      const { json, headers } = await app.post('/v1/pets', aNewPet());
+      const changed = await patch(json.id, { name: 'A' }, { 'if-match': `"other", ${headers['etag']}` });
+      const again = await patch(json.id, { name: 'B' }, { 'if-match': '*' });
+      expect([changed.status, again.status]).toEqual([200, 200]);
+      expect((await remove(json.id, { 'if-match': again.headers['etag'] })).status).toBe(204);
     });
 
     it.each(['"other"', '', '"a", "b"', 'weak'])(
@@ -140,18 +135,5 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
       expect(responses.filter(({ status }) => status === 412)).toHaveLength(19);
       expect((await app.get(path)).text).toBe(winners[0]!.text);
     });
-  });
-
-  it('the order or the removal succeeds if both are sent concurrently for one animal', async () => {
-    const key = await app.unlimitedKey();
-    for (let round = 0; round < 4; round += 1) {
-      const petId = (await app.post('/v1/pets', aNewPet(), { key })).json.id;
-      const [removed, ...ordered] = await Promise.all([
-        app.send('DELETE', `/v1/pets/${petId}`, { key }),
-        ...Array.from({ length: 5 }, () => app.post(ORDERS, { petId }, { key })),
-      ]);
-      const placed = ordered.filter(({ status }) => status === 201);
-      expect([removed.status, placed.length]).toEqual(removed.status === 204 ? [204, 0] : [409, 1]);
-    }
   });
 });

@@ -124,18 +124,12 @@ describe('reading animals', () => {
       const ofIds = await cursorOf('limit=1&id=1&id=2');
       expectError(await get(`id=1&id=3&cursor=${ofIds}`), 400, 'invalid_cursor');
       expect(idsOf(await get(`id=1&id=2&sort=id&cursor=${ofIds}`))).toEqual([2]);
-      const many = Array.from({ length: 50 }, (_, at) => `id=${at + 1}`).join('&');
-      const ofMany = await cursorOf(`limit=1&${many}&id=51`);
-      expectError(await get(`${many}&id=52&cursor=${ofMany}`), 400, 'invalid_cursor');
     });
 
     it.each([
-      ['id', 'id=1&id='],
       ['id', 'id=1,2'],
-      ['id', 'id=9223372036854775808'],
       ['id', Array.from({ length: 101 }, (_, at) => `id=${at}`).join('&')],
       ['categoryId', 'categoryId=1&categoryId=2'],
-      ['categoryId', 'categoryId=-9223372036854775809'],
       ['sort', 'sort=name'],
       ['sort', 'sort=-id&sort=id'],
     ])('400 validation_failed names %s for %.30s', async (name, query) => {

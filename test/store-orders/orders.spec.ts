@@ -171,7 +171,7 @@ async function newClient(app: TestApp, account: string): Promise<Client> {
   return { account, id: row!.id, key };
 }
 
-/** Adds `count` orders of each account to the table, the accounts in turn. Each order has an animal of its own. */
+/** Adds `count` orders of each account to the table, the accounts in turn. Each order has an animal id of its own. */
 async function fillOrders(
   app: TestApp,
   clients: readonly Client[],
@@ -179,15 +179,11 @@ async function fillOrders(
   statuses: readonly string[] = ['placed'],
 ): Promise<void> {
   await app.database.query(
-    `WITH orders AS (
-       SELECT row_number() OVER (ORDER BY i, account) AS number, account,
-              ($3::text[])[1 + i % cardinality($3::text[])] AS status
-       FROM generate_series(1, $2) AS i, unnest($1::bigint[]) AS account),
-     animals AS (
-       INSERT INTO pets (name, category_id, status) SELECT 'ordered', number, 'pending' FROM orders RETURNING id),
-     numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS number FROM animals)
-     INSERT INTO store_orders (account_id, pet_id, status, placed_at)
-     SELECT account, numbered.id, status, now() FROM orders JOIN numbered USING (number) ORDER BY number`,
+    `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+     SELECT account, max_id + row_number() OVER (ORDER BY i, account),
+            ($3::text[])[1 + i % cardinality($3::text[])], now()
+     FROM generate_series(1, $2) AS i, unnest($1::bigint[]) AS account,
+          (SELECT coalesce(max(pet_id), 0) AS max_id FROM store_orders) AS latest`,
     [clients.map(({ id }) => id), count, statuses],
   );
 }

@@ -6,8 +6,8 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets, moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
-import { type AnimalState, explain, HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
-import { isLinearizable } from './support/linearizable';
+import { type AnimalState, explain, isLinearizable } from './support/animal-model';
+import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
 
 const PATH = '/v1/store/orders';
 const SEED = 31;
