@@ -1,4 +1,3 @@
-import { Agent } from 'node:http';
 import { PetsService } from '../../src/pets';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase, hasPreparedStatements } from '../support/database';
@@ -12,8 +11,6 @@ async function transactionsOf(app: TestApp): Promise<number> {
   return Number(row!.count);
 }
 
-const CREATORS = 20;
-
 describe('creating animals', () => {
   let app: TestApp;
   beforeAll(async () => {
@@ -25,8 +22,7 @@ describe('creating animals', () => {
   afterAll(() => app.close());
 
   describe('POST /v1/pets (createPet)', () => {
-    const countPets = async () =>
-      (await app.database.query<{ count: string }>('SELECT count(*) FROM pets'))[0]!.count;
+    const countPets = async () => (await app.database.query('SELECT FROM pets')).length;
 
     it('201 returns the animal with an id and the status available by default; Location is its URL', async () => {
       const created = await app.post('/v1/pets', aNewPet({ name: 'Mimi' }));
@@ -151,39 +147,22 @@ describe('creating animals', () => {
     });
   });
 
-  describe('GET /v1/pets under load', () => {
-    let key: string;
-    const agent = new Agent({ keepAlive: true, maxSockets: CREATORS });
-    beforeAll(async () => {
-      key = await app.unlimitedKey();
-      await slowDown();
-      await app.database.query('TRUNCATE animals CASCADE');
-    });
-    afterAll(() => agent.destroy());
-
-    /** Makes a read take 20 ms, so that other clients write between its snapshot and its response, and a commit 1 ms. */
-    async function slowDown() {
-      await app.database.query(`
-      ALTER TABLE pets RENAME TO animals;
-      CREATE VIEW pets AS SELECT * FROM animals WHERE (SELECT pg_sleep(0.02)::text) IS NOT NULL;
-      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN PERFORM pg_sleep(0.001); RETURN NULL; END $$;
-      CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON animals DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW EXECUTE FUNCTION wait()`);
-    }
-
-    it('contains the animal that each of many clients has just created, on the page and at its address', async () => {
-      const missed: string[] = [];
-      const create = async () => {
-        const { status, text, headers } = await app.post('/v1/pets', aNewPet(), { key, agent });
-        expect(status).toBe(201);
-        for (const path of ['/v1/pets?limit=100', headers.location!]) {
-          const read = await app.get(path, { key, agent });
-          if (!read.text.includes(text)) missed.push(`${path}: ${text}`);
-        }
-      };
-      await Promise.all(Array.from({ length: CREATORS }, create));
-      expect(missed).toEqual([]);
-    });
+  it('each of 20 concurrent clients finds the animal that it has just created, on the page and at its address', async () => {
+    const key = await app.unlimitedKey();
+    // In the last spec, a read takes 20 ms, so that other clients write between its snapshot and its response.
+    await app.database.query(`
+        ALTER TABLE pets RENAME TO animals;
+        CREATE VIEW pets AS SELECT * FROM animals WHERE (SELECT pg_sleep(0.02)::text) IS NOT NULL`);
+    const missed: string[] = [];
+    const create = async () => {
+      const { status, text, headers } = await app.post('/v1/pets', aNewPet(), { key });
+      expect(status).toBe(201);
+      for (const path of ['/v1/pets?limit=100', headers.location!]) {
+        const read = await app.get(path, { key });
+        if (!read.text.includes(text)) missed.push(`${path}: ${text}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, create));
+    expect(missed).toEqual([]);
   });
 });

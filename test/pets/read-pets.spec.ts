@@ -37,11 +37,10 @@ describe('reading animals', () => {
          SELECT 'animal', ($1::bigint[])[1 + n % 3], ($2::text[])[1 + n / 3 % 3] FROM generate_series(0, 35) AS n`,
         [CATEGORIES, PET_STATUSES],
       );
-      rows = (
-        await app.database.query<{ id: string; category_id: string; status: string }>(
-          'SELECT id, category_id, status FROM pets ORDER BY id',
-        )
-      ).map(({ id, category_id, status }) => ({ id: Number(id), categoryId: category_id, status }));
+      // int8 is text in the driver, and float8 a number.
+      rows = await app.database.query<Row>(
+        'SELECT id::float8, category_id AS "categoryId", status FROM pets ORDER BY id',
+      );
     });
 
     const get = (query: string) => app.get(`/v1/pets?${query}`, { key });
@@ -189,9 +188,6 @@ describe('reading animals', () => {
       expectError(wrongMethod, 405, 'method_not_allowed');
       expect(deprecation(wrongMethod)).toEqual(nothing);
       expect(deprecation(await app.get('/v1/pets'))).toEqual(nothing);
-      const withSlash = await app.get('/v1/pets/');
-      expectError(withSlash, 404, 'route_not_found');
-      expect(deprecation(withSlash)).toEqual(nothing);
     });
   });
 
@@ -241,9 +237,7 @@ async function noPets({ key, database }: TestApp): Promise<PagedList> {
   return {
     key,
     fill: (count, statuses) => fillPets({ database }, count, statuses),
-    storedIds: async () => {
-      const rows = await database.query<{ id: string }>('SELECT id FROM pets ORDER BY id');
-      return rows.map(({ id }) => Number(id));
-    },
+    storedIds: async () =>
+      (await database.query<Row>('SELECT id::float8 FROM pets ORDER BY id')).map(({ id }) => id),
   };
 }

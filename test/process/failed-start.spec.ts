@@ -55,7 +55,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await database.query('SELECT id FROM api_keys')).toEqual([]);
   });
 
-  it('that the metrics port is in use, or equal to PORT', async () => {
+  it('that HOST is not an address of this machine, or METRICS_PORT is in use or equal to PORT', async () => {
     const taken = await listener();
     const environment = { DATABASE_URL: database.url };
     expect(await rejectionOf({ ...environment, METRICS_PORT: String(taken.port) })).toBe(
@@ -65,6 +65,9 @@ describe('a start that cannot succeed explains in one sentence', () => {
       'METRICS_PORT and PORT are both 3123: set METRICS_PORT to another port.',
     );
     taken.server.close();
+    expect(await rejectionOf({ ...environment, HOST: '192.0.2.1' })).toMatch(
+      /^192\.0\.2\.1 is not an address of this machine/,
+    );
   });
 
   it.each([
@@ -99,12 +102,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
       );
       other.server.close();
     }
-  });
-
-  it('that HOST is not an address of this machine', async () => {
-    expect(await rejectionOf({ HOST: '192.0.2.1', DATABASE_URL: database.url })).toMatch(
-      /^192\.0\.2\.1 is not an address of this machine/,
-    );
   });
 });
 

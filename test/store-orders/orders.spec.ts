@@ -106,18 +106,15 @@ describe('orders', () => {
 
     pagingContract('/store/orders', ORDER_STATUSES, () => app, noOrders);
 
-    let specs = 0;
     beforeEach(async () => {
-      specs += 1;
-      acme = await newClient(app, `acme ${specs}`);
-      other = await newClient(app, `other ${specs}`);
+      [acme, other] = [await newClient(app), await newClient(app)];
     });
 
-    const follow = ({ key }: Client, query = '') => followPages(app, key, `${PATH}${query}`);
+    const follow = ({ key }: Pick<Client, 'key'>, query = '') => followPages(app, key, `${PATH}${query}`);
 
     it("200 contains only the orders of the caller's account, for each of its keys", async () => {
       await fillOrders(app, [acme, other], 12, ORDER_STATUSES);
-      const second = await newClient(app, acme.account);
+      const second = await app.createKey({ account: acme.account });
       for (const query of ['', '&status=placed', '&status=cancelled']) {
         const mine = await follow(acme, `?limit=2${query}`);
         const others = await follow(other, `?limit=2${query}`);
@@ -141,13 +138,9 @@ describe('orders', () => {
   });
 });
 
-let lists = 0;
-
 /** Creates an account without orders, and a second account that gets as many orders. */
 async function noOrders(app: TestApp): Promise<PagedList> {
-  lists += 1;
-  const client = await newClient(app, `paging ${lists}`);
-  const other = await newClient(app, `paging neighbour ${lists}`);
+  const [client, other] = [await newClient(app), await newClient(app)];
   return {
     key: client.key,
     fill: (count, statuses) => fillOrders(app, [client, other], count, statuses),
@@ -156,19 +149,17 @@ async function noOrders(app: TestApp): Promise<PagedList> {
 }
 
 async function storedIds(app: TestApp, { id }: Client): Promise<number[]> {
-  const rows = await app.database.query<{ id: string }>(
-    'SELECT id FROM store_orders WHERE account_id = $1 ORDER BY id',
-    [id],
-  );
-  return rows.map((row) => Number(row.id));
+  const sql = 'SELECT id::float8 FROM store_orders WHERE account_id = $1 ORDER BY id';
+  return (await app.database.query<{ id: number }>(sql, [id])).map((row) => row.id);
 }
 
-async function newClient(app: TestApp, account: string): Promise<Client> {
-  const { key } = await app.createKey({ account, scopes: DEFAULT_SCOPES });
-  const [row] = await app.database.query<{ id: string }>('SELECT id FROM accounts WHERE name = $1', [
-    account,
-  ]);
-  return { account, id: row!.id, key };
+async function newClient(app: TestApp): Promise<Client> {
+  const { id, key } = await app.createKey({ scopes: DEFAULT_SCOPES });
+  const [account] = await app.database.query<{ id: string; name: string }>(
+    'SELECT id, name FROM accounts WHERE id = (SELECT account_id FROM api_keys WHERE id = $1)',
+    [id],
+  );
+  return { account: account!.name, id: account!.id, key };
 }
 
 /** Adds `count` orders of each account to the table, the accounts in turn. Each order has an animal id of its own. */

@@ -1,14 +1,12 @@
 import type { TestApp } from './app';
 import type { HttpResponse } from './http';
 
-type Codes = Readonly<Record<number, readonly string[]>>;
-
 /** The route and the codes of an operation in openapi.json. */
 interface ExpectedOperation {
   /** Method and path, such as `get /pets/{petId}`. */
   readonly route: string;
   /** The error codes of each status, in the order of the document. */
-  readonly codes: Codes;
+  readonly codes: Readonly<Record<number, readonly string[]>>;
   /** The key needs one of them; none: every valid key is enough. */
   readonly scopes: readonly string[];
   readonly isDeprecated?: true;
@@ -86,11 +84,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     scopes: ['pets:manage'],
     isExtension: true,
   },
-  listOrders: {
-    route: 'get /store/orders',
-    codes: LIST,
-    scopes: ['orders:read', 'orders:manage'],
-  },
+  listOrders: { route: 'get /store/orders', codes: LIST, scopes: ['orders:read', 'orders:manage'] },
   placeOrder: {
     route: 'post /store/orders',
     codes: { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', ...KEYED[409]] },

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,10 +51,7 @@ ${knowsPrepared ? `max_prepared_statements = ${hasPrepared ? 100 : 0}` : ''}
   if (user) chownSync(folder, user.uid, user.gid);
   const identity = user ? { uid: user.uid, gid: user.gid } : {};
   const child = spawn(PROGRAM, ['-q', join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...identity });
-  await Promise.race([
-    failureOf(child),
-    until(async () => !(await isRefused(`http://127.0.0.1:${listenPort}`))),
-  ]);
+  await until(async () => !(await isRefused(`http://127.0.0.1:${listenPort}`)));
   return {
     url: (database) => `postgresql://${username}@127.0.0.1:${listenPort}/${database}?sslmode=disable`,
     stop: async () => {
@@ -65,11 +62,4 @@ ${knowsPrepared ? `max_prepared_statements = ${hasPrepared ? 100 : 0}` : ''}
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function failureOf(child: ChildProcess): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (status) => reject(new Error(`pgbouncer ended with ${status}`)));
-  });
 }

@@ -54,16 +54,11 @@ function weighted<Value extends string>(weights: Readonly<Record<Value, number>>
   );
 }
 
-/** A key of the service, with limits that no walk reaches. */
-interface WalkKey {
-  readonly key: string;
-}
-
-/** The keys of a running service: buyers place orders and cancel them, staff does the rest. */
+/** The keys of a running service: buyers place orders and cancel them, staff does the rest. No walk reaches their limits. */
 interface AnimalSubject {
   readonly url: string;
-  readonly buyers: readonly WalkKey[];
-  readonly staff: readonly WalkKey[];
+  readonly buyers: readonly { readonly key: string }[];
+  readonly staff: readonly { readonly key: string }[];
 }
 
 /** Operation and status → number of responses. */
@@ -122,7 +117,8 @@ class Walk {
 
   async create(): Promise<void> {
     const body = { name: this.newName(), categoryId: 1 };
-    const { json } = await this.send('createPet', 'POST', PETS, { key: this.subject.buyers[0]!.key, body });
+    const { key } = this.subject.buyers[0]!;
+    const { json } = await send(this.subject.url, 'POST', PETS, { key, body });
     this.animals.push({ petId: json.id, created: { pet: json, orders: {} }, history: [] });
   }
 
@@ -171,9 +167,10 @@ class Walk {
     const path = kind.endsWith('Order') ? orders : `${PETS}/${animal.petId}`;
     const headers: Record<string, string> = seen ? { 'if-match': seen.tag } : {};
     const begin = (this.moment += 1);
-    const response = await this.send(kind, METHODS[kind], path, { key, body, headers });
+    const response = await send(this.subject.url, METHODS[kind], path, { key, body, headers });
     const end = (this.moment += 1);
     const { status, text } = response;
+    this.counts[`${kind} ${status}`] = (this.counts[`${kind} ${status}`] ?? 0) + 1;
     const json = text === '' ? {} : response.json;
     const summary = text === '' ? '' : summaryOf(json);
     animal.history.push({
@@ -187,24 +184,11 @@ class Walk {
       animal.seen = { tag: String(response.headers['etag']), summary };
   }
 
-  private async send(kind: string, ...[method, path, options]: Message) {
-    const response = await send(this.subject.url, method, path, options);
-    const outcome = `${kind} ${response.status}`;
-    this.counts[outcome] = (this.counts[outcome] ?? 0) + 1;
-    return response;
-  }
-
   /** Every change has a name of its own, so that no earlier entity tag becomes current again. */
   private newName(): string {
     return `animal ${(this.moment += 1)}`;
   }
 }
-
-type Message = readonly [
-  method: string,
-  path: string,
-  options: { key: string; body?: object | undefined; headers?: Record<string, string> },
-];
 
 /** The open orders of removed animals: there must be none. */
 export const HELD_WITHOUT_ANIMAL = `
