@@ -16,7 +16,6 @@ import { itWhen } from '../support/it-when';
 import { cleanUp, isRoot, options, query, rejectionOf, temporaryFolder } from './support/harness';
 
 const asRoot = itWhen(isRoot, 'needs root');
-const asOrdinaryUser = itWhen(!isRoot, 'needs an ordinary user');
 
 const folder = temporaryFolder();
 afterAll(cleanUp);
@@ -54,17 +53,6 @@ describe('DATA_DIR', () => {
     for (const name of names) writeFileSync(join(open, name), '');
     prepareFolder(open, chooseServerUser());
     expect(statSync(open).mode & 0o777).toBe(0o700);
-  });
-
-  asOrdinaryUser('is rejected if it cannot be written or belongs to another user', async () => {
-    const closed = join(folder, 'closed');
-    mkdirSync(closed, { mode: 0o555 });
-    expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toContain(
-      'cannot be used (EACCES',
-    );
-    expect(await rejectionOf(startEmbedded(options('/')))).toMatch(
-      /^EmbeddedServerError: .+ DATA_DIR to .+\.$/,
-    );
   });
 
   asRoot('is rejected if it belongs to a third user', async () => {

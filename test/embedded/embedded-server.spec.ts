@@ -139,16 +139,6 @@ describe('the embedded server', () => {
     expect([row, isRunning(pid)]).toEqual([{ count: 21, fsync: 'on' }, false]);
   });
 
-  it('stops and starts again after PostgreSQL was killed', async () => {
-    const server = await startEmbedded(options(dataDir));
-    const pid = postmaster();
-    process.kill(pid, 'SIGKILL');
-    await server.ended;
-    await server.stop();
-    expect(isRunning(pid)).toBe(false);
-    expect(await startAndRead()).toEqual([{ n: 42 }]);
-  });
-
   it('starts if another process has the pid in the postmaster.pid of a killed server', async () => {
     // PostgreSQL ignores pids of other users, so the process runs as the server's user.
     const { uid, gid } = chooseServerUser() ?? {};

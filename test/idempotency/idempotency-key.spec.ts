@@ -3,19 +3,25 @@ import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { type HttpResponse, sendRaw } from '../support/http';
+import type { HttpResponse } from '../support/http';
 import { lockWaits } from '../support/lock-waits';
 import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
-import { expectReplay, keyedPost, newKey } from './support/keyed';
-
-const FAILS_AT_INSERT = 'CHECK (false) NOT VALID';
-const FAILS_AT_COMMIT = 'FOREIGN KEY (id) REFERENCES nothing DEFERRABLE INITIALLY DEFERRED NOT VALID';
 
 /** Stores so many responses whose 24 h are over. */
 const FILL = `
   INSERT INTO idempotency_keys (id, created_at, body_hash, status, answer)
   SELECT sha256(n::text::bytea), '2020-01-01Z', sha256(''), 201, '{}' FROM generate_series(1, $1::integer) AS n`;
+
+/** Expects the first response again, byte for byte, with `Idempotent-Replayed: true`. */
+function expectReplay(again: HttpResponse, first: HttpResponse): void {
+  expect(again).toMatchObject({ status: first.status, text: first.text });
+  for (const name of ['location', 'content-type', 'content-length']) {
+    expect({ name, value: again.headers[name] }).toEqual({ name, value: first.headers[name] });
+  }
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  expect(first.headers['idempotent-replayed']).toBeUndefined();
+}
 
 describe('an Idempotency-Key', () => {
   let app: TestApp;
@@ -29,51 +35,25 @@ describe('an Idempotency-Key', () => {
     await app.close();
   });
 
-  const post = (path: string, idempotencyKey: string, body: string | object, key?: string) =>
-    keyedPost(app, path, idempotencyKey, body, key);
+  let keys = 0;
+  const newKey = () => `key-${(keys += 1)}`;
+  const post = (path: string, idempotencyKey: string, body: string | object, key = app.key) =>
+    app.post(path, body, { key, headers: { 'idempotency-key': idempotencyKey } });
   const addPet = (idempotencyKey: string, name: string, key?: string) =>
     post('/v1/pets', idempotencyKey, aNewPet({ name }), key);
   const countOf = async (name: string) =>
     (await app.database.query('SELECT FROM pets WHERE name = $1', [name])).length;
-  const everything = () =>
-    app.database.query(
-      `SELECT 'animal', id::text, status FROM pets UNION ALL
-       SELECT 'order', id::text, status FROM store_orders UNION ALL
-       SELECT 'key', id::text, status::text FROM idempotency_keys ORDER BY 1, 2`,
-    );
-  const withConstraint = async (table: string, constraint: string, ask: () => Promise<HttpResponse>) => {
-    await app.database.query(`ALTER TABLE ${table} ADD CONSTRAINT failing ${constraint}`);
-    try {
-      return await ask();
-    } finally {
-      await app.database.query(`ALTER TABLE ${table} DROP CONSTRAINT failing`);
-    }
-  };
   const countKeys = async () => (await app.database.query('SELECT FROM idempotency_keys')).length;
 
-  it.each([
-    [
-      'POST /v1/pets',
-      '/v1/pets',
-      async () => '{ "name": "é \\u00e9 ☃ <>&", "categoryId": 9007199254740993 }',
-    ],
-    [
-      'POST /v1/store/orders',
-      '/v1/store/orders',
-      async () => `{"petId":${(await app.post('/v1/pets', aNewPet())).json.id}}`,
-    ],
-  ])(
-    'on %s does the work once; a replay is the same response byte for byte, with its Location',
-    async (_route, path, bodyOf) => {
-      const body = await bodyOf();
-      const key = newKey();
-      const first = await post(path, key, body);
-      expect(first.status).toBe(201);
-      expect(first.headers['location']).toMatch(/\/\d+$/);
-      for (let time = 0; time < 3; time += 1) expectReplay(await post(path, key, body), first);
-      expect((await app.get(first.headers['location']!)).json).toMatchObject(first.json);
-    },
-  );
+  it('does the work once; a replay is the same response byte for byte, with its Location', async () => {
+    const body = '{ "name": "é \\u00e9 ☃ <>&", "categoryId": 9007199254740993 }';
+    const key = newKey();
+    const first = await post('/v1/pets', key, body);
+    expect(first.status).toBe(201);
+    expect(first.headers['location']).toMatch(/\/\d+$/);
+    for (let time = 0; time < 3; time += 1) expectReplay(await post('/v1/pets', key, body), first);
+    expect((await app.get(first.headers['location']!)).text).toBe(first.text);
+  });
 
   it('422 for another body, even if only a space differs; the stored response stays', async () => {
     const key = newKey();
@@ -82,14 +62,6 @@ describe('an Idempotency-Key', () => {
       expectError(await post('/v1/pets', key, body), 422, 'idempotency_key_reused');
     }
     expectReplay(await post('/v1/pets', key, '{"name":"one","categoryId":1}'), first);
-  });
-
-  it('400 for an invalid body, even if the key was used with another body', async () => {
-    const key = newKey();
-    await addPet(key, 'one');
-    for (const body of ['{}', '', '{"name":1}']) {
-      expectError(await post('/v1/pets', key, body), 400, 'validation_failed');
-    }
   });
 
   it('is the same for every spelling of the URL', async () => {
@@ -128,26 +100,21 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/store/orders', key, { petId }), await first);
   });
 
-  it('is independent of the same key in upper case, of another account or on another path', async () => {
+  it('belongs to the account, for all its API keys, and to the path; upper case makes another key', async () => {
+    const account = 'two keys';
+    const [one, other] = [await app.createKey({ account }), await app.createKey({ account })];
     const { key: stranger } = await app.createKey();
     const key = newKey();
-    const mine = await addPet(key, 'mine');
+    const mine = await addPet(key, 'mine', one.key);
+    expectReplay(await addPet(key, 'mine', other.key), mine);
     const others = [
-      await addPet(key.toUpperCase(), 'mine'),
+      await addPet(key.toUpperCase(), 'mine', one.key),
       await addPet(key, 'theirs', stranger),
-      await post('/v1/store/orders', key, { petId: mine.json.id }),
+      await post('/v1/store/orders', key, { petId: mine.json.id }, one.key),
     ];
     for (const { status, headers } of others)
       expect([status, headers['idempotent-replayed']]).toEqual([201, undefined]);
     expect(await countOf('mine')).toBe(2);
-  });
-
-  it('belongs to the account: another API key of the account gets the same response', async () => {
-    const one = await app.createKey({ account: 'two keys' });
-    const other = await app.createKey({ account: 'two keys' });
-    const key = newKey();
-    const first = await addPet(key, 'shared', one.key);
-    expectReplay(await addPet(key, 'shared', other.key), first);
   });
 
   it('can be used again after 400, 404 and 409, which are not stored', async () => {
@@ -164,26 +131,21 @@ describe('an Idempotency-Key', () => {
     expect((await post('/v1/store/orders', key, { petId: created.json.id })).status).toBe(201);
   });
 
-  it.each([
-    ['the response of an animal cannot be stored', '/v1/pets', 'idempotency_keys', FAILS_AT_INSERT],
-    ['an order cannot be committed', '/v1/store/orders', 'store_orders', FAILS_AT_COMMIT],
-    ['an animal cannot be committed', '/v1/pets', 'pets', FAILS_AT_COMMIT],
-  ])('rolls back work and response if %s, and can be used again', async (...row) => {
-    const [, path, table, constraint] = row;
+  it('can be used again after 500: the order and its response are rolled back', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
-    const { id: otherId } = (await app.post('/v1/pets', aNewPet())).json;
-    const { id } = (await app.post(path, { ...aNewPet(), petId: otherId })).json;
-    const before = await everything();
+    await app.database.query(
+      `ALTER TABLE store_orders ADD CONSTRAINT failing
+       FOREIGN KEY (id) REFERENCES nothing DEFERRABLE INITIALLY DEFERRED NOT VALID`,
+    );
     const key = newKey();
-    const body = { ...aNewPet(), petId };
-    const failed = await withConstraint(table, constraint, () => post(path, key, body));
+    const failed = await post('/v1/store/orders', key, { petId });
+    await app.database.query('ALTER TABLE store_orders DROP CONSTRAINT failing');
     expectError(failed, 500, 'internal_error');
     expect(failed.headers['location']).toBeUndefined();
-    expect(await everything()).toEqual(before);
-    const first = await post(path, key, body);
-    // The failed work did run: it used the id between the two.
-    expect(first).toMatchObject({ status: 201, json: { id: id + 2 } });
-    expectReplay(await post(path, key, body), first);
+    expect((await app.get(`/v1/pets/${petId}`)).json.status).toBe('available');
+    const first = await post('/v1/store/orders', key, { petId });
+    expect(first.status).toBe(201);
+    expectReplay(await post('/v1/store/orders', key, { petId }), first);
   });
 
   it('is kept for 24 h, then ignored and deleted', async () => {
@@ -227,19 +189,8 @@ describe('an Idempotency-Key', () => {
     expect(await countKeys()).toBe(before);
   });
 
-  it('400 validation_failed if it is sent twice', async () => {
-    const body = JSON.stringify(aNewPet({ name: 'twice' }));
-    const response = await sendRaw(
-      app.url,
-      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\n` +
-        `Content-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n${body}`,
-    );
-    expect(response).toMatch(/^HTTP\/1.1 400 /);
-    expect(await countOf('twice')).toBe(0);
-  });
-
   it("on a module's route depends on the path parameters; a replay has the handler's status", async () => {
-    const note = (name: string) => keyedPost(app, `/v1/lab/notes/${name}`, 'note', '');
+    const note = (name: string) => post(`/v1/lab/notes/${name}`, 'note', '');
     const first = await note('one');
     expect(first).toMatchObject({ status: 202, text: '{"name":"one"}' });
     expectReplay(await note('one'), first);

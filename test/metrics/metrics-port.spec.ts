@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { send } from '../support/http';
+import { isRefused } from '../support/is-refused';
 import { itWhen } from '../support/it-when';
 import { metricsUrl } from '../support/metrics';
 
@@ -12,22 +13,20 @@ describe('the metrics port', () => {
   });
   afterAll(() => app.close());
 
-  it('serves 404 for another path, as the port of the service does for /metrics', async () => {
-    expectError(await app.get('/metrics'), 404, 'route_not_found');
+  it('has 404 for another path, and the port of the service for /metrics', async () => {
     for (const path of ['/', '/metrics/', '/v1/pets', '/livez/'])
       expectError(await send(metricsUrl(app), 'GET', path, { isDocumented: false }), 404, 'route_not_found');
+    expectError(await app.get('/metrics'), 404, 'route_not_found');
   });
 
   it('serves /livez and /readyz, with GET and HEAD', async () => {
     const port = metricsUrl(app);
     for (const path of ['/livez', '/readyz']) {
-      const { status, headers, json } = await send(port, 'GET', path);
-      expect([path, status, headers['content-type'], json]).toEqual([
-        path,
-        200,
-        'application/json; charset=utf-8',
-        { status: 'ok' },
-      ]);
+      expect(await send(port, 'GET', path)).toMatchObject({
+        status: 200,
+        headers: { 'content-type': 'application/json; charset=utf-8' },
+        json: { status: 'ok' },
+      });
       expect(await send(port, 'HEAD', path)).toMatchObject({ status: 200, text: '' });
     }
   });
@@ -59,13 +58,14 @@ describe('the metrics port', () => {
   });
 
   itWhen(process.platform === 'linux', 'needs 127.0.0.2')(
-    'listens on METRICS_HOST, independent of HOST',
+    'listens on METRICS_HOST, independent of HOST, until the service stops',
     async () => {
       const other = await startApp({ metricsPort: 0, metricsHost: '127.0.0.2' }, { beside: app });
       const { port } = new URL(metricsUrl(other));
       expect((await send(`http://127.0.0.2:${port}`, 'GET', '/metrics')).status).toBe(200);
       await expect(send(`http://127.0.0.1:${port}`, 'GET', '/metrics')).rejects.toThrow('ECONNREFUSED');
       await other.close();
+      expect(await isRefused(`http://127.0.0.2:${port}`)).toBe(true);
     },
   );
 

@@ -37,11 +37,10 @@ describe('reading animals', () => {
          SELECT 'animal', ($1::bigint[])[1 + n % 3], ($2::text[])[1 + n / 3 % 3] FROM generate_series(0, 35) AS n`,
         [CATEGORIES, PET_STATUSES],
       );
-      rows = (
-        await app.database.query<{ id: string; category_id: string; status: string }>(
-          'SELECT id, category_id, status FROM pets ORDER BY id',
-        )
-      ).map(({ id, category_id, status }) => ({ id: Number(id), categoryId: category_id, status }));
+      // int8 is text in the driver, and float8 a number.
+      rows = await app.database.query<Row>(
+        'SELECT id::float8, category_id AS "categoryId", status FROM pets ORDER BY id',
+      );
     });
 
     const get = (query: string) => app.get(`/v1/pets?${query}`, { key });
@@ -124,30 +123,18 @@ describe('reading animals', () => {
       const ofIds = await cursorOf('limit=1&id=1&id=2');
       expectError(await get(`id=1&id=3&cursor=${ofIds}`), 400, 'invalid_cursor');
       expect(idsOf(await get(`id=1&id=2&sort=id&cursor=${ofIds}`))).toEqual([2]);
-      const many = Array.from({ length: 50 }, (_, at) => `id=${at + 1}`).join('&');
-      const ofMany = await cursorOf(`limit=1&${many}&id=51`);
-      expectError(await get(`${many}&id=52&cursor=${ofMany}`), 400, 'invalid_cursor');
     });
 
     it.each([
-      ['id', 'id=1&id='],
       ['id', 'id=1,2'],
-      ['id', 'id=9223372036854775808'],
       ['id', Array.from({ length: 101 }, (_, at) => `id=${at}`).join('&')],
       ['categoryId', 'categoryId=1&categoryId=2'],
-      ['categoryId', 'categoryId=-9223372036854775809'],
       ['sort', 'sort=name'],
       ['sort', 'sort=-id&sort=id'],
     ])('400 validation_failed names %s for %.30s', async (name, query) => {
       const response = await get(query);
       expectError(response, 400, 'validation_failed');
       expect(response.json.message).toContain(name);
-    });
-
-    it('as an empty page if no animal matches', async () => {
-      for (const query of ['id=4711', 'id=1&categoryId=4711', 'categoryId=-1&status=sold&sort=-id']) {
-        expect(await get(query)).toMatchObject({ status: 200, text: '[]' });
-      }
     });
   });
 
@@ -168,12 +155,6 @@ describe('reading animals', () => {
       `<${successor}>; rel="successor-version"`,
     ];
     const nothing = [undefined, undefined, undefined];
-
-    it('200 returns the animal', async () => {
-      const response = await app.get('/v1/pets/1');
-      expect(response.status).toBe(200);
-      expect(response.json).toEqual({ id: 1, name: 'animal 1', categoryId: 1, status: 'available' });
-    });
 
     it.each(['2', '9223372036854775808', '01', '1.0', '1%00', '..%2f1', '9'.repeat(2_000)])(
       '404 pet_not_found for petId %.40s',
@@ -207,19 +188,11 @@ describe('reading animals', () => {
       expectError(wrongMethod, 405, 'method_not_allowed');
       expect(deprecation(wrongMethod)).toEqual(nothing);
       expect(deprecation(await app.get('/v1/pets'))).toEqual(nothing);
-      const withSlash = await app.get('/v1/pets/');
-      expectError(withSlash, 404, 'route_not_found');
-      expect(deprecation(withSlash)).toEqual(nothing);
     });
   });
 
   describe('GET /v1/pets (listPets)', () => {
     beforeAll(() => fillPets(app, 11, ['available', 'pending', 'sold']));
-
-    it('200 returns each animal with exactly its four fields', async () => {
-      const { json } = await app.get('/v1/pets');
-      expect(json[1]).toEqual({ id: 2, name: 'animal 1', categoryId: 1, status: 'pending' });
-    });
 
     it('200 does not mix concurrent requests for other statuses, limits and cursors', async () => {
       const addresses = ['', '&status=available', '&status=pending', '&status=sold'].map(
@@ -264,9 +237,7 @@ async function noPets({ key, database }: TestApp): Promise<PagedList> {
   return {
     key,
     fill: (count, statuses) => fillPets({ database }, count, statuses),
-    storedIds: async () => {
-      const rows = await database.query<{ id: string }>('SELECT id FROM pets ORDER BY id');
-      return rows.map(({ id }) => Number(id));
-    },
+    storedIds: async () =>
+      (await database.query<Row>('SELECT id::float8 FROM pets ORDER BY id')).map(({ id }) => id),
   };
 }

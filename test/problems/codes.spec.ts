@@ -55,9 +55,9 @@ const MORE: readonly Rejection[] = [
   [500, 'internal_error', failed],
   [404, 'route_not_found', (app) => app.send('PROPFIND', '/nothing', { key: undefined })],
   [405, 'method_not_allowed', (app) => app.send('PUT', '/livez', { key: undefined })],
-  [400, 'bad_request', (app) => app.get('/v1/lab/pipe')],
-  [403, 'forbidden', (app) => app.get('/v1/lab/guard')],
-  [409, 'conflict', (app) => app.get('/v1/lab/interceptor')],
+  [400, 'bad_request', (app) => app.get('/v1/lab/exceptions/a%20list%20of%20messages')],
+  [403, 'forbidden', (app) => app.get('/v1/lab/exceptions/ForbiddenException')],
+  [409, 'conflict', (app) => app.get('/v1/lab/exceptions/a%20response%20without%20a%20message')],
   [401, 'unauthorized', (app) => app.get('/v1/lab/exceptions/UnauthorizedException')],
   [500, 'internal_error', (app) => app.get('/v1/lab/exceptions/a%20text')],
 ];
@@ -73,7 +73,7 @@ describe('problem details', () => {
   afterAll(() => app.close());
 
   it.each([...rejections, ...MORE])(
-    '%i %s has the status, code, message and headers of the Error body, and the schema of RFC 9457',
+    '%i %s has the status, code, message and headers of the Error body, and the members of RFC 9457',
     async (status, code, ask) => {
       const plain = await ask(app);
       const problem = await ask(asProblems(app));
@@ -151,7 +151,11 @@ describe('problem details', () => {
     });
 
     it('is the address in type of problem details, for codes by status, too', async () => {
-      for (const path of ['/v1/nothing', '/v1/lab/pipe', '/v1/lab/exceptions/an%20unassigned%20status']) {
+      for (const path of [
+        '/v1/nothing',
+        '/v1/lab/exceptions/a%20list%20of%20messages',
+        '/v1/lab/exceptions/an%20unassigned%20status',
+      ]) {
         const { json } = await app.get(path, { headers: { accept: PROBLEM } });
         const { status, text } = await app.get(json.type, without);
         expect([path, status]).toEqual([path, 200]);

@@ -7,7 +7,7 @@ import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
-import { rejectionOf, startHere } from '../support/start';
+import { startHere } from '../support/start';
 import { until } from '../support/until';
 
 const NOTICE =
@@ -44,13 +44,6 @@ describe('with DATABASE_URL', () => {
     await printBanner({ ...production, config: readConfig({}) }, unread);
     expect(await database.query('SELECT FROM api_keys')).toEqual([]);
     await production.stop();
-
-    await database.query(
-      `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture9999999999999')`,
-    );
-    expect(await rejectionOf(environment)).toBe(
-      'The database was migrated by a newer version of Animal Store (FromTheFuture9999999999999). Install that version again, or run its "db revert" until this migration is reverted.',
-    );
   });
 });
 

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,8 @@ import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { exitOf, rejectionOf } from '../support/start';
+import { runMain } from '../support/service';
+import { rejectionOf } from '../support/start';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
@@ -29,46 +31,40 @@ describe('a start that cannot succeed explains in one sentence', () => {
     mkdirSync(join(directory, '.env'));
     const workingDirectory = process.cwd();
     process.chdir(directory);
-    const failed = await exitOf({});
     const command = await runCli(['keys', 'list']);
     process.chdir(workingDirectory);
+    const program = [
+      '-r',
+      require.resolve('../support/typescript.cjs'),
+      require.resolve('../support/main.cjs'),
+    ];
+    const { status, stderr } = spawnSync(process.execPath, program, { cwd: directory, encoding: 'utf8' });
     rmSync(directory, { recursive: true });
-    expect(failed).toEqual({
-      status: 1,
-      error: expect.stringMatching(/^The file \.env cannot be read: .*\n$/),
-    });
-    expect(command).toMatchObject({ status: 1, out: '', all: failed.error });
+    expect(stderr).toMatch(/^The file \.env cannot be read: .*\n$/);
+    expect([status, command]).toEqual([1, expect.objectContaining({ status: 1, out: '', all: stderr })]);
   });
 
   it('that the disk of standard output is full, and creates no key', async () => {
-    expect(await exitOf({ DATABASE_URL: database.directUrl }, { standardOutput: '/dev/full' })).toEqual({
-      status: 1,
-      error:
-        'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
-    });
+    const fd = openSync('/dev/full', 'w');
+    const service = runMain({ DATABASE_URL: database.directUrl }, fd);
+    expect(await service.ended).toBe(1);
+    closeSync(fd);
+    expect(service.output()).toBe(
+      'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
+    );
     expect(await database.query('SELECT id FROM api_keys')).toEqual([]);
   });
 
-  it('every invalid setting', async () => {
-    const environment = {
-      PORT: 'abc',
-      DEPLOYMENT: 'prod',
-      TRUST_PROXY: '1',
-      DATABASE_URL: 'mysql://x',
-      LOG_LEVEL: 'loud',
-    };
-    const sentence = await rejectionOf(environment);
-    for (const name of Object.keys(environment)) expect(sentence).toContain(name);
-    expect(sentence).not.toContain('\n');
-  });
-
-  it('that the metrics port is in use', async () => {
+  it('that HOST is not an address of this machine, or the metrics port is in use', async () => {
     const taken = await listener();
     const environment = { DATABASE_URL: database.url };
     expect(await rejectionOf({ ...environment, METRICS_PORT: String(taken.port) })).toBe(
       `127.0.0.1:${taken.port} is in use. Stop the program that uses it, or set METRICS_PORT.`,
     );
     taken.server.close();
+    expect(await rejectionOf({ ...environment, HOST: '192.0.2.1' })).toMatch(
+      /^192\.0\.2\.1 is not an address of this machine/,
+    );
   });
 
   it.each([
@@ -103,12 +99,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
       );
       other.server.close();
     }
-  });
-
-  it('that HOST is not an address of this machine', async () => {
-    expect(await rejectionOf({ HOST: '192.0.2.1', DATABASE_URL: database.url })).toMatch(
-      /^192\.0\.2\.1 is not an address of this machine/,
-    );
   });
 });
 

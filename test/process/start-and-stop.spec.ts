@@ -1,23 +1,20 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer, Socket } from 'node:net';
-import { basename, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { Client } from 'pg';
 import { startEmbedded } from '../../src/embedded-postgres';
-import { kennels } from '../modules/support/kennels.extension';
-import { runCli } from '../support/cli';
 import { aNewPet } from '../support/factories';
-import { freePort } from '../support/free-port';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
-import { dataFolder, runMain, running, type RunningService } from '../support/service';
-import { exitOf, rejectionOf, startHere } from '../support/start';
+import { dataFolder, runMain, runProgram, running, type RunningService } from '../support/service';
+import { rejectionOf, startHere } from '../support/start';
 import { until } from '../support/until';
-import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver';
 
 const ROOT = join(__dirname, '..', '..');
-const committedDocument = readFileSync(join(ROOT, 'openapi.json'), 'utf8');
 const SDK = join(ROOT, 'deploy', 'tracing', 'tracing.cjs');
 
 /** The sessions that wait at least: the connections of pipelined reads, and one for all creations. */
@@ -25,27 +22,21 @@ const READS = 2;
 const JOINED = 1;
 
 /** Their log lines, of 500 bytes, are more than a pipe and its paused reader hold. */
-const LOGGED_REQUESTS = 400;
+const LOGGED_REQUESTS = 1_000;
+
+/** The store of a team. */
+const KENNELS = `
+  const { kennels } = require('./test/modules/support/kennels.extension');
+  void require('./src').startAnimalStore({ extensions: [kennels] });`;
 
 // Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('npm start', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };
   let first: RunningService;
-  /** Standard output of the first start, with a reader that can pause: a pipe of Node.js holds more bytes. */
-  let fifo: number;
-  let reader: Socket;
-  let printed = '';
-  let receiver: OtlpReceiver;
+  let receiver: Awaited<ReturnType<typeof startOtlpReceiver>>;
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
-    const path = join(folder.path, '..', `${basename(folder.path)}.fifo`);
-    execFileSync('mkfifo', [path]);
-    // Blocking, as standard output usually is.
-    fifo = openSync(path, constants.O_RDWR);
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    rmSync(path);
-    reader = new Socket({ fd }).on('data', (chunk: Buffer) => (printed += chunk.toString()));
   });
 
   const postmaster = join(folder.path, 'pg18', 'postmaster.pid');
@@ -53,8 +44,6 @@ describe('npm start', () => {
     existsSync(postmaster) ? readFileSync(postmaster, 'utf8').split('\n')[0] : undefined;
   afterAll(() => {
     receiver.close();
-    reader.destroy();
-    closeSync(fifo);
     folder.remove();
   });
 
@@ -74,8 +63,7 @@ describe('npm start', () => {
       OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=one',
       OTEL_BSP_SCHEDULE_DELAY: '50',
     };
-    const service = runMain({ ...environment, ...tracing, TZ: 'Pacific/Chatham' }, fifo);
-    first = await running({ ...service, output: () => printed + service.output() });
+    first = await running(runMain({ ...environment, ...tracing }));
     expect(first.key).toMatch(/^ask_test_\w{36}$/);
   });
 
@@ -83,64 +71,34 @@ describe('npm start', () => {
     const [trace, client] = ['a'.repeat(32), 'c'.repeat(16)];
     const options = { key: first.key, headers: { traceparent: `00-${trace}-${client}-01` } };
     await send(first.url, 'POST', '/v1/pets', { ...options, body: aNewPet() });
-    const spans = () => receiver.spans.filter(({ traceId }) => traceId === trace);
-    await until(() => spans().some(({ name }) => name === 'POST /v1/pets'));
-    const names = new Map([
-      [client, 'client'],
-      ...spans().map(({ spanId, name }) => [spanId, name] as const),
-    ]);
-    const edges = spans().map(({ parentSpanId = '', name, service }) => [
-      service,
-      names.get(parentSpanId),
-      name,
-    ]);
-    expect(edges).toContainEqual(['animal-store one', 'client', 'POST /v1/pets']);
-    expect(edges).toContainEqual(['animal-store one', 'POST /v1/pets', 'pg.query:pets_insert postgres']);
-    expect(printed).toMatch(new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`));
+    const spans = () => receiver.spansOf(trace);
+    const named = (name: string) => spans().find((span) => span.name === name);
+    await until(() => spans().some(({ parentSpanId }) => parentSpanId === client));
+    const server = named('POST /v1/pets');
+    const statement = named('pg.query:pets_insert postgres');
+    expect([server.parentSpanId, statement.parentSpanId]).toEqual([client, server.spanId]);
+    for (const value of ['animal-store', 'one'])
+      expect(JSON.stringify(server.resource)).toContain(`{"stringValue":"${value}"}`);
+    expect(first.output()).toMatch(new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`));
   });
 
-  it('prints a key, and curl lines that add an animal and list it', async () => {
+  it('prints a key, which it does not log, and curl lines that add an animal and list it', async () => {
+    const logged = first.output().match(/^\{.*$/gm) ?? [];
+    expect(logged.length).toBeGreaterThan(0);
+    expect(logged.join('')).not.toContain(first.key);
     const lines = first.output().match(/^ {2}curl .*$/gm) ?? [];
     expect(lines).toHaveLength(2);
-    const [added, list] = [await sendAsCurl(lines[0]!), await sendAsCurl(lines[1]!)];
-    expect([added.status, list.status]).toEqual([201, 200]);
-    expect(list.json).toContainEqual(added.json);
+    const [added, list] = lines.map((line) =>
+      JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' })),
+    );
+    expect(list).toContainEqual(added);
     expect(first.output()).toContain(`${first.url}/docs`);
   });
 
-  it('says the same times in every time zone', async () => {
-    const { headers } = await send(first.url, 'GET', '/v1/pets/1', { key: first.key });
-    expect([headers['deprecation'], headers['sunset']]).toEqual([
-      '@1795219200',
-      'Thu, 05 Dec 2030 00:00:00 GMT',
-    ]);
-    const document = await send(first.url, 'GET', '/openapi.json');
-    expect(document.text).toBe(committedDocument);
-  });
-
-  it('does not log the key that it prints', () => {
-    const logged = first
-      .output()
-      .split('\n')
-      .filter((line) => line.startsWith('{'));
-    expect(logged.length).toBeGreaterThan(0);
-    expect(logged.join('')).not.toContain(first.key);
-  });
-
-  it('on a directory in use fails with one sentence that names the first process', async () => {
-    const sentence = await rejectionOf(environment);
-    expect(sentence).toContain(String(first.child.pid));
-    expect(sentence).toContain('DATA_DIR');
-    expect(sentence).not.toContain('\n');
-  });
-
-  it('lets a command join its server', async () => {
-    const { json } = await runCli(['keys', 'list', '--json'], environment);
-    expect(json()).toEqual([expect.objectContaining({ account: 'demo', lastFour: first.key?.slice(-4) })]);
-  });
-
   it('delays no response if the reader of its standard output has stalled', async () => {
-    reader.pause();
+    const { child } = first;
+    child.stdout!.pause();
+    child.once('exit', () => child.stdout!.resume());
     const headers = { 'x-request-id': 'x'.repeat(128) };
     for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {
       const { status } = await send(first.url, 'GET', `/v1/pets/${'x'.repeat(250)}`, { headers });
@@ -183,27 +141,15 @@ describe('npm start', () => {
   });
 
   it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
-    const port = String(await freePort());
-    const url = `http://127.0.0.1:${port}`;
-    const isReady = () =>
-      send(url, 'GET', '/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    const standardOutput = join(folder.path, 'standard-output');
-    const meanwhile = async () => {
-      await until(isReady);
-      // The banner ends the start, which still has statements when the first request is served.
-      await until(() => Promise.resolve(readFileSync(standardOutput, 'utf8').includes('keys create')));
-      const { json } = await send(url, 'GET', '/v1/kennels/first', { key: first.key, isDocumented: false });
-      expect(json.code).toBe('insufficient_scope');
-      process.kill(Number(postmasterPid()), 'SIGKILL');
-    };
-    const options = { extensions: [kennels], meanwhile, standardOutput };
-    expect(await exitOf({ ...environment, PORT: port }, options)).toEqual({
-      status: 1,
-      error: expect.stringMatching(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*\n$/),
+    const service = await running(runProgram(KENNELS, environment));
+    const kennel = await send(service.url, 'GET', '/v1/kennels/first', {
+      key: first.key,
+      isDocumented: false,
     });
+    expect(kennel.json.code).toBe('insufficient_scope');
+    process.kill(Number(postmasterPid()), 'SIGKILL');
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toMatch(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*$/m);
   });
 
   it('ends with status 143 on SIGTERM during the start; the next start finds every animal', async () => {
@@ -214,15 +160,15 @@ describe('npm start', () => {
     expect(await service.ended).toBe(143);
 
     const again = await startHere(environment);
-    const { json } = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
-    expect(json).toHaveLength(7);
+    const animals = await send(again.url, 'GET', '/v1/pets?limit=100', { key: first.key });
+    expect(animals.json).toHaveLength(7);
     expect(again.key).toBeUndefined();
     expect(again.printed).toContain('npm run -s cli -- keys create --account NAME');
     await again.stop();
   });
 });
 
-it('a signal in the last moment of the start stops the service with status 0', () => {
+it('a signal in the last moment of the start stops the service with status 0', async () => {
   // The handler runs after this code, although the signal has arrived before.
   const program = `
     const { exitOnStopSignal, onStopSignal } = require('./src/server/graceful-stop');
@@ -230,18 +176,33 @@ it('a signal in the last moment of the start stops the service with status 0', (
     process.kill(process.pid, 'SIGTERM');
     onStopSignal(() => process.exit(0));
     setTimeout(() => process.exit(1), 1_000);`;
-  const args = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs'), '-e', program];
-  expect(spawnSync(process.execPath, args, { cwd: ROOT }).status).toBe(0);
+  expect(await runProgram(program, {}).ended).toBe(0);
 });
 
-/** Sends the request of a printed curl line. */
-function sendAsCurl(line: string) {
-  const { origin, pathname } = new URL(/'(http:[^']+)'$/.exec(line)?.[1] ?? '');
-  const body = / -d '([^']*)'/.exec(line)?.[1];
-  const headers = Object.fromEntries(
-    [...line.matchAll(/-H '([^:]*): ([^']*)'/g)].map(([, name, value]) => [name!.toLowerCase(), value!]),
-  );
-  return send(origin, body === undefined ? 'GET' : 'POST', pathname, { headers, body });
+/** Starts a receiver of traces in OTLP over HTTP, as JSON. */
+async function startOtlpReceiver() {
+  const received: any[] = [];
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body: any = await json(request);
+    if (request.url === '/v1/traces') received.push(...body.resourceSpans);
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  };
+  const server = createHttpServer((request, response) => void receive(request, response));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Returns the spans of a trace, each with the resource that it describes. */
+    spansOf: (trace: string): any[] =>
+      received
+        .flatMap(({ resource, scopeSpans }) =>
+          scopeSpans.flatMap(({ spans }: any) => spans.map((span: object) => ({ ...span, resource }))),
+        )
+        .filter(({ traceId }) => traceId === trace),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import { Client, type QueryResultRow } from 'pg';
+import { migrate } from '../../src/platform/database/migrate';
 import {
   ADMIN_URL_VARIABLE,
   POOLER_URL_VARIABLE,
@@ -10,7 +11,13 @@ import {
   urlOfDatabase,
 } from './database-urls';
 import { once } from './once';
-import { ensureTemplate } from './template';
+import { schemaConfig } from './schema-config';
+
+/** Identifies the template among the advisory locks of the server. */
+const TEMPLATE_LOCK = 4_711;
+
+/** Set in a spec file that knows that the template exists. */
+const READY_VARIABLE = 'ANIMAL_STORE_TEST_TEMPLATE_READY';
 
 declare global {
   var adminsOfWorker: Map<string, Promise<Client>> | undefined;
@@ -39,7 +46,7 @@ export async function createDatabase(
   template: string | undefined = TEMPLATE_DATABASE,
 ): Promise<TestDatabase> {
   const adminUrl = process.env[ADMIN_URL_VARIABLE] ?? '';
-  if (template === TEMPLATE_DATABASE) await ensureTemplate(adminUrl, ownership());
+  if (template === TEMPLATE_DATABASE) await ensureTemplate(adminUrl);
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const origin = template === undefined ? '' : `TEMPLATE ${template}`;
   // Writing every page to the write-ahead log as well, the default, takes twice the processor time.
@@ -94,4 +101,22 @@ async function asAdmin(url: string, statement: string): Promise<void> {
   const opening = admins.get(url) ?? connectAdmin(url, () => admins.delete(url));
   admins.set(url, opening);
   await (await opening).query(statement);
+}
+
+/** Creates the migrated database that specs clone, unless it exists. The global set-up cannot import the service. */
+async function ensureTemplate(adminUrl: string): Promise<void> {
+  if (process.env[READY_VARIABLE] === adminUrl) return;
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE_DATABASE]);
+    if (found.rowCount === 0) {
+      await client.query(`CREATE DATABASE ${TEMPLATE_DATABASE} ${ownership()}`);
+      await migrate(schemaConfig(serviceUrl(urlOfDatabase(adminUrl, TEMPLATE_DATABASE))));
+    }
+  } finally {
+    await client.end();
+  }
+  process.env[READY_VARIABLE] = adminUrl;
 }

@@ -1,38 +1,66 @@
 import type { TestApp } from './app';
+import { aNewPet } from './factories';
 import type { HttpResponse } from './http';
-import { modules, type Rejection } from './module-operations';
+import type { Rejection } from './module-operations';
 
 const REX = { name: 'Rex', categoryId: 1 };
 
-async function keyOf(app: TestApp, request: Parameters<TestApp['createKey']>[0]): Promise<string> {
-  return (await app.createKey(request)).key;
+/** Asks with a new key. */
+async function getWith(app: TestApp, request: Parameters<TestApp['createKey']>[0]): Promise<HttpResponse> {
+  return app.get('/v1/pets', { key: (await app.createKey(request)).key });
 }
 
-async function revoked(app: TestApp): Promise<string> {
-  const made = await app.createKey();
-  await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [made.id]);
-  return made.key;
+async function revoked(app: TestApp): Promise<HttpResponse> {
+  const { id, key } = await app.createKey();
+  await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+  return app.get('/v1/pets', { key });
 }
 
 /** Asks with a key of an account with these limits until one of them is used up. */
 async function exhausted(app: TestApp, perMinute: number, perDay: number): Promise<HttpResponse> {
-  const options = { key: await keyOf(app, { choice: { plan: 'enterprise', perMinute, perDay } }) };
-  await app.get('/v1/pets', options);
-  return app.get('/v1/pets', options);
+  const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute, perDay } });
+  await app.get('/v1/pets', { key });
+  return app.get('/v1/pets', { key });
 }
 
 /** Needs RATE_LIMIT_BAN_AFTER=2. */
 async function banned(app: TestApp): Promise<HttpResponse> {
-  const options = { key: await keyOf(app, { choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } }) };
+  const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
   for (let at = 0; at < 5; at += 1) {
-    await app.get('/v1/pets', options);
+    await app.get('/v1/pets', { key });
     app.clock.advance({ seconds: 2 });
   }
-  return app.get('/v1/pets', options);
+  return app.get('/v1/pets', { key });
 }
 
 const keyed = (app: TestApp, key: string, body: object): Promise<HttpResponse> =>
   app.post('/v1/pets', body, { headers: { 'idempotency-key': key } });
+
+/** Orders a new animal of this status. */
+async function order(app: TestApp, status: string) {
+  const { id: petId } = (await app.post('/v1/pets', aNewPet({ status }))).json;
+  return app.post('/v1/store/orders', { petId });
+}
+
+async function removeOrdered(app: TestApp): Promise<HttpResponse> {
+  const { petId } = (await order(app, 'available')).json;
+  return app.send('DELETE', `/v1/pets/${petId}`);
+}
+
+/** Removes an animal to which a table of another module refers. The commit fails, not the DELETE. */
+async function removeVisited(app: TestApp): Promise<HttpResponse> {
+  const { id } = (await app.post('/v1/pets', aNewPet())).json;
+  await app.database.query(`CREATE TABLE visits_${id} AS SELECT ${id}::bigint AS pet_id`);
+  await app.database.query(
+    `ALTER TABLE visits_${id} ADD FOREIGN KEY (pet_id) REFERENCES pets DEFERRABLE INITIALLY DEFERRED`,
+  );
+  return app.send('DELETE', `/v1/pets/${id}`);
+}
+
+async function deliverPlaced(app: TestApp): Promise<HttpResponse> {
+  const { id } = (await order(app, 'available')).json;
+  return app.send('PATCH', `/v1/store/orders/${id}`, { body: { status: 'delivered' } });
+}
 
 /** A request for each code, but for those of the parser and those that need a broken service. */
 export const rejections: readonly Rejection[] = [
@@ -42,17 +70,9 @@ export const rejections: readonly Rejection[] = [
   [400, 'invalid_cursor', (app) => app.get('/v1/pets?cursor=x')],
   [401, 'missing_api_key', (app) => app.get('/v1/pets', { key: undefined })],
   [401, 'invalid_api_key', (app) => app.get('/v1/pets', { key: 'x' })],
-  [
-    401,
-    'expired_api_key',
-    async (app) => app.get('/v1/pets', { key: await keyOf(app, { expiresAt: new Date(app.clock.now()) }) }),
-  ],
-  [401, 'revoked_api_key', async (app) => app.get('/v1/pets', { key: await revoked(app) })],
-  [
-    403,
-    'insufficient_scope',
-    async (app) => app.get('/v1/pets', { key: await keyOf(app, { scopes: ['orders:read'] }) }),
-  ],
+  [401, 'expired_api_key', (app) => getWith(app, { expiresAt: new Date(app.clock.now()) })],
+  [401, 'revoked_api_key', revoked],
+  [403, 'insufficient_scope', (app) => getWith(app, { scopes: ['orders:read'] })],
   [404, 'route_not_found', (app) => app.get('/v1/nothing')],
   [404, 'route_not_found', (app) => app.get('/nothing', { key: undefined })],
   [405, 'method_not_allowed', (app) => app.send('DELETE', '/v1/pets')],
@@ -72,7 +92,12 @@ export const rejections: readonly Rejection[] = [
   [429, 'rate_limit_exceeded', (app) => exhausted(app, 1, 9)],
   [429, 'daily_quota_exceeded', (app) => exhausted(app, 9, 1)],
   [429, 'api_key_banned', banned],
-  ...modules.flatMap(({ rejections: own }) => own),
+  [404, 'pet_not_found', (app) => app.get('/v1/pets/9999')],
+  [409, 'pet_has_open_order', removeOrdered],
+  [409, 'pet_in_use', removeVisited],
+  [404, 'order_not_found', (app) => app.get('/v1/store/orders/9999')],
+  [409, 'pet_not_available', (app) => order(app, 'sold')],
+  [409, 'invalid_transition', deliverPlaced],
 ];
 
 /** Bytes that the HTTP parser rejects. */

@@ -48,6 +48,11 @@ export function runMain(environment: Record<string, string>, standardOutput?: nu
   return spawnService([...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')], environment, standardOutput);
 }
 
+/** Runs a program in TypeScript, whose folder is that of the project. */
+export function runProgram(program: string, environment: Record<string, string>): ServiceProcess {
+  return spawnService([...RUN_TYPESCRIPT, '-e', program], environment);
+}
+
 /** Runs the built program. */
 export function runBuilt(
   program: 'main' | 'cli/main',

@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import type { EmbeddedServer } from '../../src/embedded-postgres';
 import { SUPERUSER } from '../../src/embedded-postgres/data-folder';
+import { once } from './once';
 import { until } from './until';
 
 /** Lets every role of an embedded server connect. By default only the service's role can. @returns the superuser's URL */
@@ -11,7 +11,12 @@ export async function admitAllRoles(server: EmbeddedServer): Promise<string> {
   appendFileSync(join(cluster, 'pg_hba.conf'), 'local all all trust\n');
   process.kill(Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGHUP');
   const url = superuserUrl(server.url());
-  await until(() => accepts(url));
+  const isAdmitted = () =>
+    once(url, 'SELECT 1').then(
+      () => true,
+      () => false,
+    );
+  await until(isAdmitted);
   return url;
 }
 
@@ -19,16 +24,4 @@ export function superuserUrl(url: string): string {
   const parsed = new URL(url);
   parsed.username = SUPERUSER;
   return parsed.href;
-}
-
-async function accepts(connectionString: string): Promise<boolean> {
-  const client = new Client({ connectionString });
-  try {
-    await client.connect();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end().catch(() => undefined);
-  }
 }

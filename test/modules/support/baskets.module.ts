@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Module, Post, Query } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
 import {
+  AtLeastOne,
   type Choice,
   Decimal,
   Flag,
@@ -57,6 +58,9 @@ class Basket {
 
   @ListOf(() => Toy, { max: 2, description: 'All toys.' })
   readonly toys!: Toy[];
+
+  @ListOf(() => Toy, { max: 200, optional: true, description: 'Lost toys.' })
+  readonly lost?: Toy[];
 }
 
 class Labelled extends Basket {
@@ -64,6 +68,7 @@ class Labelled extends Basket {
   declare readonly note: string;
 }
 
+@AtLeastOne()
 class BasketsQuery {
   @Integer({ min: 0, max: 9, optional: true, description: 'Places.', example: 1 })
   readonly places?: number;

@@ -3,8 +3,7 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Int64, Integer, Links, ListPetsQuery, Operation, PetsModule, PetsService, Text } from '../../../src';
-import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
-import { PageQuery } from '../../../src/platform/paging/page';
+import { cutPage, PageQuery, pageRequestOf } from '../../../src/platform/paging/page';
 
 export const HERDS_PATH = '/lab/herds';
 const HERDS = [1n, 2n, 3n].map((id) => ({ id }));
@@ -20,13 +19,7 @@ class ListHerdsQuery extends PageQuery {
   @IsString()
   readonly place?: string;
 
-  @Integer({
-    min: 0,
-    max: 1_000,
-    optional: true,
-    description: 'Only herds with so many animals.',
-    example: 7,
-  })
+  @Integer({ min: 0, max: 9, optional: true, description: 'Only herds of this size.', example: 7 })
   readonly size?: number;
 
   override filters() {
@@ -34,11 +27,19 @@ class ListHerdsQuery extends PageQuery {
   }
 }
 
-@Controller({ path: HERDS_PATH, version: '1' })
-class HerdsController {
-  constructor(private readonly links: Links) {}
+class PetName {
+  @Text({ max: 255, description: 'Name of the animal.', example: 'Rex' })
+  readonly name!: string;
+}
 
-  @Get()
+@Controller({ version: '1' })
+class ListsController {
+  constructor(
+    private readonly pets: PetsService,
+    private readonly links: Links,
+  ) {}
+
+  @Get(HERDS_PATH)
   @Operation({
     id: 'listHerds',
     summary: 'List herds',
@@ -51,21 +52,8 @@ class HerdsController {
     const rows = HERDS.filter(({ id }) => id >= request.first);
     return this.links.page(reply, cutPage(request, rows));
   }
-}
 
-class PetName {
-  @Text({ max: 255, description: 'Name of the animal.', example: 'Rex' })
-  readonly name!: string;
-}
-
-@Controller({ path: '/names', version: '1' })
-class NamesController {
-  constructor(
-    private readonly pets: PetsService,
-    private readonly links: Links,
-  ) {}
-
-  @Get()
+  @Get('names')
   @Operation({
     id: 'listNames',
     summary: 'List names',
@@ -79,5 +67,5 @@ class NamesController {
 }
 
 /** A list that has filters of its own, and another list of the store's animals. */
-@Module({ imports: [PetsModule], controllers: [HerdsController, NamesController], providers: [Links] })
+@Module({ imports: [PetsModule], controllers: [ListsController], providers: [Links] })
 export class ListsModule {}
