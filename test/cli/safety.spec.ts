@@ -116,7 +116,13 @@ describe('with DATABASE_URL', () => {
     await cli(`db backup ${file}`);
     const copy = await createDatabase('template0');
     expect(await cli(`db restore ${file}`, { DATABASE_URL: copy.directUrl })).toMatchObject({ status: 0 });
-    await (await startHere({ DATABASE_URL: copy.directUrl })).stop();
+    // A start with the wrong DEPLOYMENT is not final: there are no keys of its kind.
+    for (const settings of [{}, production]) {
+      await (await startHere({ DATABASE_URL: copy.directUrl, ...settings })).stop();
+    }
+    expect(await rejectionOf({ DATABASE_URL: copy.directUrl })).toMatch(
+      /^The keys of this database begin with ask_live_,/,
+    );
     await copy.drop();
   });
 
