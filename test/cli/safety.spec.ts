@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { Module } from '@nestjs/common';
 import { version } from '../../src/app/store';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -78,6 +79,20 @@ describe('with DATABASE_URL', () => {
     expect(await database.query('SELECT name FROM migrations')).toEqual(before);
     await service.stop();
     expect(await cli('db revert --yes --json')).toMatchObject({ status: 0 });
+  });
+
+  it('a db revert while a service starts is repaired by its start', async () => {
+    const reverted = { provide: 'REVERTED', useFactory: () => cli('db revert --yes') };
+    @Module({ providers: [reverted] })
+    class RevertingModule {}
+    const service = await startHere(
+      { DATABASE_URL: database.directUrl },
+      { extensions: [{ name: 'reverting', modules: [RevertingModule] }] },
+    );
+    expect(await service.app.get(reverted.provide, { strict: false })).toMatchObject({ status: 0 });
+    expect((await send(service.url, 'GET', '/v1/pets', { key: service.key })).status).toBe(200);
+    expect((await cli('db status')).out).not.toContain('pending');
+    await service.stop();
   });
 
   it('db revert is rejected for 10 s after a service was killed', async () => {
