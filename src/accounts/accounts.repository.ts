@@ -99,9 +99,13 @@ export class AccountsRepository {
 
   /** @throws UserError if no account has this name */
   async require(name: string, manager = this.manager): Promise<AccountEntity> {
-    const account = await manager.findOneBy(AccountEntity, { name });
-    if (account) return account;
-    throw new UserError(`There is no account named ${name}: see "accounts list".`);
+    return found(name, await manager.findOneBy(AccountEntity, { name }));
+  }
+
+  /** Reads an account and locks its row until the transaction ends. @throws UserError if no account has this name */
+  async lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
+    const lock = { mode: 'pessimistic_write' } as const;
+    return found(name, await manager.findOne(AccountEntity, { where: { name }, lock }));
   }
 
   /** Returns the prefix of the keys of this database; undefined before the first start of a service. */
@@ -163,4 +167,9 @@ export class AccountsRepository {
   ): Promise<void> {
     await this.sql.rows(REPLACE_SECRET, [id, secret.secretHash, secret.lastFour, graceEndsAt], manager);
   }
+}
+
+function found(name: string, account: AccountEntity | null): AccountEntity {
+  if (account) return account;
+  throw new UserError(`There is no account named ${name}: see "accounts list".`);
 }

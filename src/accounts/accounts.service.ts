@@ -57,28 +57,34 @@ export class AccountsService {
   async setPlan(name: string, choice: PlanChoice): Promise<void> {
     const { perMinute, perDay } = limitsOf(choice);
     const details = `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
-    await this.change('accounts set-plan', name, choice, details);
+    await this.change('accounts set-plan', name, details, () => choice);
   }
 
   /** Makes the keys of an account invalid, or valid again, within 5 s. @returns false if they are already */
-  async setDisabled(name: string, isDisabled: boolean): Promise<boolean> {
-    const { disabledAt } = await this.repository.require(name);
-    if ((disabledAt !== null) === isDisabled) return false;
+  setDisabled(name: string, isDisabled: boolean): Promise<boolean> {
     const command = isDisabled ? 'accounts disable' : 'accounts enable';
-    await this.change(command, name, { disabledAt: isDisabled ? new Date() : null });
-    return true;
+    return this.change(
+      command,
+      name,
+      '',
+      ({ disabledAt }) =>
+        (disabledAt !== null) !== isDisabled && { disabledAt: isDisabled ? new Date() : null },
+    );
   }
 
-  private async change(
+  /** Changes an account and records it in one transaction. @param valuesOf returns false if there is nothing to change */
+  private change(
     command: string,
-    account: string,
-    values: Partial<AccountEntity>,
-    details = '',
-  ): Promise<void> {
-    await this.source.transaction(async (manager) => {
-      await this.repository.require(account, manager);
-      await manager.update(AccountEntity, { name: account }, values);
-      await recordAudit(manager, { command, account, details });
+    name: string,
+    details: string,
+    valuesOf: (account: AccountEntity) => Partial<AccountEntity> | false,
+  ): Promise<boolean> {
+    return this.source.transaction(async (manager) => {
+      const values = valuesOf(await this.repository.lockAccount(name, manager));
+      if (values === false) return false;
+      await manager.update(AccountEntity, { name }, values);
+      await recordAudit(manager, { command, account: name, details });
+      return true;
     });
   }
 }

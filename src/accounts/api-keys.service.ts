@@ -54,7 +54,7 @@ export class ApiKeysService {
   /**
    * Creates a key, and its account if it does not exist.
    *
-   * @throws UserError if the account has another plan, or must exist and does not
+   * @throws UserError if the account has another plan or is disabled, or must exist and does not
    */
   create(request: KeyRequest): Promise<IssuedKey & { isNewAccount: boolean }> {
     return this.source.transaction((manager) => this.createIn(manager, request));
@@ -161,6 +161,11 @@ export class ApiKeysService {
     const found = await this.keys.findOrCreate(request.account, choice ?? FREE, manager);
     const { account, isNewAccount } = found;
     requireSamePlan(account, choice);
+    if (account.disabledAt !== null) {
+      throw new UserError(
+        `The account ${account.name} is disabled: a key of it would be invalid. Run "accounts enable ${account.name}" first.`,
+      );
+    }
     const prefix = (await this.keys.keyPrefix(manager)) ?? prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
     const expiresAt = request.expiresAt ?? null;

@@ -52,10 +52,9 @@ export async function buildService(
   const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
-    const { removed } = await migrate(
-      { ...serviceConfig, migrations: store.migrations },
-      prefixOf(config.deployment),
-    );
+    const migrated = () =>
+      migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
+    const { removed } = await migrated();
     const left = removed.map(
       (name) =>
         `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
@@ -63,6 +62,8 @@ export async function buildService(
     for (const notice of left) logger.info(notice);
     const app = await createApp(serviceConfig, logger, store);
     app.get(DatabaseModule).afterClose(() => database.close());
+    // A "db revert" may have run before this instance registered itself as running.
+    await migrated();
     const notices = [...database.notices, ...left];
     return { app, config, database: { ...database, notices }, store };
   } catch (error) {

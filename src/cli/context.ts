@@ -13,7 +13,9 @@ import { UserError } from '../platform/errors/user-error';
 /** Connections of a process, which runs one command. */
 const POOL_SIZE = 2;
 
-type Work<T> = (config: Config & SchemaConfig) => Promise<T>;
+/** The settings of a command, and the data folder of its server; undefined for the server of DATABASE_URL. */
+type CommandConfig = Config & SchemaConfig & { readonly directory: string | undefined };
+type Work<T> = (config: CommandConfig) => Promise<T>;
 
 /** Opens the database, and the services, for one command. */
 export class CommandContext {
@@ -28,14 +30,13 @@ export class CommandContext {
     const { migrations, settings } = this.store;
     const config = readConfig(undefined, settings);
     const database = await openDatabase(config, 'command', (directory) => {
-      if (canCreate) return void process.stderr.write('Creating the database…\n');
-      throw new UserError(
-        `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
-      );
+      if (!canCreate) throw noDatabase(directory);
+      process.stderr.write('Creating the database…\n');
     });
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
-      return await work({ ...config, migrations, databaseUrl: database.url, databasePoolSize: POOL_SIZE });
+      const { url: databaseUrl, directory } = database;
+      return await work({ ...config, migrations, databaseUrl, directory, databasePoolSize: POOL_SIZE });
     } finally {
       await database.close();
     }
@@ -67,8 +68,11 @@ export class CommandContext {
   }
 }
 
-/** Migrates an empty database. Rejects an older schema, because a service of that version may be using it. */
-async function prepareSchema(database: SchemaConfig): Promise<void> {
+/**
+ * Migrates an empty database of DATABASE_URL. Rejects an older schema, because a service of that version may be using
+ * it, and the empty database of a restore that failed, which the next one needs.
+ */
+async function prepareSchema(database: CommandConfig): Promise<void> {
   const states = await migrationStates(database);
   if (!states.some(({ state }) => state === 'pending')) return;
   if (states.some(({ state }) => state === 'applied')) {
@@ -76,5 +80,12 @@ async function prepareSchema(database: SchemaConfig): Promise<void> {
       'The database has the schema of an earlier version. Start this version of the service once, or run "db migrate".',
     );
   }
+  if (database.directory !== undefined) throw noDatabase(database.directory);
   await migrate(database);
+}
+
+function noDatabase(directory: string): UserError {
+  return new UserError(
+    `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
+  );
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, closeSync, constants, existsSync, fstatSync, mkdtempSync, openSync } from 'node:fs';
+import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -95,7 +95,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
-  if (!existsSync(clusterOf(directory))) options.onCreate?.(directory);
+  // Unlike existsSync it fails if this user may not look: then there may be a database.
+  if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) options.onCreate?.(directory);
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

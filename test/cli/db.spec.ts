@@ -112,6 +112,29 @@ describe('commands on a data folder', () => {
     await moved.stop();
   });
 
+  it('an empty database, which a failed restore leaves, is created by no other command and restored by the next one', async () => {
+    const empty = dataFolder();
+    const cli = (...args: string[]) => runCli(args, { DATA_DIR: empty.path });
+    expect((await cli('db', 'restore', `${file}.missing`)).status).toBe(1);
+    const failed = await cli('keys', 'list');
+    expect(failed).toMatchObject({
+      status: 1,
+      all: expect.stringMatching(/^There is no database in .*\.\n$/),
+    });
+    expect((await cli('db', 'restore', file)).status).toBe(0);
+    empty.remove();
+  });
+
+  it('db migrate creates a database, and leaves its kind to the first start', async () => {
+    const empty = dataFolder();
+    const settings = { DATA_DIR: empty.path };
+    expect((await runCli(['db', 'migrate'], settings)).status).toBe(0);
+    await (await startHere({ ...settings, DEPLOYMENT: 'production' })).stop();
+    const created = await runCli(['keys', 'create', '--account', 'acme', '--json'], settings);
+    expect(created.json().key).toMatch(/^ask_live_/);
+    empty.remove();
+  });
+
   it('keys create without a running service makes a key that a later start accepts: in production a live one', async () => {
     const unused = await createDatabase();
     for (const [settings, kind] of [

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { createDemoKey } from '../../src/app/banner';
 import { createStore } from '../../src/app/store';
+import { AccountsService } from '../../src/accounts';
 import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -270,10 +271,22 @@ describe('keys and accounts of the command line while the service runs', () => {
     pass();
     expect([await codeOf(key), await codeOf(unseen)]).toEqual(['invalid_api_key', 'invalid_api_key']);
     expect((await cli('accounts disable paused')).out).toBe('The account paused was disabled before.\n');
+    expect((await cli('keys create --account paused')).all).toMatch(
+      /^The account paused is disabled: .*\.\n$/,
+    );
     expect((await cli('accounts enable paused')).out).toMatch(/^The account paused is now enabled/);
     pass();
     expect([await codeOf(key), await codeOf(unseen)]).toEqual([undefined, undefined]);
     expect(await statusesOf('accounts disable nobody', 'accounts enable nobody')).toEqual([1, 1]);
+  });
+
+  it('of concurrent commands that disable an account only one changes it', async () => {
+    await service.createKey({ account: 'twice' });
+    const accounts = service.nest.get(AccountsService);
+    const changes = [1, 2, 3, 4].map(() => accounts.setDisabled('twice', true));
+    expect((await Promise.all(changes)).filter(Boolean)).toHaveLength(1);
+    const entries = (await json('audit list --account twice')) as { command: string }[];
+    expect(entries.map(({ command }) => command)).toEqual(['keys create', 'accounts disable']);
   });
 
   it('the demo key of a first start has the scopes of buyers and staff', async () => {

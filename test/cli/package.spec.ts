@@ -125,6 +125,19 @@ describe('npm run cli', () => {
     expect(builds()).toBe(1);
   });
 
+  it('builds again if the source changed during the build', () => {
+    appendFileSync(inProject('src', 'extra.ts'), '');
+    const nest = inProject('bin', 'nest');
+    const program = readFileSync(nest, 'utf8');
+    appendFileSync(nest, 'sleep 0.1; echo >>src/extra.ts\n');
+    cli();
+    writeFileSync(nest, program);
+    const before = builds();
+    cli();
+    cli();
+    expect(builds()).toBe(before + 1);
+  });
+
   it.each([
     ['a source file changed', () => unpack(source, 'console.log("two")')],
     ['a source file was removed', () => rmSync(inProject('src', 'extra.ts'))],

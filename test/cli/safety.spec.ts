@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { Module } from '@nestjs/common';
 import { version } from '../../src/app/store';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -80,6 +81,20 @@ describe('with DATABASE_URL', () => {
     expect(await cli('db revert --yes --json')).toMatchObject({ status: 0 });
   });
 
+  it('a db revert while a service starts is repaired by its start', async () => {
+    const reverted = { provide: 'REVERTED', useFactory: () => cli('db revert --yes') };
+    @Module({ providers: [reverted] })
+    class RevertingModule {}
+    const service = await startHere(
+      { DATABASE_URL: database.directUrl },
+      { extensions: [{ name: 'reverting', modules: [RevertingModule] }] },
+    );
+    expect(await service.app.get(reverted.provide, { strict: false })).toMatchObject({ status: 0 });
+    expect((await send(service.url, 'GET', '/v1/pets', { key: service.key })).status).toBe(200);
+    expect((await cli('db status')).out).not.toContain('pending');
+    await service.stop();
+  });
+
   it('db revert is rejected for 10 s after a service was killed', async () => {
     const instance = (age: string) =>
       database.query(
@@ -116,7 +131,13 @@ describe('with DATABASE_URL', () => {
     await cli(`db backup ${file}`);
     const copy = await createDatabase('template0');
     expect(await cli(`db restore ${file}`, { DATABASE_URL: copy.directUrl })).toMatchObject({ status: 0 });
-    await (await startHere({ DATABASE_URL: copy.directUrl })).stop();
+    // A start with the wrong DEPLOYMENT is not final: there are no keys of its kind.
+    for (const settings of [{}, production]) {
+      await (await startHere({ DATABASE_URL: copy.directUrl, ...settings })).stop();
+    }
+    expect(await rejectionOf({ DATABASE_URL: copy.directUrl })).toMatch(
+      /^The keys of this database begin with ask_live_,/,
+    );
     await copy.drop();
   });
 

@@ -72,10 +72,10 @@ export function migrate(config: SchemaConfig, keyPrefix?: string) {
   });
 }
 
-/** A database without keys may change its owner. */
+/** A database without keys of its owner may change it: after a start with the wrong DEPLOYMENT a right one follows. */
 const CLAIM = `
   INSERT INTO deployment (key_prefix) VALUES ($1) ON CONFLICT (is_only) DO UPDATE SET key_prefix =
-    CASE WHEN EXISTS (SELECT FROM api_keys) THEN deployment.key_prefix ELSE excluded.key_prefix END
+    CASE WHEN EXISTS (SELECT FROM api_keys WHERE prefix = deployment.key_prefix) THEN deployment.key_prefix ELSE excluded.key_prefix END
   RETURNING key_prefix AS owned`;
 
 async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
