@@ -104,5 +104,5 @@ function cork({ client }: Connection): void {
   const { stream } = client.connection;
   if (stream.writableCorked > 0) return;
   stream.cork();
-  setImmediate(() => stream.uncork());
+  process.nextTick(() => stream.uncork());
 }
