@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified } from '../platform/entity-tags/entity-tag';
-import type { PathParams } from '../platform/routes/route-facts';
+import type { Deprecation, PathParams } from '../platform/routes/route-facts';
 import { isBodyBroken } from './json-body.guard';
 import { isApiPath } from './target';
 
@@ -25,8 +25,7 @@ export function installResponseHeaders(
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const successor = deprecation.successorOf(request.params as PathParams);
       reply
-        .header('Deprecation', `@${deprecation.since.getTime() / 1000}`)
-        .header('Sunset', deprecation.sunset.toUTCString())
+        .headers(deprecationHeaders(deprecation))
         .header('Link', `<${baseUrl}${successor}>; rel="successor-version"`);
     }
     const { ip, socket, rateLimit, standing } = request;
@@ -56,4 +55,17 @@ function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: str
   if (statusCode === 200)
     reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : 'private, no-cache');
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
+}
+
+/** By operation: to print a date takes as long as all other headers. */
+const DATES = new WeakMap<Deprecation, Readonly<Record<string, string>>>();
+
+function deprecationHeaders(deprecation: Deprecation): Readonly<Record<string, string>> {
+  const { since, sunset } = deprecation;
+  const known = DATES.get(deprecation) ?? {
+    Deprecation: `@${since.getTime() / 1000}`,
+    Sunset: sunset.toUTCString(),
+  };
+  DATES.set(deprecation, known);
+  return known;
 }
