@@ -1,8 +1,17 @@
 import { type Command, Option } from 'commander';
 import { ApiKeysService, type KeyFilter } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
-import { accountName, expiry, grace, label, planChoice, planOptions } from './arguments';
-import { type PlanOptions, scopesOption, within } from './arguments';
+import {
+  accountName,
+  expiry,
+  grace,
+  label,
+  planChoice,
+  planOptions,
+  type PlanOptions,
+  scopesOption,
+  within,
+} from './arguments';
 import type { CommandContext } from './context';
 import { cellText, listOf, type OutputCommand } from './output';
 

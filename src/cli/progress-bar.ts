@@ -1,12 +1,13 @@
 const BAR_WIDTH = 40;
 const MAX_PERCENT = 100;
 
-/** Receives the share of the work that is done, from 0 to 1. */
-export type ShowProgress = (share: number) => void;
-
-/** While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing. */
+/**
+ * While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing.
+ *
+ * @param work gets a function for the share that is done, from 0 to 1
+ */
 export async function withProgressBar<T>(
-  work: (show: ShowProgress) => Promise<T>,
+  work: (show: (share: number) => void) => Promise<T>,
   screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
 ): Promise<T> {
   const startedAt = performance.now();
