@@ -54,32 +54,14 @@ export {
   revokedApiKey,
 } from './auth';
 
-export { IdPipe } from './platform/validation/int64';
-export { type Precondition, preconditionOf } from './platform/entity-tags/entity-tag';
-export {
-  cutPage,
-  type Direction,
-  type Filters,
-  Links,
-  type Page,
-  PageQuery,
-  type PageRequest,
-  pageRequestOf,
-  type Sort,
-  SortedPageQuery,
-} from './platform/paging/page';
-export { IdempotentWork } from './platform/idempotency';
+export { PathId } from './platform/validation/int64';
+export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
+export { type Page, SortedPageQuery } from './platform/paging/page';
+export { pages } from './platform/paging/pages';
+export { Transaction } from './platform/idempotency';
 
 export { Sql } from './platform/database/sql';
 export type { Statement } from './platform/database/statement';
-export {
-  type ListedTable,
-  pageStatements,
-  type PageStatements,
-  pageStatementsOfIds,
-} from './platform/database/page-statements';
-export { CoalescedRead } from './platform/database/coalesced-read';
-export { int64Column } from './platform/database/int64-column';
 export { Clock } from './platform/runtime/clock';
 
 export { AccountsModule, AccountsService, limitsOf, type Plan, type PlanChoice } from './accounts';

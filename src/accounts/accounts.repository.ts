@@ -45,7 +45,6 @@ export interface AuditFilter {
 }
 
 const LIST: Statement = {
-  name: 'api_keys_list',
   text: `
     SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
            k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
@@ -60,12 +59,10 @@ const LIST: Statement = {
 
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN: Statement = {
-  name: 'key_bans_lift',
   text: 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id',
 };
 
 const LIST_AUDIT: Statement = {
-  name: 'audit_entries_list',
   text: `
     SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM (
       SELECT * FROM audit_entries
@@ -78,7 +75,6 @@ const LIST_AUDIT: Statement = {
  * grace period, unless the new grace period ends earlier.
  */
 const REPLACE_SECRET: Statement = {
-  name: 'api_keys_replace_secret',
   text: `
     WITH older AS (
       UPDATE rotated_secrets SET valid_until = $4 WHERE key_id = $1 AND valid_until > $4

@@ -9,6 +9,8 @@ import { planTable } from '../accounts';
 import { DatabaseHealth } from '../platform/database/database-health';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
+import { requireIndexes } from '../platform/paging/pages';
+import { Sql } from '../platform/database/sql';
 import type { Logger } from '../platform/logging/logger';
 import { GUARDED } from '../platform/routes/route-facts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
@@ -87,6 +89,7 @@ async function assemble(
   }
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
+  await requireIndexes(app.get(Sql, { strict: false }));
   await app.init();
   const document = createDocument(app, config, store, planTable());
   addResponseSchemas(fastify, document);

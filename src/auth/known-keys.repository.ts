@@ -20,7 +20,6 @@ interface Row
 }
 
 const FIND: Statement = {
-  name: 'api_keys_by_secrets',
   text: `
     SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
            a.per_minute AS "perMinute", a.per_day AS "perDay",
@@ -35,10 +34,9 @@ const FIND: Statement = {
 };
 
 /** Shares connections with other reads. A flood of made-up keys must not delay those, so `FIND` uses the pool. */
-const REFRESH: Statement = { ...FIND, name: 'api_keys_refresh', isPipelined: true };
+const REFRESH: Statement = { ...FIND, isPipelined: true };
 
 const RECORD_USE: Statement = {
-  name: 'api_keys_record_use',
   text: `
     UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
     WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,

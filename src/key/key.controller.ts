@@ -19,7 +19,6 @@ export class KeyController {
     summary: 'Show the current API key',
     description:
       'Returns what the key may do, how much of its limits is left, and its strikes. The request counts in no window. It also succeeds while the limits are used up, and while the key is banned.',
-    extension: true,
     scope: ANY_KEY,
     untagged: true,
     returns: [200, ApiKey, 'The key.'],

@@ -1,6 +1,15 @@
-import { Body, Controller, ForbiddenException, Inject, Post, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  ForbiddenException,
+  Header,
+  Inject,
+  Post,
+  Req,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { RequireScope } from '../auth';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { CONFIG } from '../platform/config/config.token';
@@ -34,21 +43,16 @@ export class McpController {
    * @throws ApiError `validation_failed` for several messages in an array, which the protocol has removed
    */
   @Post()
+  @Header('Cache-Control', 'no-store')
   @RequireScope(ANY_KEY)
-  async serve(@Body() message: unknown, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    const { request } = reply;
+  async serve(@Body() message: unknown, @Req() request: FastifyRequest): Promise<Response> {
     this.requireOrigin(request.headers.origin);
     if (Array.isArray(message)) {
       throw validationFailed([{ pointer: '#', detail: 'The body must be one message, not a batch' }]);
     }
     // A notification has no effect, because nothing outlives its request.
     const isNotification = isObject(message) && 'method' in message && !('id' in message);
-    const response = isNotification
-      ? new Response(null, { status: ACCEPTED })
-      : await this.mcp.respond(message, request);
-    reply.code(response.status).headers(Object.fromEntries(response.headers));
-    reply.header('Cache-Control', 'no-store');
-    return response.text();
+    return isNotification ? new Response(null, { status: ACCEPTED }) : this.mcp.respond(message, request);
   }
 
   /** The protocol requires it against DNS rebinding, so the name in `Host` proves nothing. */

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import * as parsers from '../platform/config/parsers';
 import type { Extension } from '../platform/extension/extension';
-import { DiscoveryController } from './discovery.controller';
+import { Discovery } from './discovery';
 import { McpController } from './mcp.controller';
 import { McpService } from './mcp.service';
 
-@Module({ controllers: [DiscoveryController], providers: [McpService] })
+@Module({ providers: [Discovery, McpService] })
 class McpModule {}
 
 export const mcpExtension: Extension = {

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
 import { AtLeastOne, QuickDto } from '../platform/validation/validation.pipe';
-import { type Filters, SortedPageQuery } from '../platform/paging/page';
+import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** Most ids of one request for the list. */
@@ -84,9 +84,4 @@ export class ListPetsQuery extends SortedPageQuery {
 
   @OneOf(STATUS, { optional: true, description: 'Only animals with this status.', example: 'available' })
   readonly status?: PetStatus;
-
-  override filters(): Filters {
-    const { id, categoryId, status } = this;
-    return { id: id?.map(String), categoryId: categoryId?.toString(), status, ...super.filters() };
-  }
 }

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Links } from '../platform/paging/page';
 import { PetEntity } from './pet.entity';
 import { PetEvents } from './pet-events';
 import { PetHolds } from './pet-holds';
@@ -11,7 +10,7 @@ import { PetsService } from './pets.service';
 @Module({
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController],
-  providers: [PetsRepository, PetsService, PetEvents, PetHolds, Links],
+  providers: [PetsRepository, PetsService, PetEvents, PetHolds],
   exports: [PetsService, PetEvents, PetHolds],
 })
 export class PetsModule {}

@@ -2,18 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Batches } from '../platform/database/batches';
-import {
-  type ListedTable,
-  type PageStatements,
-  pageStatements,
-  pageStatementsOfIds,
-} from '../platform/database/page-statements';
+import { CoalescedRead } from '../platform/database/coalesced-read';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { PageRequest } from '../platform/paging/page';
+import type { Page } from '../platform/paging/page';
+import { pages } from '../platform/paging/pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
-import type { NewPet, Pet } from './pets.dto';
+import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
 
 const COLUMNS = 'id, name, category_id, status';
 
@@ -24,30 +20,13 @@ const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus
   status,
 });
 
-const PETS: ListedTable = { table: 'pets', columns: COLUMNS, read };
-
-const ALL = pageStatements(PETS, []);
-const BY_STATUS = pageStatements(PETS, ['status']);
-const BY_CATEGORY = pageStatements(PETS, ['category_id']);
-const BY_CATEGORY_AND_STATUS = pageStatements(PETS, ['category_id', 'status']);
-const OF_IDS = pageStatementsOfIds(PETS, { category_id: 'bigint', status: 'text' });
-
-/** The animals of a list. A filter that is undefined admits all. */
-export interface PetFilter {
-  readonly id?: readonly bigint[];
-  readonly categoryId?: bigint;
-  readonly status?: PetStatus;
-}
-
-/** Returns the statements for the pages of a list, and the parameters after the first id and the number of rows. */
-export function petPages({ id, categoryId, status }: PetFilter): [PageStatements, unknown[]] {
-  if (id) return [OF_IDS, [id, categoryId ?? null, status ?? null]];
-  if (categoryId === undefined) return status === undefined ? [ALL, []] : [BY_STATUS, [status]];
-  return status === undefined ? [BY_CATEGORY, [categoryId]] : [BY_CATEGORY_AND_STATUS, [categoryId, status]];
-}
+/** The list of animals. */
+export const petPages = pages(
+  { table: 'pets', columns: COLUMNS, read },
+  { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },
+);
 
 const FIND: Statement = {
-  name: 'pets_find',
   read,
   isPipelined: true,
   text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
@@ -55,7 +34,6 @@ const FIND: Statement = {
 
 /** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {
-  name: 'pets_insert',
   read,
   text: `
     INSERT INTO pets (name, category_id, status)
@@ -67,7 +45,6 @@ const INSERT: Statement = {
 
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
 const CHANGE_STATUS: Statement = {
-  name: 'pets_change_status',
   read,
   text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${COLUMNS}`,
 };
@@ -76,6 +53,7 @@ const CHANGE_STATUS: Statement = {
 @Injectable()
 export class PetsRepository {
   private readonly inserts: Batches<NewPet, Pet>;
+  private readonly shared = new CoalescedRead<Page<Pet>>();
 
   constructor(
     private readonly sql: Sql,
@@ -84,10 +62,10 @@ export class PetsRepository {
     this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 2, maxWaitMs: sql.maxWaitMs });
   }
 
-  /** Lists the animals of a page. The cost does not grow with the depth. */
-  list(filter: PetFilter, { direction, first, count }: PageRequest): Promise<Pet[]> {
-    const [statements, values] = petPages(filter);
-    return this.sql.rows<Pet>(statements[direction], [first, count, ...values]);
+  /** Lists a page of animals. The cost does not grow with the depth. Concurrent requests for one page share a query. */
+  list(query: ListPetsQuery): Promise<Page<Pet>> {
+    const page = petPages.select(query);
+    return this.shared.read(page.request.key, () => petPages.read(this.sql, page));
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isStillReferenced } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
-import { CoalescedRead } from '../platform/database/coalesced-read';
-import { cutPage, type Page, pageRequestOf } from '../platform/paging/page';
+import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
@@ -12,13 +11,8 @@ import { PET_TRANSITIONS, type PetStatus } from './pet-status';
 import { petErrors } from './pets.errors';
 import { PetsRepository } from './pets.repository';
 
-/** Path of the list of animals, relative to the base URL. */
-export const PETS_PATH = '/pets';
-
 @Injectable()
 export class PetsService {
-  private readonly pages = new CoalescedRead<Page<Pet>>();
-
   constructor(
     private readonly sql: Sql,
     private readonly pets: PetsRepository,
@@ -26,16 +20,9 @@ export class PetsService {
     private readonly holds: PetHolds,
   ) {}
 
-  /**
-   * Lists a page of animals. Concurrent requests for one page share a query and its result.
-   *
-   * @throws ApiError `invalid_cursor`
-   */
+  /** @throws ApiError `invalid_cursor` */
   list(query: ListPetsQuery): Promise<Page<Pet>> {
-    const request = pageRequestOf(PETS_PATH, query);
-    return this.pages.read(request.key, () =>
-      this.pets.list(query, request).then((pets) => cutPage(request, pets)),
-    );
+    return this.pets.list(query);
   }
 
   create(pet: NewPet, outer?: EntityManager): Promise<Pet> {

@@ -13,7 +13,6 @@ export interface Ban {
 }
 
 const SAVE: Statement = {
-  name: 'rate_limit_save',
   text: `
     INSERT INTO rate_limit_counters (owner, minute_used, minute_ends_at, day_used, day_ends_at)
     SELECT owner, (minute->>'used')::integer, to_timestamp((minute->>'endsAt')::float8 / 1000),
@@ -25,7 +24,6 @@ const SAVE: Statement = {
 };
 
 const LOAD: Statement = {
-  name: 'rate_limit_load',
   text: `
     SELECT owner,
            json_build_object('used', minute_used, 'endsAt', (extract(epoch FROM minute_ends_at) * 1000)::bigint) AS minute,
@@ -38,7 +36,6 @@ const LOAD: Statement = {
  * and ended counters by the earlier of two clocks and a margin: a fast clock must not delete the rows of the others.
  */
 const FIND_OTHERS: Statement = {
-  name: 'rate_limit_find_others',
   text: `
     WITH this AS (
       INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, clock_timestamp())
@@ -54,12 +51,10 @@ const FIND_OTHERS: Statement = {
 };
 
 const LEAVE: Statement = {
-  name: 'rate_limit_leave',
   text: 'DELETE FROM rate_limit_instances WHERE id = $1',
 };
 
 const SAVE_BAN: Statement = {
-  name: 'key_bans_save',
   text: `
     INSERT INTO key_bans (key_id, banned_at, banned_until) VALUES ($1, $2, $3)
     ON CONFLICT (key_id) DO UPDATE SET banned_at = excluded.banned_at, banned_until = excluded.banned_until`,
@@ -67,7 +62,6 @@ const SAVE_BAN: Statement = {
 
 /** Also deletes the bans that affect no decision, by the earlier of two clocks. */
 const READ_BANS: Statement = {
-  name: 'key_bans_read',
   text: `
     WITH ended AS (
       DELETE FROM key_bans

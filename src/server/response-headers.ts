@@ -1,5 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { entityTagOf, isNotModified } from '../platform/entity-tags/entity-tag';
+import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-tags/entity-tag';
+import { JSON_TYPE } from '../platform/errors/media-types';
+import { linksOf, Page } from '../platform/paging/page';
+import { locationOf, resourceUrl } from '../platform/routes/resource-url';
 import type { Deprecation, PathParams } from '../platform/routes/route-facts';
 import { isBodyBroken } from './json-body.guard';
 import { isApiPath } from './target';
@@ -16,6 +19,14 @@ export function installResponseHeaders(
   baseUrl: string,
   limitHeaders: LimitHeaders,
 ): void {
+  fastify.addHook('preSerialization', (request, reply, payload, done) => {
+    if (payload instanceof Page) sendPage(reply, payload, baseUrl);
+    else if (reply.statusCode === 201 && !reply.hasHeader('Location')) {
+      const location = locationOf(request, baseUrl, payload);
+      if (location !== undefined) reply.header('Location', location);
+    }
+    done(null, payload);
+  });
   fastify.addHook('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
@@ -38,6 +49,24 @@ export function installResponseHeaders(
     if (isCurrent && request.method === 'GET') done(null, null);
     else done();
   });
+}
+
+/** Makes the items of a page the body. Requests that share the page share the text, too. */
+function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): void {
+  const { request } = reply;
+  const { config: route } = request.routeOptions;
+  if (page.response?.route !== route) {
+    const body = serializeJson(reply, page.items);
+    const link = linksOf(page, resourceUrl(request, baseUrl));
+    const headers = {
+      'Content-Type': JSON_TYPE,
+      ...(link !== undefined && { Link: link }),
+      ...(route.entityTag && { ETag: entityTagOf(body) }),
+    };
+    page.response = { route, body, headers };
+  }
+  const { body, headers } = page.response;
+  reply.headers(headers).serializer(() => body);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/validation.pipe';
-import { type Filters, SortedPageQuery } from '../platform/paging/page';
+import { SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS: Choice = {
@@ -75,9 +75,4 @@ export class ListOrdersQuery extends SortedPageQuery {
 
   @OneOf(STATUS, { optional: true, description: 'Only orders with this status.', example: 'placed' })
   readonly status?: OrderStatus;
-
-  override filters(): Filters {
-    const { account, status } = this;
-    return { account, status, ...super.filters() };
-  }
 }

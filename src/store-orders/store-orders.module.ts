@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Links } from '../platform/paging/page';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
 import { OrderEvents } from './order-events';
@@ -13,7 +12,7 @@ import { StoreOrdersService } from './store-orders.service';
 @Module({
   imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
-  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderAccounts, Links],
+  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderAccounts],
   exports: [StoreOrdersService, OrderEvents],
 })
 export class StoreOrdersModule {}

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
-import { type ListedTable, type PageStatements, pageStatements } from '../platform/database/page-statements';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { PageRequest } from '../platform/paging/page';
+import type { Page } from '../platform/paging/page';
+import { pages } from '../platform/paging/pages';
 import { OPEN_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
-import type { Order } from './store-orders.dto';
+import type { ListOrdersQuery, Order } from './store-orders.dto';
 
 /** An order with the account that placed it. */
 export interface StoredOrder extends Order {
@@ -29,30 +29,14 @@ function storedOrderOf({ placedAt, updatedAt, ...order }: StoreOrderEntity): Sto
   return { ...order, placedAt: placedAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
-const ORDERS: ListedTable = { table: 'store_orders', columns: COLUMNS, read };
-
-const ALL = pageStatements(ORDERS, []);
-const BY_STATUS = pageStatements(ORDERS, ['status']);
-const BY_ACCOUNT = pageStatements(ORDERS, ['account_id']);
-const BY_ACCOUNT_AND_STATUS = pageStatements(ORDERS, ['account_id', 'status']);
-
-/** The orders of a list. */
-export interface OrderFilter {
-  /** Undefined: of all accounts. */
-  readonly accountId: bigint | undefined;
-  /** Undefined: all statuses. */
-  readonly status: OrderStatus | undefined;
-}
-
-/** Returns the statements for the pages of a list, and the parameters after the first id and the number of rows. */
-export function orderPages({ accountId, status }: OrderFilter): [PageStatements, unknown[]] {
-  if (accountId === undefined) return status === undefined ? [ALL, []] : [BY_STATUS, [status]];
-  return status === undefined ? [BY_ACCOUNT, [accountId]] : [BY_ACCOUNT_AND_STATUS, [accountId, status]];
-}
+/** The list of orders. */
+export const orderPages = pages(
+  { table: 'store_orders', columns: COLUMNS, read },
+  { filters: { accountId: 'account_id', status: 'status' } },
+);
 
 /** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
 const INSERT: Statement = {
-  name: 'store_orders_insert',
   read,
   text: `
     INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at) VALUES ($1, $2, 'placed', $3, $3)
@@ -75,10 +59,13 @@ export class StoreOrdersRepository {
     @InjectRepository(StoreOrderEntity) private readonly entities: Repository<StoreOrderEntity>,
   ) {}
 
-  /** Lists the orders of a page. The cost grows neither with the depth nor with other orders. */
-  list(filter: OrderFilter, { direction, first, count }: PageRequest): Promise<StoredOrder[]> {
-    const [statements, values] = orderPages(filter);
-    return this.sql.rows<StoredOrder>(statements[direction], [first, count, ...values]);
+  /**
+   * Lists a page of orders. The cost grows neither with the depth nor with other orders.
+   *
+   * @param accountId undefined: of all accounts
+   */
+  list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
+    return orderPages.list(this.sql, query, { accountId });
   }
 
   async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder | undefined> {

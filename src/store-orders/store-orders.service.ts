@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
-import { cutPage, type Page, pageRequestOf } from '../platform/paging/page';
+import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
@@ -10,9 +10,6 @@ import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-s
 import type { ListOrdersQuery, NewOrder } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { type OrderKey, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
-
-/** Path of the list of orders, relative to the base URL. */
-export const STORE_ORDERS_PATH = '/store/orders';
 
 @Injectable()
 export class StoreOrdersService implements OnModuleInit {
@@ -36,9 +33,8 @@ export class StoreOrdersService implements OnModuleInit {
    * @param accountId undefined: the orders of all accounts
    * @throws ApiError `invalid_cursor`
    */
-  async list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
-    const request = pageRequestOf(STORE_ORDERS_PATH, query);
-    return cutPage(request, await this.orders.list({ accountId, status: query.status }, request));
+  list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
+    return this.orders.list(accountId, query);
   }
 
   /** @throws ApiError `order_not_found` */

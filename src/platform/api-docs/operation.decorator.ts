@@ -11,10 +11,12 @@ import {
 } from '@nestjs/swagger';
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
+import { asIdempotentWork } from '../idempotency';
 import { MAX_ITEMS } from '../paging/page';
 import { type Deprecation, routeFacts } from '../routes/route-facts';
 import { validatedFields } from '../validation/validation.pipe';
 import type { ResponseHeader } from './header-catalogue';
+import { type ParameterFacts, parameterFactsOf } from './parameter-facts';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
@@ -27,27 +29,24 @@ export interface OperationFacts {
   readonly description: string;
   /** The scope that the key needs, several of which it needs one, or `ANY_KEY`. */
   readonly scope: RequiredScope;
-  /** The int64 parameters of the path: their names and descriptions. */
-  readonly pathIds?: Readonly<Record<string, string>>;
   /** The successful response: its status, its DTO class (`[Class]` for a page, undefined for 204), its description. */
   readonly returns:
     | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
     | readonly [status: 204, body: undefined, description: string];
-  /** The error codes of this operation, without those of every operation and every body. */
+  /** The error codes of this operation, without those of every operation, every body and `@PathId()`. */
   readonly rejects?: readonly DefinedError[];
-  /** True if the operation accepts an Idempotency-Key. Its handler works through `IdempotentWork`. */
+  /** True if the operation accepts an Idempotency-Key. Its handler works in the transaction of `@Transaction()`. */
   readonly idempotent?: true;
-  /** True if the operation obeys `If-Match`. Its handler compares with `preconditionOf`. */
-  readonly conditional?: true;
   /** True for a body that soon changes, such as a counter: it has no `ETag`, and clients must not store it. */
   readonly untagged?: true;
   readonly deprecation?: Deprecation;
-  /** True for an operation beyond the specification. */
-  readonly extension?: true;
+  /** True for an operation of the specification. The document marks the others with `x-extension`. */
+  readonly isSpecified?: true;
 }
 
-/** An operation with the DTO classes of its handler's parameters, which have validators. */
-export interface RegisteredOperation extends OperationFacts {
+/** An operation with the facts of its handler. */
+export interface RegisteredOperation extends OperationFacts, Omit<ParameterFacts, 'rejects'> {
+  /** The DTO classes of the parameters, which have validators. */
   readonly inputs: readonly Type<object>[];
 }
 
@@ -63,15 +62,22 @@ export function findOperation(id: string | undefined): RegisteredOperation | und
  * fields of the DTO class, and for the OpenAPI document. Error responses and headers are added by
  * `server/openapi/responses.ts`.
  */
-export function Operation(facts: OperationFacts): MethodDecorator {
-  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false } = facts;
+export function Operation(declared: OperationFacts): MethodDecorator {
+  return (target, name, descriptor) => {
+    const { rejects = [], ...parameters } = parameterFactsOf(target, name);
+    // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
+    const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
+    const inputs = types.filter((type) => validatedFields(type).length > 0);
+    const facts = { ...declared, ...parameters, rejects: [...rejects, ...(declared.rejects ?? [])], inputs };
+    OPERATIONS.set(facts.id, facts);
+    applyDecorators(...decoratorsOf(facts))(target, name, descriptor);
+  };
+}
+
+function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
+  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, transaction } = facts;
   const [removal = ''] = deprecation?.sunset.toISOString().split('T', 1) ?? [];
-  return applyDecorators(
-    (target: object, name: string | symbol) => {
-      // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
-      const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-      OPERATIONS.set(id, { ...facts, inputs: types.filter((type) => validatedFields(type).length > 0) });
-    },
+  return [
     routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
     declareScope(scope),
     ApiOperation({
@@ -84,10 +90,11 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     ),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
     ...(facts.conditional ? [ApiHeader(IF_MATCH_HEADER)] : []),
-    ...(facts.extension ? [ApiExtension('x-extension', true)] : []),
+    ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
     ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
     ...responseOf(facts),
-  );
+    ...(transaction === undefined ? [] : [asIdempotentWork(transaction)]),
+  ];
 }
 
 function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {
@@ -112,7 +119,7 @@ function isPage(body: Type | readonly [Type] | undefined): body is readonly [Typ
 }
 
 /** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
-export function ownCodes({ returns: [, body], ...facts }: OperationFacts): DefinedError[] {
+export function ownCodes({ returns: [, body], ...facts }: RegisteredOperation): DefinedError[] {
   const { rejects = [], idempotent, conditional } = facts;
   return [
     ...rejects,

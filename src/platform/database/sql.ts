@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { type CustomTypesConfig, type Pool, type QueryConfig, types } from 'pg';
@@ -130,9 +131,11 @@ export class Sql implements OnApplicationShutdown {
   private queryOf(statement: Statement): QueryConfig {
     const known = this.queries.get(statement);
     if (known) return known;
-    const { name, text, read } = statement;
+    const { text, read } = statement;
     const rowMode = read ? { rowMode: 'array' } : {};
-    const config = { name: this.arePrepared ? name : undefined, text, types: TYPES, ...rowMode };
+    // A prepared statement is named after its text, so that two modules cannot collide.
+    const name = this.arePrepared ? hash('sha256', text, 'base64url') : undefined;
+    const config = { name, text, types: TYPES, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
     this.queries.set(statement, query);

@@ -1,6 +1,5 @@
-/** An SQL statement, prepared once per connection under its name; each text needs its own name. */
+/** An SQL statement. Each connection prepares it once. */
 export interface Statement {
-  readonly name: string;
   readonly text: string;
   /** Makes a row from the values of its columns, in half of the time that node-postgres takes. Default: by their names. */
   readonly read?: (columns: never) => unknown;

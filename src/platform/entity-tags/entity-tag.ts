@@ -1,16 +1,17 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Type } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { addParameterFacts } from '../api-docs/parameter-facts';
 import { platformErrors } from '../errors/platform.errors';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
- * locked it.
+ * locked it. A resource that clients see in two forms has two representations.
  *
  * @throws ApiError `precondition_failed`
  */
-export type Precondition<T> = (current: T) => void;
+export type Precondition<T> = (...representations: readonly T[]) => void;
 
 /** The schemas of responses by DTO class. Fastify keeps one serializer for each of these objects. */
 const SCHEMAS = new WeakMap<Type, { readonly $ref: string }>();
@@ -26,20 +27,34 @@ export function entityTagOf(bytes: string | Buffer): string {
 }
 
 /**
- * Returns `If-Match` and `If-None-Match` of a change (RFC 9110, 13.1) as a function; `type` is the class of the response
- * of GET.
+ * Injects `If-Match` and `If-None-Match` of a change (RFC 9110, 13.1) as a `Precondition`, and documents `If-Match`.
+ *
+ * @param type the class of the response of GET
  */
-export function preconditionOf<T extends object>(reply: FastifyReply, type: Type<T>): Precondition<T> {
+export function IfMatch(type: Type<object>): ParameterDecorator {
+  const inject = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), type),
+  );
+  return (target, key = '', index) => {
+    inject()(target, key, index);
+    addParameterFacts(target, key, { conditional: true });
+  };
+}
+
+function preconditionOf(reply: FastifyReply, type: Type<object>): Precondition<object> {
   const { headers } = reply.request;
-  return (current) => {
-    if (headers['if-match'] === undefined && headers['if-none-match'] === undefined) return;
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+  return (...representations) => {
+    if (ifMatch === undefined && ifNoneMatch === undefined) return;
     const schema = SCHEMAS.get(type) ?? { $ref: `${type.name}#` };
     SCHEMAS.set(type, schema);
-    const body = reply.serializeInput(Object.fromEntries(Object.entries(current)), schema);
-    const tag = entityTagOf(textOf(body));
+    const tags = representations.map((each) =>
+      entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema))),
+    );
     // The strong comparison (RFC 9110, 13.1.1).
-    const isMatch = headers['if-match'] === undefined || listsTag(headers['if-match'], tag);
-    if (!isMatch || isNotModified(headers, tag)) throw platformErrors.precondition_failed();
+    const isMatch = ifMatch === undefined || tags.some((tag) => listsTag(ifMatch, tag));
+    if (!isMatch || tags.some((tag) => isNotModified(headers, tag)))
+      throw platformErrors.precondition_failed();
   };
 }
 

@@ -15,13 +15,11 @@ export interface StoredResponse {
 }
 
 const TRY_LOCK: Statement = {
-  name: 'idempotency_try_lock',
   // The end of the transaction releases the lock, even after a crash or behind a transaction pooler.
   text: 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"',
 };
 
 const FIND: Statement = {
-  name: 'idempotency_find',
   text: `
     SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys
     WHERE id = $1 AND created_at > $2`,
@@ -29,7 +27,6 @@ const FIND: Statement = {
 
 /** A row with this id is older than 24 h, because FIND did not return it. It is replaced. */
 const STORE: Statement = {
-  name: 'idempotency_store',
   text: `
     INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
     VALUES ($1, $2, $3, $4, $5, $6)
@@ -39,7 +36,6 @@ const STORE: Statement = {
 };
 
 const PURGE: Statement = {
-  name: 'idempotency_purge',
   text: `
     DELETE FROM idempotency_keys WHERE id IN (
       SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED

@@ -1,11 +1,24 @@
 import { hash } from 'node:crypto';
-import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import {
+  createParamDecorator,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  Logger,
+  type OnModuleDestroy,
+  type OnModuleInit,
+  type PipeTransform,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
+import { addParameterFacts } from '../api-docs/parameter-facts';
+import type { Config } from '../config/config';
+import { CONFIG } from '../config/config.token';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
+import { locationOf } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { MINUTE_MS } from '../runtime/time';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
@@ -18,7 +31,7 @@ const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 const PURGED_AT_ONCE = 1_000;
 
-/** The work of an idempotent operation, which runs after the request has been validated. */
+/** Does the work of idempotent operations. */
 @Injectable()
 export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(IdempotentWork.name);
@@ -29,6 +42,7 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -43,8 +57,6 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
   run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
     const { request } = reply;
     const header = request.headers['idempotency-key'];
-    const { idempotent } = request.routeOptions.config;
-    if (!idempotent) throw new Error('IdempotentWork needs idempotent: true in the @Operation of its route');
     if (header === undefined) return work();
     return this.runOnce(idOf(request, parseKey(String(header))), reply, work);
   }
@@ -64,7 +76,7 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
         const first = await this.keys.find(id, now, transaction);
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
         if (first) return { ...first, isReplay: true };
-        const response = responseOf(reply, await work(transaction), bodyHash);
+        const response = this.responseOf(reply, await work(transaction), bodyHash);
         // The key of a failed request can be used again.
         const isSuccess = response.status >= 200 && response.status < 300;
         if (isSuccess) await this.keys.store(id, now, response, transaction);
@@ -79,6 +91,14 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
       reply.removeHeader('Location');
       throw error;
     }
+  }
+
+  /** Prints the response with the route's own serializer. */
+  private responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
+    const { request, statusCode: status } = reply;
+    const body = serializeJson(reply, value);
+    const location = reply.getHeader('Location') ?? locationOf(request, this.config.publicBaseUrl, value);
+    return { status, location: location?.toString() ?? null, body, bodyHash };
   }
 
   onModuleInit(): void {
@@ -128,9 +148,51 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
-/** Prints the response with the route's own serializer. */
-function responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
-  const body = serializeJson(reply, value);
-  const location = reply.getHeader('Location')?.toString() ?? null;
-  return { status: reply.statusCode, location, body, bodyHash };
+/** Runs the work of a request: `IdempotentWork.run`. */
+type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
+
+@Injectable()
+class RunPipe implements PipeTransform<FastifyReply, Run> {
+  constructor(private readonly idempotent: IdempotentWork) {}
+
+  transform(reply: FastifyReply): Run {
+    return (work) => this.idempotent.run(reply, work);
+  }
+}
+
+const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  context.switchToHttp().getResponse<FastifyReply>(),
+);
+
+/**
+ * Injects the transaction in which an idempotent operation must work, or undefined if the request has no
+ * Idempotency-Key. The operation has `idempotent: true`.
+ */
+export function Transaction(): ParameterDecorator {
+  return (target, key = '', index) => {
+    RunOfRequest(RunPipe)(target, key, index);
+    addParameterFacts(target, key, { transaction: index });
+  };
+}
+
+/**
+ * Makes a handler the work of `IdempotentWork`. An interceptor would begin the transaction before the pipes have
+ * validated the request.
+ *
+ * @param index that of the parameter with `@Transaction()`
+ */
+export function asIdempotentWork(index: number): MethodDecorator {
+  return (_target, _key, descriptor: PropertyDescriptor) => {
+    const handler: (...args: unknown[]) => Promise<unknown> = descriptor.value;
+    const work = function (this: unknown, ...args: unknown[]): Promise<unknown> {
+      // RunPipe has transformed the parameter.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const run = args[index] as Run;
+      return run(async (transaction) => handler.apply(this, args.with(index, transaction)));
+    };
+    for (const name of Reflect.getMetadataKeys(handler))
+      Reflect.defineMetadata(name, Reflect.getMetadata(name, handler), work);
+    // @nestjs/swagger finds a handler by its name.
+    descriptor.value = Object.defineProperty(work, 'name', { value: handler.name });
+  };
 }

@@ -1,2 +1,2 @@
 export { IdempotencyModule } from './idempotency.module';
-export { IdempotentWork } from './idempotent-work';
+export { asIdempotentWork, Transaction } from './idempotent-work';

@@ -1,10 +1,4 @@
 import { hash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
-import { entityTagOf, serializeJson } from '../entity-tags/entity-tag';
-import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors } from '../errors/platform.errors';
 import { type Choice, Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
@@ -18,9 +12,6 @@ const MAX_CURSOR_LENGTH = 256;
 
 /** The order of a list: by ascending or by descending id. */
 export type Sort = 'id' | '-id';
-
-/** The filters of a list by parameter name; a list of values for a parameter that is repeated. */
-export type Filters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The parameter `sort` of a list. */
 const SORT: Choice<Sort> = {
@@ -52,37 +43,31 @@ export class PageQuery {
     { rule: 'given once', isValid: (value) => typeof value === 'string' },
   )
   readonly cursor?: string;
-
-  /** Returns the filters of this request by parameter name. A cursor is valid for the same filters only. */
-  filters(): Filters {
-    return {};
-  }
 }
 
-/** The query parameters of a list that can be sorted both ways. Its `filters` include `sort` unless it is the default. */
+/** The query parameters of a list that can be sorted both ways. */
 export class SortedPageQuery extends PageQuery {
   @OneOf(SORT, { optional: true, default: 'id', description: 'Order of the list.', example: 'id' })
   readonly sort: Sort = 'id';
-
-  override filters(): Filters {
-    return this.sort === 'id' ? {} : { sort: this.sort };
-  }
 }
+
+/** The members of a query that are not filters. */
+const OF_PAGES: ReadonlySet<string> = new Set([
+  'limit',
+  'cursor',
+  'sort',
+] satisfies (keyof SortedPageQuery)[]);
 
 /** A cursor contains the name of its list, or the hash of a longer one. */
 const MAX_NAME_LENGTH = 100;
 
-export const DIRECTIONS = ['ascending', 'descending'] as const;
-
 /** The order of the ids of a list. */
-export type Direction = (typeof DIRECTIONS)[number];
+export type Direction = 'ascending' | 'descending';
 
 /** A valid request for one page of a list. */
 export interface PageRequest {
-  /** The path of the list, relative to the base URL. */
-  readonly path: string;
-  /** The filters as in a URL. A cursor is valid for one path and its filters only. */
-  readonly filters: string;
+  /** The name of the list and its filters as in a URL. A cursor is valid for the same ones only. */
+  readonly list: string;
   /** Names the page: equal for two requests for one page. */
   readonly key: string;
   readonly limit: number;
@@ -95,16 +80,6 @@ export interface PageRequest {
   readonly hasCursor: boolean;
 }
 
-/** One page of a list ordered by id. */
-export interface Page<T> {
-  readonly request: PageRequest;
-  readonly items: readonly T[];
-  /** The id after which the next page begins; undefined on the last page. */
-  readonly next: bigint | undefined;
-  /** Set by the first request of a route that sends the page, for all requests of this route that share it. */
-  response?: PageResponse;
-}
-
 /** A page as the client receives it. */
 interface PageResponse {
   /** The config of the route, which identifies it. Routes print different fields. */
@@ -114,20 +89,36 @@ interface PageResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** One page of a list ordered by id. A handler returns it: the body is its items, and `Link` has its neighbours. */
+export class Page<T> {
+  /** Set by the first request of a route that sends the page, for all requests of this route that share it. */
+  response?: PageResponse;
+
+  /** @param next the id after which the next page begins; undefined on the last page */
+  constructor(
+    readonly request: PageRequest,
+    readonly items: readonly T[],
+    readonly next: bigint | undefined,
+  ) {}
+
+  /** Returns the page with other items in the places of its own. */
+  with<Other>(items: readonly Other[]): Page<Other> {
+    return new Page(this.request, items, this.next);
+  }
+}
+
 /**
- * Reads a request for a page of the list under a path.
+ * Reads a request for a page of a list.
  *
  * @throws ApiError `invalid_cursor` if the cursor is not one of this list
  */
-export function pageRequestOf(path: string, query: PageQuery): PageRequest {
+export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
-  const filters = search(query.filters());
-  const list = `${path}?${filters}`;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
+  const list = `${name}?${filtersOf(query, direction)}`;
   const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
   return {
-    path,
-    filters,
+    list,
     key: `${after} ${limit} ${list}`,
     limit,
     count: limit + 1,
@@ -143,7 +134,7 @@ export function cutPage<T extends { readonly id: bigint }>(
   rows: readonly T[],
 ): Page<T> {
   const items = rows.slice(0, request.limit);
-  return { request, items, next: rows.length > request.limit ? items.at(-1)?.id : undefined };
+  return new Page(request, items, rows.length > request.limit ? items.at(-1)?.id : undefined);
 }
 
 /** Encodes an opaque cursor: the name of the list, and the id after which the page begins. */
@@ -168,61 +159,30 @@ function firstId(after: bigint | undefined, direction: Direction): bigint {
   return after === last ? last : after + step;
 }
 
-/** Writes filters as in a URL. Every list calls it: an array of pairs takes ten times as long. */
-function search(filters: Filters): string {
+/** Writes the filters of a query, and an order that is not the default, as in a URL. */
+function filtersOf(query: PageQuery, direction: Direction): string {
   let text = '';
-  for (const name of Object.keys(filters)) {
-    const values = filters[name] ?? [];
-    for (const value of typeof values === 'string' ? [values] : values)
-      text += `${text && '&'}${name}=${encodeURIComponent(value)}`;
+  // Every list runs it: an array of pairs takes ten times as long.
+  for (const [name, given] of Object.entries(query)) {
+    if (OF_PAGES.has(name) || given === undefined) continue;
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    for (const value of values) text += `${text && '&'}${name}=${encodeURIComponent(String(value))}`;
   }
-  return text;
+  return direction === 'ascending' ? text : `${text}${text && '&'}sort=-id`;
 }
 
-/** Sets headers that link to other resources. Their base is the configured URL, never the Host header. */
-@Injectable()
-export class Links {
-  private readonly baseUrl: string;
-
-  constructor(@Inject(CONFIG) config: Config) {
-    this.baseUrl = config.publicBaseUrl;
-  }
-
-  /** Sets `Location` (RFC 9110, 10.2.2) of a resource that was just created under the path. */
-  created<T extends { readonly id: bigint }>(reply: FastifyReply, path: string, resource: T): T {
-    reply.header('Location', `${this.baseUrl}${path}/${resource.id}`);
-    return resource;
-  }
-
-  /**
-   * Sets `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
-   *
-   * @returns the body: the page's items as JSON
-   */
-  page(reply: FastifyReply, page: Page<unknown>): string {
-    const { config: route } = reply.routeOptions;
-    if (page.response?.route !== route) {
-      const body = serializeJson(reply, page.items);
-      const link = this.linkOf(page);
-      const headers = {
-        'Content-Type': JSON_TYPE,
-        ...(link !== undefined && { Link: link }),
-        ...(route.entityTag && { ETag: entityTagOf(body) }),
-      };
-      page.response = { route, body, headers };
-    }
-    reply.headers(page.response.headers);
-    return page.response.body;
-  }
-
-  private linkOf({ request, next }: Page<unknown>): string | undefined {
-    const { path, filters, limit, hasCursor } = request;
-    if (!hasCursor && next === undefined) return undefined;
-    const first = `${this.baseUrl}${path}?limit=${limit}${filters && `&${filters}`}`;
-    const links = hasCursor ? [`<${first}>; rel="first"`] : [];
-    // A cursor needs no percent-encoding.
-    if (next !== undefined)
-      links.push(`<${first}&cursor=${encodeCursor(`${path}?${filters}`, next)}>; rel="next"`);
-    return links.join(', ');
-  }
+/**
+ * Returns the value of `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
+ *
+ * @param url the URL of the list
+ */
+export function linksOf({ request, next }: Page<unknown>, url: string): string | undefined {
+  const { list, limit, hasCursor } = request;
+  if (!hasCursor && next === undefined) return undefined;
+  const filters = list.slice(list.indexOf('?') + 1);
+  const first = `${url}?limit=${limit}${filters && `&${filters}`}`;
+  const links = hasCursor ? [`<${first}>; rel="first"`] : [];
+  // A cursor needs no percent-encoding.
+  if (next !== undefined) links.push(`<${first}&cursor=${encodeCursor(list, next)}>; rel="next"`);
+  return links.join(', ');
 }

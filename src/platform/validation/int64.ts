@@ -1,5 +1,7 @@
-import type { PipeTransform } from '@nestjs/common';
+import { Param, type PipeTransform } from '@nestjs/common';
+import { addParameterFacts } from '../api-docs/parameter-facts';
 import type { ApiError } from '../errors/api-error';
+import type { DefinedError } from '../errors/define-errors';
 
 /** The range of int64 (OpenAPI Format Registry). */
 export const MIN_INT64 = -(2n ** 63n);
@@ -46,8 +48,24 @@ export function integralValue(number: string): bigint | undefined {
   return parseInt64(`${sign}${significant}${'0'.repeat(scale)}`);
 }
 
-/** Reads an int64 path parameter. Any other text gets the same 404 as an unknown id. */
-export class IdPipe implements PipeTransform<string, bigint> {
+/**
+ * Declares an int64 parameter of the path. Any other text gets the same 404 as an unknown id.
+ *
+ * @param name as in the path: `petId` of `:petId`
+ * @param notFound the error of an unknown id; the document lists it
+ */
+export function PathId(
+  name: string,
+  description: string,
+  notFound: DefinedError & (() => ApiError),
+): ParameterDecorator {
+  return (target, key = '', index) => {
+    Param(name, new IdPipe(notFound))(target, key, index);
+    addParameterFacts(target, key, { pathIds: { [name]: description }, rejects: [notFound] });
+  };
+}
+
+class IdPipe implements PipeTransform<string, bigint> {
   constructor(private readonly notFound: () => ApiError) {}
 
   transform(value: string): bigint {

@@ -46,7 +46,13 @@ interface Rule {
 /** The members of a JSON object, or the parameters of a query or path. */
 type Members = Readonly<Record<string, unknown>>;
 
-type Fields = ReadonlyMap<string, Rule>;
+/** A rule, and the declaration that it is from. */
+interface Field extends Rule {
+  readonly facts: FieldFacts;
+  readonly schema: ApiPropertyOptions;
+}
+
+type Fields = ReadonlyMap<string, Field>;
 
 /** The metadata of a prototype: the fields of its class and of its base classes. */
 const FIELDS = Symbol('fields');
@@ -62,8 +68,13 @@ export function declareField(facts: FieldFacts, schema: ApiPropertyOptions, valu
   return applyDecorators(
     document(Object.assign(nullable ? { nullable } : {}, schema, { default: preset, description, example })),
     (target: object, field: string | symbol) => {
-      const known: Fields = Reflect.getMetadata(FIELDS, target) ?? new Map();
-      const acceptable = { ...value, isValid: (given: unknown) => isLeftOut(given) || isValid(given) };
+      const known = fieldsOf(target);
+      const acceptable = {
+        ...value,
+        facts,
+        schema,
+        isValid: (given: unknown) => isLeftOut(given) || isValid(given),
+      };
       Reflect.defineMetadata(FIELDS, new Map(known).set(String(field), acceptable), target);
     },
     // A required field, too: it would have the condition of an optional field that it overrides.
@@ -75,6 +86,22 @@ export function declareField(facts: FieldFacts, schema: ApiPropertyOptions, valu
       validator: { validate: isValid, defaultMessage: (args) => `${args?.property} must be ${rule}` },
     }),
   );
+}
+
+/** Returns the fields of a prototype, those of base classes included. */
+function fieldsOf(prototype: object): Fields {
+  return Reflect.getMetadata(FIELDS, prototype) ?? new Map();
+}
+
+/** Declares filters in the class of a query: the fields of the rows, each of them optional. */
+export function declareFilters(query: Type<object>, rows: Type<object>, members: readonly string[]): void {
+  for (const member of members) {
+    const field = fieldsOf(rows.prototype).get(member);
+    if (!field) throw new Error(`${rows.name}.${member} has no field decorator: a filter needs one.`);
+    const description = `Only items with this \`${member}\`. ${field.facts.description}`;
+    declareField({ description, optional: true }, field.schema, field)(query.prototype, member);
+  }
+  QuickDto()(query);
 }
 
 /** True for a JSON object. */
@@ -102,7 +129,7 @@ export function classesWithMember(): readonly string[] {
  */
 export function QuickDto(): ClassDecorator {
   return (type) => {
-    const fields: Fields = Reflect.getMetadata(FIELDS, type.prototype) ?? new Map();
+    const fields = fieldsOf(type.prototype);
     if (validatedFields(type).length !== fields.size)
       throw new Error(`${type.name} has other validators, too.`);
     QUICK.set(type, fields);
@@ -142,7 +169,7 @@ export class ApiValidationPipe extends ValidationPipe {
   /** @throws ApiError `validation_failed` */
   override async transform(value: unknown, input: ArgumentMetadata): Promise<unknown> {
     const { metatype: type } = input;
-    // A parameter of the type bigint has a pipe of its own, such as IdPipe.
+    // A parameter of the type bigint has a pipe of its own, such as that of `@PathId()`.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
     const quick = QUICK.get(type);

@@ -1,22 +1,23 @@
-import { Controller, Get, Inject, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { CONFIG } from '../platform/config/config.token';
 import type { Config } from '../platform/config/config';
-import { Public } from '../platform/routes/route-facts';
-import { StaticContent } from '../platform/entity-tags/static-content';
+import { serveStatic } from '../platform/entity-tags/static-content';
 
 const CATALOG_PATH = '.well-known/api-catalog';
 
 /** Public pages from which a program finds the document, Swagger UI and the interface for agents. */
-@ApiExcludeController()
-@Controller({ version: VERSION_NEUTRAL })
-export class DiscoveryController {
-  private readonly text: StaticContent;
-  private readonly linkset: StaticContent;
+@Injectable()
+export class Discovery implements OnModuleInit {
+  constructor(
+    private readonly host: HttpAdapterHost<FastifyAdapter>,
+    @Inject(CONFIG) private readonly config: Config & { readonly mcpEnabled?: boolean },
+  ) {}
 
-  constructor(@Inject(CONFIG) config: Config & { readonly mcpEnabled?: boolean }) {
-    const { publicBaseUrl: base, docsEnabled, mcpEnabled = true } = config;
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance();
+    const { publicBaseUrl: base, docsEnabled, mcpEnabled = true } = this.config;
     const root = base.replace(/\/v1$/, '');
     const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
     const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
@@ -31,7 +32,8 @@ Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operato
 - [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
 ${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
 `;
-    this.text = new StaticContent({ 'Content-Type': 'text/markdown; charset=utf-8' }, () => text);
+    // The page for language models (llmstxt.org).
+    serveStatic(fastify, '/llms.txt', { 'Content-Type': 'text/markdown; charset=utf-8' }, () => text);
     const links = {
       anchor: base,
       'service-desc': [
@@ -47,20 +49,8 @@ ${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CA
       'Content-Type': 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
       Link: `<${anchor}>; rel="api-catalog"`,
     };
-    this.linkset = new StaticContent(headers, () => JSON.stringify({ linkset: [{ anchor, item }, links] }));
-  }
-
-  /** The page for language models (llmstxt.org). */
-  @Get('llms.txt')
-  @Public({ isTagged: true })
-  llms(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<FastifyReply> {
-    return this.text.send(request, reply);
-  }
-
-  /** The API catalogue (RFC 9727, sections 2 and 4), as a linkset (RFC 9264). */
-  @Get(CATALOG_PATH)
-  @Public({ isTagged: true })
-  catalog(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<FastifyReply> {
-    return this.linkset.send(request, reply);
+    const linkset = JSON.stringify({ linkset: [{ anchor, item }, links] });
+    // The API catalogue (RFC 9727, sections 2 and 4), as a linkset (RFC 9264).
+    serveStatic(fastify, `/${CATALOG_PATH}`, headers, () => linkset);
   }
 }

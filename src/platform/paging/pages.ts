@@ -1,0 +1,222 @@
+import type { Type } from '@nestjs/common';
+import type { Sql } from '../database/sql';
+import type { Statement } from '../database/statement';
+import { UserError } from '../errors/user-error';
+import { declareFilters } from '../validation/validation.pipe';
+import {
+  cutPage,
+  type Direction,
+  MAX_ITEMS,
+  type Page,
+  type PageQuery,
+  type PageRequest,
+  pageRequestOf,
+  SortedPageQuery,
+} from './page';
+
+/** A table that is listed in the order of its `id`. */
+export interface ListedTable<Row extends { readonly id: bigint }> {
+  readonly table: string;
+  /** The columns of a row, in the order that `read` takes them. */
+  readonly columns: string;
+  readonly read: (columns: never) => Row;
+  /** The class of the rows in responses; `Query` needs it. */
+  readonly type?: Type<object>;
+}
+
+/** The filters of a list. */
+interface ListFilters<Member extends string> {
+  /** Columns of which each request gives the value, such as that of the account. */
+  readonly always?: readonly string[];
+  /** The columns of the filters that a request may have, by the members of its query. */
+  readonly filters?: Readonly<Record<Member, string>>;
+  /** The member of the query with a list of ids. */
+  readonly ids?: string;
+}
+
+/** The values of `always` by column, and of filters that the query does not have. */
+type GivenValues = Readonly<Record<string, unknown>>;
+
+/** A valid request for a page, and the statement that reads its rows. */
+interface SelectedPage {
+  readonly request: PageRequest;
+  readonly statement: Statement;
+  readonly parameters: readonly unknown[];
+}
+
+/** The most rows that a page reads. */
+const MAX_ROWS = MAX_ITEMS + 1;
+
+/** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
+const ORDERS = {
+  ascending: { from: '>=', to: '<=', order: 'ASC', nulls: 'NULLS FIRST' },
+  descending: { from: '<=', to: '>=', order: 'DESC', nulls: 'NULLS LAST' },
+} as const;
+
+/** Every list of this program. */
+const LISTS: Pages<{ readonly id: bigint }, never>[] = [];
+
+/**
+ * Declares the list of a table: its pages in both orders of `id`, for every combination of its filters.
+ *
+ * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
+ * `(account_id NULLS FIRST, town, id)`. The start names those that are missing.
+ */
+export function pages<Row extends { readonly id: bigint }, Member extends keyof Row & string = never>(
+  table: ListedTable<Row>,
+  filters: ListFilters<Member> = {},
+): Pages<Row, Member> {
+  const list = new Pages<Row, Member>(table, filters);
+  LISTS.push(list);
+  return list;
+}
+
+/**
+ * Reads the pages of a list. An index on the columns of the filters and `id`, in this order, serves both directions at
+ * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the constant inner LIMIT, and
+ * NULLS FIRST.
+ */
+export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
+  /** By combination of filters: a bit for each of them. */
+  private readonly statements: Record<Direction, Statement[]> = { ascending: [], descending: [] };
+  private readonly always: readonly string[];
+  private readonly filters: readonly (readonly [member: string, column: string])[];
+  private readonly ids: string | undefined;
+
+  constructor(
+    readonly table: ListedTable<Row>,
+    { always = [], filters = {}, ids }: ListFilters<string>,
+  ) {
+    this.always = always;
+    this.filters = Object.entries(filters);
+    this.ids = ids;
+  }
+
+  /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
+  get Query(): Type<SortedPageQuery & { readonly [Each in Member]?: Row[Each] }> {
+    class Query extends SortedPageQuery {}
+    if (!this.table.type)
+      throw new Error(`The list of ${this.table.table} has no type: add the class of its rows.`);
+    declareFilters(
+      Query,
+      this.table.type,
+      this.filters.map(([member]) => member),
+    );
+    // The fields declare the members.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return Query as never;
+  }
+
+  /**
+   * Reads the page that a query asks for.
+   *
+   * @throws ApiError `invalid_cursor`
+   */
+  list(sql: Sql, query: PageQuery, given?: GivenValues): Promise<Page<Row>> {
+    return this.read(sql, this.select(query, given));
+  }
+
+  /** @throws ApiError `invalid_cursor` */
+  select(query: PageQuery, given: GivenValues = {}): SelectedPage {
+    // The cursors of earlier versions have the path of the list.
+    const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
+    const parameters: unknown[] = [request.first, request.count];
+    for (const column of this.always) {
+      if (given[column] === undefined) throw new Error(`the list of ${this.table.table} needs ${column}`);
+      parameters.push(given[column]);
+    }
+    const members: GivenValues = { ...query, ...given };
+    let combination = 0;
+    for (const [at, [member]] of this.filters.entries()) {
+      if (members[member] === undefined) continue;
+      combination |= 1 << at;
+      parameters.push(members[member]);
+    }
+    if (this.ids !== undefined && members[this.ids] !== undefined) {
+      combination |= 1 << this.filters.length;
+      parameters.push(members[this.ids]);
+    }
+    const statement = (this.statements[request.direction][combination] ??= this.statementOf(
+      combination,
+      request.direction,
+    ));
+    return { request, statement, parameters };
+  }
+
+  async read(sql: Sql, { request, statement, parameters }: SelectedPage): Promise<Page<Row>> {
+    return cutPage(request, await sql.rows<Row>(statement, parameters));
+  }
+
+  /** Lists the columns of the indexes: one for each combination of filters. */
+  indexes(): string[] {
+    return Array.from({ length: 1 << this.filters.length }, (_, combination) => {
+      const [first, ...others] = this.columnsOf(combination);
+      if (first === undefined) return 'id';
+      return [others.length > 0 ? `${first} NULLS FIRST` : first, ...others, 'id'].join(', ');
+    });
+  }
+
+  private columnsOf(combination: number): string[] {
+    const given = this.filters.filter((_, at) => combination & (1 << at));
+    return [...this.always, ...given.map(([, column]) => column)];
+  }
+
+  /** Parameters: the first id, the number of rows, the values of the columns, and the ids. */
+  private statementOf(combination: number, direction: Direction): Statement {
+    const { table, columns, read } = this.table;
+    const { from, to, order, nulls } = ORDERS[direction];
+    const fixed = this.columnsOf(combination);
+    const values = fixed.map((_, at) => `$${at + 3}`);
+    const isOfIds = combination >> this.filters.length > 0;
+    const tuple = (names: readonly string[]): string => `(${names.join(', ')})`;
+    const where = isOfIds
+      ? [
+          `id = ANY($${fixed.length + 3}::bigint[])`,
+          `id ${from} $1`,
+          ...fixed.map((each, at) => `${each} = ${values[at]}`),
+        ]
+      : [
+          `${tuple([...fixed, 'id'])} ${from} ${tuple([...values, '$1'])}`,
+          ...(fixed.length > 0 ? [`${tuple(fixed)} ${to} ${tuple(values)}`] : []),
+        ];
+    const sorted = isOfIds ? ['id'] : [...fixed, 'id'];
+    const first = sorted.length > 2 ? `${order} ${nulls}` : order;
+    const orderBy = sorted.map((column, at) => `${column} ${at === 0 ? first : order}`).join(', ');
+    const rows = `SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
+    return {
+      read,
+      isPipelined: true,
+      text: `SELECT ${columns} FROM (${rows}) AS page ORDER BY ${orderBy} LIMIT $2`,
+    };
+  }
+}
+
+const FIND_INDEXES: Statement = {
+  text: `
+    SELECT name, ARRAY(
+      SELECT indexdef FROM pg_indexes WHERE tablename = name AND schemaname = ANY(current_schemas(false))
+    ) AS definitions
+    FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL`,
+};
+
+/**
+ * Requires an index for each combination of filters of each list whose table exists.
+ *
+ * @throws UserError that has the missing ones
+ */
+export async function requireIndexes(sql: Sql): Promise<void> {
+  const names = LISTS.map(({ table }) => table.table);
+  const found = await sql.rows<{ name: string; definitions: string[] }>(FIND_INDEXES, [names]);
+  const missing = found.flatMap(({ name, definitions }) => {
+    // Neither a partial index nor one on an expression.
+    const known = definitions.map((each) => `${/USING btree \(([^()]*)\)$/.exec(each)?.[1]}, `);
+    const needed = LISTS.filter(({ table }) => table.table === name).flatMap((list) => list.indexes());
+    return needed
+      .filter((columns) => !known.some((each) => each.startsWith(`${columns}, `)))
+      .map((columns) => `CREATE INDEX ON ${name} (${columns})`);
+  });
+  if (missing.length === 0) return;
+  throw new UserError(
+    `A list lacks an index, without which its pages are slow: add ${[...new Set(missing)].join('; ')} to a migration.`,
+  );
+}
