@@ -1,21 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { ApiError } from '../platform/errors/api-error';
+import type { DefinedError } from '../platform/errors/define-errors';
 
-/** Tells whether a module holds an animal, such as by an open order. The transaction has locked the animal's row. */
-export type PetHold = (petId: bigint, transaction: EntityManager) => Promise<boolean>;
+/** A reason for which an animal must stay, such as an open order. */
+export interface PetHold {
+  /** `change`: neither is the animal removed, nor does its status change. */
+  readonly forbids: 'removal' | 'change';
+  /** The response, which the document lists. */
+  readonly error: DefinedError & (() => ApiError);
+  /** Tells whether the animal is held. The transaction has locked its row. */
+  readonly isHeld: (petId: bigint, transaction: EntityManager) => Promise<boolean>;
+}
 
-/** Asks other modules whether one holds an animal: then clients can neither change its status nor remove it. */
+/** The reasons of other modules for which animals must stay. */
 @Injectable()
 export class PetHolds {
   private readonly holds: PetHold[] = [];
 
-  /** Adds a module's answer. Call it in `onModuleInit`. */
+  /** Adds a reason. Call it in `onModuleInit`. */
   add(hold: PetHold): void {
     this.holds.push(hold);
   }
 
-  async isHeld(petId: bigint, transaction: EntityManager): Promise<boolean> {
-    for (const hold of this.holds) if (await hold(petId, transaction)) return true;
-    return false;
+  /** Lists the reasons against a removal, or against a change of the status. */
+  against(action: PetHold['forbids']): PetHold[] {
+    return this.holds.filter(({ forbids }) => forbids === 'change' || forbids === action);
   }
 }

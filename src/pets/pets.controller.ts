@@ -77,7 +77,6 @@ export class PetsController {
       'Changes the given members of an animal. While an order holds the animal, its `status` cannot change.',
     scope: petScopes.manage,
     returns: [200, Pet, 'The changed animal.'],
-    rejects: [petErrors.pet_has_open_order],
   })
   updatePet(
     @PetId() petId: bigint,
@@ -94,7 +93,7 @@ export class PetsController {
     description: 'Removes an animal. Its earlier orders stay as they are.',
     scope: petScopes.manage,
     returns: [204, undefined, 'The animal was removed.'],
-    rejects: [petErrors.pet_has_open_order, petErrors.pet_in_use],
+    rejects: [petErrors.pet_in_use],
   })
   deletePet(@PetId() petId: bigint, @IfMatch(Pet) precondition: Precondition<Pet>) {
     return this.pets.remove(petId, precondition);

@@ -6,7 +6,7 @@ import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
-import { PetHolds } from './pet-holds';
+import { type PetHold, PetHolds } from './pet-holds';
 import { PET_TRANSITIONS, type PetStatus } from './pet-status';
 import { petErrors } from './pets.errors';
 import { PetsRepository } from './pets.repository';
@@ -45,13 +45,14 @@ export class PetsService {
   /**
    * Changes the given members of an animal.
    *
-   * @throws ApiError `pet_not_found`, `precondition_failed`; `pet_has_open_order` if the status would change meanwhile
+   * @throws ApiError `pet_not_found`, `precondition_failed`; the error of a hold if the status would change
    */
   update(id: bigint, change: PetUpdate, precondition: Precondition<Pet>): Promise<Pet> {
     return this.sql.transaction(async (transaction) => {
-      const previous = await this.lock(id, precondition, transaction);
+      const previous = await this.lock(id, transaction);
+      precondition(previous);
       const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
-      if (status !== previous.status) await this.requireNoHold(id, transaction);
+      if (status !== previous.status) await this.requireNoHold('change', id, transaction);
       const pet = { id, name, categoryId, status };
       await this.pets.update(pet, transaction);
       await this.events.run({ pet, previous }, transaction);
@@ -62,13 +63,14 @@ export class PetsService {
   /**
    * Removes an animal. Its earlier orders stay.
    *
-   * @throws ApiError `pet_not_found`, `precondition_failed`, `pet_has_open_order`, `pet_in_use`
+   * @throws ApiError `pet_not_found`, `precondition_failed`, `pet_in_use`; the error of a hold
    */
   async remove(id: bigint, precondition: Precondition<Pet>): Promise<void> {
     try {
       await this.sql.transaction(async (transaction) => {
-        const pet = await this.lock(id, precondition, transaction);
-        await this.requireNoHold(id, transaction);
+        const pet = await this.lock(id, transaction);
+        precondition(pet);
+        await this.requireNoHold('removal', id, transaction);
         await this.pets.delete(pet, transaction);
         await this.events.runRemoved(pet, transaction).catch(rethrowOwn);
       });
@@ -92,16 +94,24 @@ export class PetsService {
     if (previous) await this.events.run({ pet, previous }, transaction);
   }
 
-  /** From here to the end of the transaction no other transaction changes the animal, or orders it. */
-  private async lock(id: bigint, precondition: Precondition<Pet>, transaction: EntityManager): Promise<Pet> {
+  /**
+   * Locks an animal: until the end of the transaction no other one changes, orders or removes it.
+   *
+   * @throws ApiError `pet_not_found`
+   */
+  async lock(id: bigint, transaction: EntityManager): Promise<Pet> {
     const pet = await this.pets.lock(id, transaction);
     if (!pet) throw petErrors.pet_not_found();
-    precondition(pet);
     return pet;
   }
 
-  private async requireNoHold(id: bigint, transaction: EntityManager): Promise<void> {
-    if (await this.holds.isHeld(id, transaction)) throw petErrors.pet_has_open_order();
+  private async requireNoHold(
+    action: PetHold['forbids'],
+    id: bigint,
+    transaction: EntityManager,
+  ): Promise<void> {
+    for (const { error, isHeld } of this.holds.against(action))
+      if (await isHeld(id, transaction)) throw error();
   }
 }
 

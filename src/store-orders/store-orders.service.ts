@@ -23,7 +23,11 @@ export class StoreOrdersService implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.holds.add((petId, transaction) => this.orders.hasOpenOrder(petId, transaction));
+    this.holds.add({
+      forbids: 'change',
+      error: petErrors.pet_has_open_order,
+      isHeld: (petId, transaction) => this.orders.hasOpenOrder(petId, transaction),
+    });
   }
 
   /**

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import {
+  type ArgumentsHost,
   createParamDecorator,
   type ExecutionContext,
   Inject,
@@ -148,20 +149,23 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
+type HttpArgumentsHost = ReturnType<ArgumentsHost['switchToHttp']>;
+
 /** Runs the work of a request: `IdempotentWork.run`. */
 type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
 
 @Injectable()
-class RunPipe implements PipeTransform<FastifyReply, Run> {
+class RunPipe implements PipeTransform<HttpArgumentsHost, Run> {
   constructor(private readonly idempotent: IdempotentWork) {}
 
-  transform(reply: FastifyReply): Run {
-    return (work) => this.idempotent.run(reply, work);
+  transform(http: HttpArgumentsHost): Run {
+    return (work) => this.idempotent.run(http.getResponse<FastifyReply>(), work);
   }
 }
 
 const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  context.switchToHttp().getResponse<FastifyReply>(),
+  // Not its reply: that of Fastify can be awaited, and Nest would wait for the response.
+  context.switchToHttp(),
 );
 
 /**
