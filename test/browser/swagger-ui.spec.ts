@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import type { Browser, Page, Request } from 'playwright-core';
-import { Int64, Int64List, PageQuery } from '../../src';
+import { Int64, Int64List, SortedPageQuery } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { itemsExtension } from '../testing/support/items.extension';
 import { NOTE, PLACES } from '../testing/support/items.parts';
@@ -14,7 +14,7 @@ const ODD = '9007199254740993';
 const MAX = '9223372036854775807';
 const MIN = '-9223372036854775808';
 
-class ScalesQuery extends PageQuery {
+class ScalesQuery extends SortedPageQuery {
   @Int64({ optional: true, description: 'Only this weight.', example: 7 })
   readonly weight?: bigint;
 

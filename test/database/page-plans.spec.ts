@@ -1,14 +1,22 @@
-import { type PetFilter, petPages } from '../../src/pets/pets.repository';
-import { DIRECTIONS } from '../../src/platform/paging/page';
-import { type OrderFilter, orderPages } from '../../src/store-orders/store-orders.repository';
+import { ListPetsQuery } from '../../src/pets';
+import { petPages } from '../../src/pets/pets.repository';
+import { ListOrdersQuery } from '../../src/store-orders';
+import { orderPages } from '../../src/store-orders/store-orders.repository';
 import { createDatabase, type TestDatabase } from '../support/database';
 
-type Pages = ReturnType<typeof petPages>;
-type Case = readonly [what: string, pages: Pages, index: string];
+/** A list, which `-id` sorts the other way. */
+type List = (sort: 'id' | '-id') => ReturnType<typeof petPages.select>;
+type Case = readonly [what: string, list: List, index: string];
 
-const pets = (filter: PetFilter): Pages => petPages(filter);
-const orders = (filter: Partial<OrderFilter>): Pages =>
-  orderPages({ accountId: undefined, status: undefined, ...filter });
+const SORTS = ['id', '-id'] as const;
+const pets =
+  (filter: Partial<ListPetsQuery>): List =>
+  (sort) =>
+    petPages.select(Object.assign(new ListPetsQuery(), filter, { sort }));
+const orders =
+  ({ accountId, ...filter }: Partial<ListOrdersQuery> & { accountId?: bigint }): List =>
+  (sort) =>
+    orderPages.select(Object.assign(new ListOrdersQuery(), filter, { sort }), { accountId });
 
 const CASES: readonly Case[] = [
   ['animals', pets({}), 'pets_pkey'],
@@ -33,7 +41,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** The other conditions filter the few rows of the ids. */
-const BY_IDS: readonly PetFilter[] = [
+const BY_IDS: readonly Partial<ListPetsQuery>[] = [
   { id: [7n, 19_990n] },
   { id: [7n, 19_990n], status: 'sold' },
   { id: [7n, 19_990n], categoryId: 1n },
@@ -65,8 +73,8 @@ describe('a page', () => {
   afterAll(() => database.drop());
 
   // In this order: PostgreSQL keeps the plan of the empty table until it analyzes the table.
-  it.each(CASES)('of %s scans only its index if the tables are empty', async (_what, pages, index) => {
-    await expectIndexAlone(pages, index, 'force_generic_plan', [0]);
+  it.each(CASES)('of %s scans only its index if the tables are empty', async (_what, list, index) => {
+    await expectIndexAlone(list, index, 'force_generic_plan', [0]);
   });
 
   describe('with one large category among 2,000, and one large account', () => {
@@ -76,9 +84,9 @@ describe('a page', () => {
     });
 
     // PostgreSQL may plan a prepared statement for its values or for any values.
-    it.each(CASES)('of %s scans only its index, at any depth', async (_what, pages, index) => {
-      await expectIndexAlone(pages, index, 'force_generic_plan', [0]);
-      await expectIndexAlone(pages, index, 'force_custom_plan', [0, ROWS / 2, ROWS - 100]);
+    it.each(CASES)('of %s scans only its index, at any depth', async (_what, list, index) => {
+      await expectIndexAlone(list, index, 'force_generic_plan', [0]);
+      await expectIndexAlone(list, index, 'force_custom_plan', [0, ROWS / 2, ROWS - 100]);
     });
 
     it.each(BY_IDS)('of animals of ids finds them by their ids: %j', async (filter) => {
@@ -90,36 +98,38 @@ describe('a page', () => {
       }
     });
 
-    it.each(CASES)('of %s is planned once, not for each request', async (_what, [statements, values]) => {
+    it.each(CASES)('of %s is planned once, not for each request', async (_what, list) => {
       await database.query('SET plan_cache_mode = auto');
-      for (const direction of DIRECTIONS) {
-        await database.query(`PREPARE page AS ${statements[direction].text}`);
-        const execute = `EXECUTE page (${listOf([ROWS / 2, 6, ...values])})`;
+      for (const sort of SORTS) {
+        const { statement, parameters } = list(sort);
+        await database.query(`PREPARE page AS ${statement.text}`);
+        const execute = `EXECUTE page (${valuesOf(parameters, ROWS / 2, 6)})`;
         // PostgreSQL plans the first five executions for their values, and then compares the costs.
         for (let at = 0; at < 10; at += 1) await database.query(execute);
         const plans = await database.query(GENERIC);
         await database.query('DEALLOCATE page');
-        expect([direction, plans]).toEqual([direction, [{ generic: 5 }]]);
+        expect([sort, plans]).toEqual([sort, [{ generic: 5 }]]);
       }
     });
   });
 
-  async function expectIndexAlone(pages: Pages, index: string, mode: string, depths: number[]) {
-    for (const plan of await plansOf(pages, mode, depths)) {
+  async function expectIndexAlone(list: List, index: string, mode: string, depths: number[]) {
+    for (const plan of await plansOf(list, mode, depths)) {
       expect(plan.match(/"Index Name":"\w+"/g)).toEqual([`"Index Name":"${index}"`]);
       expect(plan).not.toMatch(/Sort|Seq Scan|Bitmap|"Filter"/);
     }
   }
 
-  /** Returns the plan of each direction, from each of these ids. */
-  async function plansOf([statements, values]: Pages, mode: string, depths: number[]): Promise<string[]> {
+  /** Returns the plan of each order, from each of these ids. */
+  async function plansOf(list: List, mode: string, depths: number[]): Promise<string[]> {
     const plans: string[] = [];
     await database.query(`SET plan_cache_mode = ${mode}`);
-    for (const direction of DIRECTIONS) {
-      await database.query(`PREPARE page AS ${statements[direction].text}`);
+    for (const sort of SORTS) {
+      const { statement, parameters } = list(sort);
+      await database.query(`PREPARE page AS ${statement.text}`);
       for (const first of depths) {
-        const list = listOf([first, 101, ...values]);
-        plans.push(JSON.stringify(await database.query(`EXPLAIN (FORMAT JSON) EXECUTE page (${list})`)));
+        const execute = `EXECUTE page (${valuesOf(parameters, first, 101)})`;
+        plans.push(JSON.stringify(await database.query(`EXPLAIN (FORMAT JSON) ${execute}`)));
       }
       await database.query('DEALLOCATE page');
     }
@@ -127,8 +137,9 @@ describe('a page', () => {
   }
 });
 
-function listOf(values: readonly unknown[]): string {
-  return values.map(literal).join(', ');
+/** Returns the parameters of a page with another first id, and another number of rows. */
+function valuesOf(parameters: readonly unknown[], first: number, count: number): string {
+  return [first, count, ...parameters.slice(2)].map(literal).join(', ');
 }
 
 function literal(value: unknown): string {

@@ -1,4 +1,4 @@
-import { IdempotentWork } from '../../src/platform/idempotency';
+import { IdempotentWork } from '../../src/platform/idempotency/idempotent-work';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';

@@ -1,5 +1,5 @@
 import { JSON_SCHEMA, load } from 'js-yaml';
-import { Int64, Int64List, PageQuery } from '../../src';
+import { Int64, Int64List, SortedPageQuery } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { itemsExtension } from '../testing/support/items.extension';
 
@@ -12,7 +12,7 @@ const PAIRS = [
 const ALL = PAIRS.flat();
 const [[ODD, EVEN], [, BELOW_MAX], [, ABOVE_MIN]] = PAIRS;
 
-class HeavyQuery extends PageQuery {
+class HeavyQuery extends SortedPageQuery {
   @Int64List({ optional: true, max: 9, description: 'Weights.', example: [BELOW_MAX, EVEN].map(BigInt) })
   readonly weights?: bigint[];
 }

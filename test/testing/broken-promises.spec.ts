@@ -1,5 +1,16 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { ANY_KEY, Decimal, Flag, Int64, Int64List, ListOf, Nested, OneOf, PageQuery, Text } from '../../src';
+import {
+  ANY_KEY,
+  Decimal,
+  Flag,
+  Int64,
+  Int64List,
+  ListOf,
+  Nested,
+  OneOf,
+  SortedPageQuery,
+  Text,
+} from '../../src';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { extensionOf, migrationOf } from '../database/support/extensions';
 import { itemsExtension } from './support/items.extension';
@@ -33,7 +44,7 @@ class Place {
 }
 
 /** Lists of ids, with an example and without one. */
-class RichQuery extends PageQuery {
+class RichQuery extends SortedPageQuery {
   @Int64List({ max: 3, optional: true, description: 'Only these items.', example: [7, 9] })
   readonly only?: readonly bigint[];
 

@@ -21,25 +21,19 @@ export const entityTagPromises: Promises = {
 
   // The change is tried with a tag of another state, then with the current one.
   async 'a change with the ETag of another state in If-Match gets 412 and changes nothing'(tested) {
-    const { api, isAllowed, isThorough, operation, resources } = tested;
+    const { api, isAllowed, operation, resources } = tested;
     if (!isAllowed || !/^(PUT|PATCH|DELETE)$/.test(operation.method)) return;
-    const isConditional = takesHeader(operation, IF_MATCH_HEADER.name);
-    if (!isConditional && !isThorough) return;
+    if (!takesHeader(operation, IF_MATCH_HEADER.name)) return;
     const resource = await resources.createAt(operation.path);
     const path = resource?.path ?? tested.path;
     const change = (tag: string, what: string) =>
       tested.sendExample({ path, headers: { [IF_MATCH_HEADER.name]: tag }, what });
-    if (!isConditional) {
-      // A 412 is a response that its document does not have.
-      await change(OTHER_TAG, 'an If-Match that its document does not have');
-      return;
-    }
     const read = tested.readAt(operation.path);
     if (!read || !(resource || resources.isOwn(operation))) return;
     const before = await api.send(read, { path });
     if (!isSuccess(before)) return;
     const what = 'an If-Match of another state';
-    const wanted = '412. Compare with preconditionOf in the transaction of the change';
+    const wanted = '412. Call the Precondition of @IfMatch() in the transaction of the change';
     if (!tested.requires(await change(OTHER_TAG, what), `to ${what}`, wanted)) return;
     const { headers, text } = await api.send(read, { path });
     if (text !== before.text) {
@@ -50,7 +44,7 @@ export const entityTagPromises: Promises = {
     if (isRemoval && !resource) return;
     const changed = await change(String(headers.etag), 'the current ETag');
     if (changed.status === 412) {
-      const remedy = 'Give preconditionOf the class of the response of GET, and its state';
+      const remedy = 'Give @IfMatch() the class of the response of GET, and the Precondition its state';
       tested.note(`responds 412 to the current ETag in If-Match. ${remedy}`);
     } else if (isRemoval && isSuccess(changed)) {
       resources.forget(path);

@@ -28,12 +28,13 @@ export const idempotencyPromises: Promises = {
     const again = await tested.send({ body: first.body, headers });
     const isReplayed = again.headers['idempotent-replayed'] === 'true';
     if (again.status !== status || again.text !== text || !isReplayed) {
-      tested.note('does not replay the response of an Idempotency-Key. Work through IdempotentWork');
+      const cause = 'Declare idempotent: true and @Transaction()';
+      tested.note(`does not replay the response of an Idempotency-Key. ${cause}`);
       return;
     }
     // Others may create resources of a deployment meanwhile.
     if (isThorough && (await countOf(tested)) - before > 1) {
-      const cause = 'Use the transaction of IdempotentWork';
+      const cause = 'Use the transaction of @Transaction()';
       tested.note(`creates more than one resource for one Idempotency-Key. ${cause}`);
     }
     const body = await resources.newBodyWithOthers(operation);
@@ -56,7 +57,7 @@ export const rollbackPromises: Promises = {
     await api.request(path, { method: 'POST', key: api.key, body, headers: { [HEADER]: randomUUID() } });
     await database?.query(COMMIT_AGAIN);
     if ((await countOf(tested)) === before) return;
-    const cause = 'Give each statement the transaction of IdempotentWork';
+    const cause = 'Give each statement the transaction of @Transaction()';
     tested.note(`keeps what it created although its transaction was rolled back. ${cause}`);
   },
 };

@@ -22,7 +22,7 @@ export const pagePromises: Promises = {
     // A short, fixed list has no pages.
     if (!isAllowed || membersOf(tested)['id'] === undefined) return;
     if (!queryOf(tested, 'cursor')) {
-      tested.note('is a list without the parameter cursor. Its query must extend PageQuery');
+      tested.note('is a list without the parameter cursor. Its query must extend SortedPageQuery');
       return;
     }
     const foreign = await tested.send({ path: withQuery(path, 'cursor', 'abc'), what: 'cursor = abc' });

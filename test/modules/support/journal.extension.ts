@@ -19,10 +19,10 @@ const errors = defineErrors({
   },
 });
 
-const FAIL: Statement = { name: 'journal_fail', text: 'SELECT 1 / 0' };
+const FAIL: Statement = { text: 'SELECT 1 / 0' };
 /** Violates a foreign key. */
-const REFER: Statement = { name: 'journal_refer', text: 'INSERT INTO journal_notes (journal_id) VALUES (0)' };
-const INSERT: Statement = { name: 'journal_insert', text: 'INSERT INTO journal (entry) VALUES ($1)' };
+const REFER: Statement = { text: 'INSERT INTO journal_notes (journal_id) VALUES (0)' };
+const INSERT: Statement = { text: 'INSERT INTO journal (entry) VALUES ($1)' };
 
 /** Writes one entry for each change, rejects cancelled orders and animals named Veto, and ignores errors for others. */
 @Injectable()

@@ -56,7 +56,7 @@ class KennelsRepository {
   ) {}
 
   async first(): Promise<Kennel> {
-    const [kennel] = await this.sql.rows<Kennel>({ name: 'kennels', text: 'SELECT name FROM kennels' }, []);
+    const [kennel] = await this.sql.rows<Kennel>({ text: 'SELECT name FROM kennels' }, []);
     if (!kennel) throw errors.kennel_closed();
     return { name: this.config.kennelPrefix + kennel.name };
   }

@@ -18,9 +18,10 @@ import {
 } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { EntityManager } from 'typeorm';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import { IdempotentWork } from '../../../src/platform/idempotency';
+import { Transaction } from '../../../src/platform/idempotency';
 
 /** The values that the handlers of the lab throw, by name. */
 const EXCEPTIONS: ReadonlyMap<string, () => unknown> = new Map<string, () => unknown>([
@@ -57,8 +58,6 @@ class Note {
 /** Throws like a team's module that follows Nest's documentation. */
 @Controller({ path: 'lab', version: '1' })
 class LabController {
-  constructor(private readonly idempotent: IdempotentWork) {}
-
   @Get('exceptions/:name')
   @RequireScope('pets:read')
   exception(@Param('name') name: string) {
@@ -95,11 +94,13 @@ class LabController {
     idempotent: true,
     returns: [201, Note, 'The note.'],
   })
-  note(@Param('name') name: string, @Res({ passthrough: true }) reply: FastifyReply) {
-    return this.idempotent.run(reply, async () => {
-      reply.code(202);
-      return { name };
-    });
+  note(
+    @Param('name') name: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Transaction() _transaction: EntityManager | undefined,
+  ) {
+    reply.code(202);
+    return { name };
   }
 }
 

@@ -9,7 +9,7 @@ import { type Mistakes, on, PLAIN } from './mistake';
 const ifTaken = (respond: (items: Items, reply: FastifyReply) => unknown): Changes => ({
   async create(body, reply) {
     const row = await this.tryInsert(body);
-    return row ? this.links.created(reply, this.facts.path, row) : respond(this, reply);
+    return row ?? respond(this, reply);
   },
   facts: PLAIN,
 });

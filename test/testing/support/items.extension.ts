@@ -1,31 +1,20 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Module,
-  Param,
-  Patch,
-  Post,
-  Query,
-  Res,
-  type Type,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, Module, Patch, Post, Query, Res, type Type } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import {
   defineErrors,
   defineScopes,
   type Extension,
-  IdempotentWork,
-  IdPipe,
-  Links,
+  IfMatch,
   Operation,
   type OperationFacts,
-  PageQuery,
+  pages,
+  PathId,
+  SortedPageQuery,
   Sql,
+  Transaction,
 } from '../../../src';
-import { Items } from './items';
+import { Items, type Row } from './items';
 import { bodyOf, CHANGE, dtoOf, type Fields, ITEM, migrationOf } from './items.parts';
 
 type Handler = (this: Items, ...args: any[]) => unknown;
@@ -52,13 +41,22 @@ export interface Changes {
   /** Replaces the type of the body. */
   readonly bodyType?: Type;
   readonly queryType?: Type;
-  readonly idPipe?: Type;
+  /** Replaces `@PathId()`. */
+  readonly itemId?: ParameterDecorator;
   readonly tags?: readonly string[];
   readonly declaredTags?: Extension['tags'];
   readonly up?: (table: string) => string;
   /** The limit of each route in a minute. */
   readonly throttle?: number;
 }
+
+const read = ([id, name, weight, places, note]: [bigint, string, bigint, number, string | null]): Row => ({
+  id,
+  name,
+  weight,
+  places,
+  note,
+});
 
 /** Creates an extension with a list, a creation and a resource, and one planted mistake. */
 export function itemsExtension(name: string, changes: Changes = {}): Extension {
@@ -79,16 +77,18 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
   const Change = dtoOf(`Change${code}`, CHANGE);
   const path = `/${name}`;
 
+  const listed = pages({ table: code, columns: Object.keys(ITEM).join(', '), read, type: Item });
+
   class ItemsController extends Items {
-    override readonly facts = { path, table: code, taken, unknown, type: Item };
+    override readonly facts = { path, table: code, pages: listed, taken, unknown };
   }
-  Reflect.defineMetadata('design:paramtypes', [Sql, Links, IdempotentWork], ItemsController);
+  Reflect.defineMetadata('design:paramtypes', [Sql], ItemsController);
 
   const route = (
     handler: HandlerName,
     method: MethodDecorator,
     facts: OperationFacts,
-    parameters: readonly (readonly [ParameterDecorator, unknown])[],
+    given: readonly (readonly [ParameterDecorator, unknown])[],
   ): void => {
     if (changes.handlers?.includes(handler) === false) return;
     const run: Handler = changes[handler] ?? Items.prototype[handler];
@@ -99,6 +99,9 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     Object.defineProperty(own, 'name', { value: handler });
     Object.defineProperty(ItemsController.prototype, handler, { value: own, configurable: true });
     const target = ItemsController.prototype;
+    const changed = changes.facts?.[handler];
+    const declared = { ...facts, ...changed };
+    const parameters = [...given, ...(declared.idempotent ? [[Transaction(), Object] as const] : [])];
     for (const [at, [decorate]] of parameters.entries()) decorate(target, handler, at);
     Reflect.defineMetadata(
       'design:paramtypes',
@@ -106,15 +109,17 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
       target,
       handler,
     );
-    const changed = changes.facts?.[handler];
+    const decorators = [
+      ...(changes.decorators?.[handler] ?? []).toReversed(),
+      method,
+      ...(changed === false ? [] : [Operation(declared)]),
+    ];
     const descriptor = Object.getOwnPropertyDescriptor(target, handler)!;
-    const decorators = [...(changed === false ? [] : [Operation({ ...facts, ...changed })]), method];
-    for (const each of [...decorators, ...(changes.decorators?.[handler] ?? [])])
-      each(target, handler, descriptor);
+    Object.defineProperty(target, handler, Reflect.decorate(decorators, target, handler, descriptor));
   };
   const reply = [Res({ passthrough: true }), Object] as const;
-  const itemId = [Param('itemId', changes.idPipe ?? new IdPipe(unknown)), BigInt] as const;
-  const ofItem = { pathIds: { itemId: 'Identifier of the item.' }, rejects: [unknown] };
+  const precondition = [IfMatch(Item), Function] as const;
+  const itemId = [changes.itemId ?? PathId('itemId', 'Identifier of the item.', unknown), BigInt] as const;
   const list: OperationFacts = {
     id: `${code}_list`,
     summary: 'List items',
@@ -122,7 +127,7 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     scope: scopes.read,
     returns: [200, [Item], 'A page of items.'],
   };
-  route('list', Get(), list, [[Query(), changes.queryType ?? PageQuery], reply]);
+  route('list', Get(), list, [[Query(), changes.queryType ?? SortedPageQuery], reply]);
   const create: OperationFacts = {
     id: `${code}_create`,
     summary: 'Add an item',
@@ -134,7 +139,6 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
   };
   route('create', Post(), create, [[Body(), NewItem], reply]);
   const get: OperationFacts = {
-    ...ofItem,
     id: `${code}_get`,
     summary: 'Get an item',
     description: 'Returns an item.',
@@ -143,25 +147,21 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
   };
   route('get', Get(':itemId'), get, [itemId]);
   const update: OperationFacts = {
-    ...ofItem,
     id: `${code}_update`,
     summary: 'Change an item',
     description: 'Changes the note of an item.',
     scope: [scopes.read, scopes.write],
-    conditional: true,
     returns: [200, Item, 'The changed item.'],
   };
-  route('update', Patch(':itemId'), update, [itemId, [Body(), Change], reply]);
+  route('update', Patch(':itemId'), update, [itemId, [Body(), Change], precondition]);
   const remove: OperationFacts = {
-    ...ofItem,
     id: `${code}_remove`,
     summary: 'Remove an item',
     description: 'Removes an item.',
     scope: scopes.write,
-    conditional: true,
     returns: [204, undefined, 'The item was removed.'],
   };
-  route('remove', Delete(':itemId'), remove, [itemId, reply]);
+  route('remove', Delete(':itemId'), remove, [itemId, precondition]);
   if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
   Controller({ path: name, version: '1' })(ItemsController);
 
@@ -169,7 +169,7 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     Throttle({ default: { limit: changes.throttle, ttl: 60_000 } })(ItemsController);
   }
 
-  @Module({ controllers: [ItemsController], providers: [Links] })
+  @Module({ controllers: [ItemsController] })
   class ItemsModule {}
 
   return {

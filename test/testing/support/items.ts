@@ -1,16 +1,7 @@
-import type { Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import {
-  type ApiError,
-  cutPage,
-  type IdempotentWork,
-  type Links,
-  type PageQuery,
-  pageRequestOf,
-  preconditionOf,
-  type Sql,
-} from '../../../src';
+import type { ApiError, Precondition, SortedPageQuery, Sql } from '../../../src';
+import type { Pages } from '../../../src/platform/paging/pages';
 
 export interface NewRow {
   readonly name: string;
@@ -28,26 +19,20 @@ export abstract class Items {
   abstract readonly facts: {
     readonly path: string;
     readonly table: string;
+    readonly pages: Pages<Row, never>;
     readonly taken: () => ApiError;
     readonly unknown: () => ApiError;
-    readonly type: Type<Row>;
   };
 
-  constructor(
-    readonly sql: Sql,
-    readonly links: Links,
-    readonly idempotent: IdempotentWork,
-  ) {}
+  constructor(readonly sql: Sql) {}
 
-  async list(query: PageQuery, reply: FastifyReply): Promise<unknown> {
-    const request = pageRequestOf(this.facts.path, query);
-    return this.links.page(reply, cutPage(request, await this.rows(request.first, request.count)));
+  /** @param _reply for the mistakes that use it, here and below */
+  list(query: SortedPageQuery, _reply: FastifyReply): Promise<unknown> {
+    return this.facts.pages.list(this.sql, query);
   }
 
-  create(body: NewRow, reply: FastifyReply): Promise<unknown> {
-    return this.idempotent.run(reply, async (transaction) =>
-      this.links.created(reply, this.facts.path, await this.insert(body, transaction)),
-    );
+  create(body: NewRow, _reply: FastifyReply, transaction?: EntityManager): Promise<unknown> {
+    return this.insert(body, transaction);
   }
 
   async get(id: bigint): Promise<unknown> {
@@ -56,16 +41,16 @@ export abstract class Items {
     return row;
   }
 
-  update(id: bigint, { note }: Pick<NewRow, 'note'>, reply: FastifyReply): Promise<unknown> {
+  update(id: bigint, { note }: Pick<NewRow, 'note'>, precondition: Precondition<object>): Promise<unknown> {
     return this.sql.transaction(async (transaction) => {
-      preconditionOf(reply, this.facts.type)(await this.lock(id, transaction));
+      precondition(await this.lock(id, transaction));
       return this.write(id, note ?? null, transaction);
     });
   }
 
-  remove(id: bigint, reply: FastifyReply): Promise<unknown> {
+  remove(id: bigint, precondition: Precondition<object>): Promise<unknown> {
     return this.sql.transaction(async (transaction) => {
-      preconditionOf(reply, this.facts.type)(await this.lock(id, transaction));
+      precondition(await this.lock(id, transaction));
       await this.delete(id, transaction);
     });
   }
@@ -73,13 +58,13 @@ export abstract class Items {
   rows(first: bigint, count: number, order = 'ASC'): Promise<Row[]> {
     const { table } = this.facts;
     const text = `SELECT * FROM ${table} WHERE id >= $1 ORDER BY id ${order} LIMIT $2`;
-    return this.sql.rows<Row>({ name: `${table}_list_${order}`, text }, [first, count]);
+    return this.sql.rows<Row>({ text }, [first, count]);
   }
 
   async find(id: bigint): Promise<Row | undefined> {
     const { table } = this.facts;
-    const statement = { name: `${table}_find`, text: `SELECT * FROM ${table} WHERE id = $1` };
-    return (await this.sql.rows<Row>(statement, [id]))[0];
+    const text = `SELECT * FROM ${table} WHERE id = $1`;
+    return (await this.sql.rows<Row>({ text }, [id]))[0];
   }
 
   async insert(body: NewRow, transaction?: EntityManager): Promise<Row> {
@@ -96,13 +81,12 @@ export abstract class Items {
     const { table } = this.facts;
     const text = `INSERT INTO ${table} (name, weight, places, note) VALUES ($1, $2, $3, $4)
       ON CONFLICT DO NOTHING RETURNING *`;
-    const statement = { name: `${table}_insert`, text };
-    return (await this.sql.rows<Row>(statement, [name, weight, places, note], transaction))[0];
+    return (await this.sql.rows<Row>({ text }, [name, weight, places, note], transaction))[0];
   }
 
   async lock(id: bigint, transaction: EntityManager): Promise<Row> {
     const text = `SELECT * FROM ${this.facts.table} WHERE id = $1 FOR UPDATE`;
-    const [row] = await this.sql.rows<Row>({ name: `${this.facts.table}_lock`, text }, [id], transaction);
+    const [row] = await this.sql.rows<Row>({ text }, [id], transaction);
     if (!row) throw this.facts.unknown();
     return row;
   }
@@ -110,12 +94,11 @@ export abstract class Items {
   /** Changes the note of an item. */
   async write(id: bigint, note: string | null, transaction?: EntityManager): Promise<Row | undefined> {
     const text = `UPDATE ${this.facts.table} SET note = $2 WHERE id = $1 RETURNING *`;
-    const statement = { name: `${this.facts.table}_update`, text };
-    return (await this.sql.rows<Row>(statement, [id, note], transaction))[0];
+    return (await this.sql.rows<Row>({ text }, [id, note], transaction))[0];
   }
 
   async delete(id: bigint, transaction?: EntityManager): Promise<void> {
     const text = `DELETE FROM ${this.facts.table} WHERE id = $1`;
-    await this.sql.rows({ name: `${this.facts.table}_delete`, text }, [id], transaction);
+    await this.sql.rows({ text }, [id], transaction);
   }
 }

@@ -1,14 +1,23 @@
-import { HttpCode, ParseIntPipe } from '@nestjs/common';
+import { HttpCode, Param, ParseIntPipe } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import { RequireScope } from '../../../src';
+import { IDEMPOTENCY_KEY_HEADER } from '../../../src/platform/api-docs/request-headers';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
 import { type Mistakes, on, PLAIN, STORED } from './mistake';
 
 /** Responds to a creation with a changed row. */
 const creating = (change: (row: any) => unknown): NonNullable<Changes['create']> =>
-  async function (this: Items, body, reply) {
-    return change(this.links.created(reply, this.facts.path, await this.insert(body)));
+  async function (this: Items, body) {
+    return change(await this.insert(body));
   };
+
+/** Creates an item, and prints it before the platform sees its id. */
+const printing: NonNullable<Changes['create']> = async function (this: Items, body, reply) {
+  const row = await this.insert(body);
+  void reply.type('application/json');
+  return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
+};
 
 /** Responds with an item whose JSON is changed. */
 const getting = (change: (row: object) => string): NonNullable<Changes['get']> =>
@@ -27,11 +36,7 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
   'created-as-ok': {
     sentence: /responds 200.*status must be one of 201/,
     decorators: { create: [HttpCode(200)] },
-    async create(body, reply) {
-      const row = await this.insert(body);
-      void reply.type('application/json');
-      return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
-    },
+    create: printing,
     facts: PLAIN,
   },
   'member-missing': {
@@ -56,9 +61,7 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
   },
   'location-missing': {
     sentence: /header location must be there/,
-    create(body) {
-      return this.insert(body);
-    },
+    create: printing,
     facts: PLAIN,
   },
   'header-not-declared': {
@@ -79,7 +82,7 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
   'id-parsed-as-number': {
     sentence: /responds (400|500) to itemId/,
     handlers: ['get'],
-    idPipe: ParseIntPipe,
+    itemId: Param('itemId', ParseIntPipe),
   },
 });
 
@@ -125,7 +128,7 @@ export const LIST_MISTAKES: Mistakes = on(['list'], {
     },
   },
   'list-without-cursor': {
-    sentence: /is a list without the parameter cursor. Its query must extend PageQuery/,
+    sentence: /is a list without the parameter cursor. Its query must extend SortedPageQuery/,
     ...STORED,
     queryType: Object,
     list() {
@@ -136,15 +139,15 @@ export const LIST_MISTAKES: Mistakes = on(['list'], {
     sentence: /does not replay the response of an Idempotency-Key/,
     handlers: ['create'],
     create: creating((row) => row),
+    facts: PLAIN,
+    decorators: { create: [ApiHeader(IDEMPOTENCY_KEY_HEADER)] },
   },
   'replay-creates-twice': {
     sentence: /creates more than one resource for one Idempotency-Key/,
     handlers: ['list', 'create'],
-    async create(body, reply) {
+    async create(body, _reply, transaction) {
       await this.insert({ ...body, name: `${body.name} ${Math.random()}`.slice(0, 50) });
-      return this.idempotent.run(reply, async (transaction) =>
-        this.links.created(reply, this.facts.path, await this.insert(body, transaction)),
-      );
+      return this.insert(body, transaction);
     },
   },
 });

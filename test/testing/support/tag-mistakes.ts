@@ -2,30 +2,22 @@ import { Readable } from 'node:stream';
 import { HttpCode } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import {
-  cutPage,
-  insufficientScope,
-  Int64,
-  Int64List,
-  PageQuery,
-  pageRequestOf,
-  preconditionOf,
-  SortedPageQuery,
-} from '../../../src';
+import { insufficientScope, Int64, Int64List, SortedPageQuery } from '../../../src';
+import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items } from './items';
 import { type Mistakes, on, STORED } from './mistake';
 
 const IDS = { optional: true, description: 'Only these items.', example: [1, 2] } as const;
 
 /** A query whose document allows fewer ids than its validation. */
-class TooManyIds extends PageQuery {
+class TooManyIds extends SortedPageQuery {
   @ApiProperty({ maxItems: 3, required: false })
   @Int64List({ max: 10, ...IDS })
   readonly id?: readonly bigint[];
 }
 
 /** A query that takes one id, and whose document has several. */
-class SingleId extends PageQuery {
+class SingleId extends SortedPageQuery {
   @ApiPropertyOptional({
     type: 'array',
     items: { type: 'string', maxLength: 20 },
@@ -89,19 +81,19 @@ export const TAG_MISTAKES: Mistakes = {
     'if-match-too-late': {
       sentence: /responds 412 to an If-Match of another state, and changes the resource/,
       ...STORED,
-      async update(id, { note }, reply) {
+      async update(id, { note }, precondition) {
         const before = (await this.find(id)) ?? unknownOf(this);
         const changed = await this.write(id, note);
-        preconditionOf(reply, this.facts.type)(before);
+        precondition(before);
         return changed;
       },
     },
     'if-match-of-another-body': {
       sentence: /responds 412 to the current ETag in If-Match/,
       ...STORED,
-      async update(id, { note }, reply) {
+      async update(id, { note }, precondition) {
         const before = (await this.find(id)) ?? unknownOf(this);
-        preconditionOf(reply, this.facts.type)({ ...before, places: before.places! + 1 });
+        precondition({ ...before, places: before.places! + 1 });
         return this.write(id, note);
       },
     },
@@ -139,15 +131,17 @@ export const TAG_MISTAKES: Mistakes = {
     'sort-ignored': {
       sentence: /has 0 items with sort=-id, and \d+ without it/,
       ...STORED,
-      queryType: SortedPageQuery,
+      async list(query) {
+        const request = pageRequestOf(this.facts.path, query);
+        return cutPage(request, await this.rows(request.first, request.count));
+      },
     },
     'sort-always-ascending': {
       sentence: /is not in descending order of id/,
       ...STORED,
-      queryType: SortedPageQuery,
-      async list(query, reply) {
+      async list(query) {
         const request = pageRequestOf(this.facts.path, query);
-        return this.links.page(reply, cutPage(request, await this.rows(0n, request.count)));
+        return cutPage(request, await this.rows(0n, request.count));
       },
     },
   }),

@@ -1,6 +1,6 @@
-import type { FastifyReply } from 'fastify';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cutPage, Integer, OneOf, PageQuery, pageRequestOf, Text } from '../../../src';
+import { Integer, OneOf, SortedPageQuery, Text } from '../../../src';
+import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items, type Row } from './items';
 import { createTable } from './items.parts';
 import { type Mistakes, on, STORED } from './mistake';
@@ -21,7 +21,7 @@ class BareResponse {
   readonly colour!: string;
 }
 
-class BareQuery extends PageQuery {
+class BareQuery extends SortedPageQuery {
   readonly colour?: string;
 }
 
@@ -40,21 +40,17 @@ export const UNDECORATED_MISTAKES: Mistakes = {
   },
 };
 
-class PlacesQuery extends PageQuery {
+class PlacesQuery extends SortedPageQuery {
   @Integer({ min: 1, max: 500, optional: true, description: 'Only items with so many.', example: 12 })
   readonly places?: number;
 }
 
 /** Lists the items that a condition selects, as if the query had no filters. */
-async function listWhere(items: Items, condition: string, query: PageQuery, reply: FastifyReply) {
+async function listWhere(items: Items, condition: string, { limit, cursor }: SortedPageQuery) {
   const { table, path } = items.facts;
-  const request = pageRequestOf(path, query);
+  const request = pageRequestOf(path, { limit, ...(cursor !== undefined && { cursor }) });
   const text = `SELECT * FROM ${table} WHERE id >= $1 AND ${condition} ORDER BY id LIMIT $2`;
-  const statement = { name: `${table}_where_${condition}`.slice(0, 60), text };
-  return items.links.page(
-    reply,
-    cutPage(request, await items.sql.rows<Row>(statement, [request.first, request.count])),
-  );
+  return cutPage(request, await items.sql.rows<Row>({ text }, [request.first, request.count]));
 }
 
 let slowResponses = 0;
@@ -64,21 +60,21 @@ export const UNNOTICED_MISTAKES: Mistakes = {
   ...on(['list', 'create', 'get'], {
     'of-every-account': {
       sentence: /GET .* responds 200 to a key of an account whose list lacks the resource/,
-      create(body, reply) {
+      create(body, reply, transaction) {
         const note = String(reply.request.principal.accountId);
-        return Items.prototype.create.call(this, { ...body, note }, reply);
+        return this.insert({ ...body, note }, transaction);
       },
       list(query, reply) {
         const { accountId } = reply.request.principal;
-        return listWhere(this, `note = '${accountId}'`, query, reply);
+        return listWhere(this, `note = '${accountId}'`, query);
       },
     },
     'location-elsewhere': {
       sentence: /responds with the Location \/v1\/v1\/location-elsewhere\/\d+, where GET responds 404/,
-      create(body, reply) {
-        return this.idempotent.run(reply, async (transaction) =>
-          this.links.created(reply, `/v1${this.facts.path}`, await this.insert(body, transaction)),
-        );
+      async create(body, reply, transaction) {
+        const row = await this.insert(body, transaction);
+        reply.header('Location', `/v1/v1${this.facts.path}/${row.id}`);
+        return row;
       },
     },
   }),
@@ -87,11 +83,9 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       sentence: /is not in ascending order of id/,
       handlers: ['list'],
       ...STORED,
-      list(query, reply) {
-        const { table } = this.facts;
-        void reply;
-        const text = `SELECT * FROM ${table} ORDER BY name LIMIT $1`;
-        return this.sql.rows({ name: `${table}_by_name`, text }, [query.limit]);
+      list(query) {
+        const text = `SELECT * FROM ${this.facts.table} ORDER BY name LIMIT $1`;
+        return this.sql.rows({ text }, [query.limit]);
       },
     },
     'filter-not-in-link': {
@@ -99,9 +93,8 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       handlers: ['list'],
       ...STORED,
       queryType: PlacesQuery,
-      list(query, reply) {
-        const { places } = query as PlacesQuery;
-        return listWhere(this, places === undefined ? 'true' : `places = ${places}`, query, reply);
+      list(query: PlacesQuery) {
+        return listWhere(this, query.places === undefined ? 'true' : `places = ${query.places}`, query);
       },
     },
     'filter-not-applied': {
@@ -112,10 +105,8 @@ export const UNNOTICED_MISTAKES: Mistakes = {
     },
     'work-outside-its-transaction': {
       sentence: /keeps what it created although its transaction was rolled back/,
-      create(body, reply) {
-        return this.idempotent.run(reply, async () =>
-          this.links.created(reply, this.facts.path, await this.insert(body)),
-        );
+      create(body) {
+        return this.insert(body);
       },
     },
   }),
@@ -123,9 +114,9 @@ export const UNNOTICED_MISTAKES: Mistakes = {
     'branch-that-throws': {
       sentence: /responds 500 to size = "m": no such branch/,
       body: { size: [OneOf(SIZES, { optional: true, description: 'Size.', example: 's' })] },
-      create(body, reply) {
+      create(body, _reply, transaction) {
         if ((body as { size?: string }).size === 'm') throw new TypeError('no such branch');
-        return Items.prototype.create.call(this, body, reply);
+        return this.insert(body, transaction);
       },
     },
     'column-below-its-schema': {
@@ -133,17 +124,6 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       body: { weight: [Integer({ min: 1, max: 9_000_000_000, ...WEIGHT })] },
       item: { weight: [Integer({ min: 1, max: 9_000_000_000, ...WEIGHT })] },
       up: (table) => createTable(table).replace('weight bigint', 'weight integer'),
-    },
-    'idempotent-not-documented': {
-      sentence: /responds 500: IdempotentWork needs idempotent: true in the @Operation of its route/,
-      facts: { create: { idempotent: undefined } as never },
-    },
-  }),
-  ...on(['get', 'update'], {
-    'conditional-not-documented': {
-      sentence: /responds 412 to an If-Match that its document does not have/,
-      ...STORED,
-      facts: { update: { conditional: undefined } as never },
     },
   }),
   ...on(['list'], {
