@@ -1,9 +1,8 @@
 import 'reflect-metadata';
-import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { createStore } from '../src/app/store';
-import { AppModule } from '../src/app/app.module';
+import { AppModule, VERSIONING } from '../src/app/app.module';
 import { SystemClock } from '../src/platform/runtime/clock';
 import { readConfig } from '../src/platform/config/config';
 import { planTable } from '../src/accounts';
@@ -22,8 +21,8 @@ export async function currentDocument(): Promise<string> {
       abortOnError: false,
     },
   );
-  app.enableVersioning({ type: VersioningType.URI });
-  const text = jsonText(createDocument(app, config, store, planTable()));
+  app.enableVersioning(VERSIONING);
+  const text = jsonText(createDocument(app, config, store.extensions(config), store.errors, planTable()));
   await app.close();
   return text;
 }

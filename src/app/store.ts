@@ -37,13 +37,18 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 /** A scope-token of RFC 6749, section 3.3, without the comma of `--scopes`. */
 const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
+/** An extension with the modules that the settings choose. */
+export interface ChosenExtension extends Extension {
+  readonly modules: readonly (Type | DynamicModule)[];
+}
+
 /** All that the extensions of a service bring, in their order. */
 export interface Store {
-  modules(config: Config): (Type | DynamicModule)[];
+  /** The store's own extensions, then those of a team, with the modules that the settings choose. */
+  extensions(config: Config): ChosenExtension[];
   /** In the order in which they run: those of the store, then those of a team, each by the timestamps in their names. */
   readonly migrations: readonly SchemaMigration[];
   readonly scopes: readonly DefinedScope[];
-  readonly tags: ReadonlyMap<string, string>;
   /** The codes of every operation, in addition to those of the platform. */
   readonly errors: readonly DefinedError[];
   /** The settings of extensions. */
@@ -83,13 +88,13 @@ export function createStore(added: readonly Extension[] = []): Store {
     throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
   }
   return {
-    modules: (config) =>
-      extensions.flatMap(({ modules = [] }) =>
-        typeof modules === 'function' ? modules({ ...config }) : modules,
-      ),
+    extensions: (config) =>
+      extensions.map(({ modules = [], ...facts }) => ({
+        ...facts,
+        modules: typeof modules === 'function' ? modules({ ...config }) : modules,
+      })),
     migrations,
     scopes: extensions.flatMap((each) => each.scopes ?? []),
-    tags: new Map(tags),
     errors: extensions.flatMap((each) => each.errors ?? []),
     settings: Object.fromEntries(settings),
   };

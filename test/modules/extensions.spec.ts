@@ -40,10 +40,11 @@ describe('an extension', () => {
     expectError(await app.post('/v1/pets', '{', { ...options, key }), 403, 'insufficient_scope');
   });
 
-  it('is in the document, with its tag and its codes, and leaves the responses of other operations shared', async () => {
+  it('is in the document below /v1, with its only tag and its codes, and leaves the responses of other operations shared', async () => {
     const { json: document } = await app.get('/openapi.json', { key: undefined });
     expect(document.tags).toContainEqual({ name: 'kennels', description: 'Where animals live.' });
-    const { responses } = document.paths['/kennels/first'].get;
+    const { responses, tags } = document.paths['/kennels/first'].get;
+    expect(tags).toEqual(['kennels']);
     expect(responses['409'].description).toBe(
       '- `kennel_closed`: the kennel is closed.\n- `order_vetoed`: a listener rejects the order.',
     );

@@ -8,6 +8,7 @@ import {
   Post,
   Query,
   type Type,
+  VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
@@ -150,7 +151,11 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     ],
     [
       "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
-      moduleWith([Get(), described('getLab', 'pets:read')], Controller('lab')),
+      moduleWith([Get(), described('getLab', 'pets:read')], Controller({ ...LAB, version: VERSION_NEUTRAL })),
+    ],
+    [
+      "The operation getLab2 is at /v2/lab: add version: '1' to its @Controller, which adds /v1.",
+      moduleWith([Get(), described('getLab2', 'pets:read')], Controller({ ...LAB, version: '2' })),
     ],
     [
       'Two operations have the id listPets: rename one of them.',
