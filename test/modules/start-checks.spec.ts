@@ -39,6 +39,32 @@ function moduleWith(decorators: MethodDecorator[], controller = Controller(LAB))
   return moduleOf(LabController);
 }
 
+/** Creates a module with two routes. */
+function moduleWithTwo(one: MethodDecorator[], other: MethodDecorator[]): Type {
+  @Controller(LAB)
+  class LabController {
+    @applyDecorators(...one)
+    one() {
+      return {};
+    }
+
+    @applyDecorators(...other)
+    other() {
+      return {};
+    }
+  }
+  return moduleOf(LabController);
+}
+
+/** Creates a class whose name each of them has. */
+function twinOf(description: string): Type {
+  class Twin {
+    @Text({ max: 9, description, example: 'ball' })
+    readonly items!: string;
+  }
+  return Twin;
+}
+
 const described = (
   id: string,
   scope: string,
@@ -158,20 +184,38 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleWith([Get(), described('getLab2', 'pets:read')], Controller({ ...LAB, version: '2' })),
     ],
     [
-      'Two operations have the id listPets: rename one of them.',
+      'Invalid extensions: pets and team both have the operation listPets: change one of them. Fix them and start again.',
       moduleWith([Get(), RequireScope('pets:read'), ApiOperation({ operationId: 'listPets' })]),
     ],
     [
-      'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
+      'Invalid extensions: pets and team both have the route GET /v1/pets/{id}: change one of them. Fix them and start again.',
       moduleWith([Get(':id'), RequireScope('pets:read')], Controller({ path: 'pets', version: '1' })),
+    ],
+    [
+      'Invalid extensions: orders and team both have the response class Order, the schema Order: change one of each. Fix them and start again.',
+      moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
+    ],
+    [
+      'Invalid extensions: team has twice the operation getTwin: change one of them. Fix them and start again.',
+      moduleWithTwo(
+        [Get('one'), described('getTwin', 'pets:read')],
+        [Get('two'), described('getTwin', 'pets:read')],
+      ),
+    ],
+    [
+      'Two handlers serve GET /v1/lab: change the path of one of them.',
+      moduleWithTwo([Get(), RequireScope('pets:read')], [Get(), RequireScope('pets:read')]),
+    ],
+    [
+      'Invalid extensions: team has twice the response class Twin: change one of them. Fix them and start again.',
+      moduleWithTwo(
+        [Get('one'), described('getOne', 'pets:read', [200, twinOf('One'), 'One.'])],
+        [Get('other'), described('getOther', 'pets:read', [200, twinOf('Other'), 'Another one.'])],
+      ),
     ],
     [`Unvalidated.colour, in createLab, ${FIX}`, moduleOf(UnvalidatedController)],
     // It has @IsOptional() only.
     [`UnvalidatedQuery.colour, in listLab, ${FIX}`, moduleOf(UnvalidatedQueryController)],
-    [
-      'Two response classes have the name Order, one in listOrders and one in getItems: rename one of them.',
-      moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
-    ],
     [
       `@Throttle of LabController.get has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
       withOptions({ limit: 1.5 }),

@@ -49,13 +49,22 @@ export interface OperationFacts {
 /** An operation with the DTO classes of its handler's parameters, which have validators. */
 export interface RegisteredOperation extends OperationFacts {
   readonly inputs: readonly Type<object>[];
+  /** The class that has the handler. */
+  readonly controller: Function;
 }
 
+/** All of them; of two with one id the map has the second one. */
+const DECLARED: RegisteredOperation[] = [];
 const OPERATIONS = new Map<string, RegisteredOperation>();
 
 /** Returns the operation with this id; undefined if its route has no `@Operation`. */
 export function findOperation(id: string | undefined): RegisteredOperation | undefined {
   return OPERATIONS.get(id ?? '');
+}
+
+/** Lists the operations of a controller, those of its base classes included. */
+export function declaredOperations(type: Function): RegisteredOperation[] {
+  return DECLARED.filter(({ controller }) => type === controller || type.prototype instanceof controller);
 }
 
 /**
@@ -70,7 +79,10 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     (target: object, name: string | symbol) => {
       // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
       const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-      OPERATIONS.set(id, { ...facts, inputs: types.filter((type) => validatedFields(type).length > 0) });
+      const inputs = types.filter((type) => validatedFields(type).length > 0);
+      const operation = { ...facts, inputs, controller: target.constructor };
+      DECLARED.push(operation);
+      OPERATIONS.set(id, operation);
     },
     routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
     declareScope(scope),

@@ -76,8 +76,7 @@ export function createDocument(
     ),
   };
   const documents = documentsOf(app, extensions, basis);
-  for (const { extension, paths, schemas } of documents) {
-    checkClasses(paths, schemas);
+  for (const { extension, paths } of documents) {
     const [tag, ...others] = Object.keys(extension.tags ?? {});
     if (tag !== undefined && others.length === 0) addTag(paths, tag);
   }
@@ -95,6 +94,7 @@ export function createDocument(
     paths,
     components: { securitySchemes: { bearer }, schemas, ...responses },
   };
+  checkClasses(document);
   completeSchemas(document, schemas);
   return document;
 }

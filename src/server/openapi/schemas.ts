@@ -67,27 +67,22 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
 }
 
 /**
- * Rejects mistakes with the DTO classes of an extension's operations: two response classes of one name, of which one schema would
- * replace the other, and a member without a decorator, which would be dropped or not be validated.
+ * Rejects a member without a decorator in a DTO class, which would be dropped or not be validated.
  *
  * @throws UserError
  */
-export function checkClasses(paths: OpenAPIObject['paths'], schemas: Schemas): void {
+export function checkClasses({ paths, components }: OpenAPIObject): void {
   const operations = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId) ?? []);
-  const bodies = operations.flatMap(({ id, returns: [, body = []] }) =>
-    [body].flat().map((type) => ({ type, id })),
-  );
-  for (const { type, id } of bodies) {
-    const twin = bodies.find((each) => each.type !== type && each.type.name === type.name);
-    if (!twin) continue;
-    throw new UserError(
-      `Two response classes have the name ${type.name}, one in ${id} and one in ${twin.id}: rename one of them.`,
-    );
-  }
-  for (const { type, id } of bodies) requireKnown(type, id, Object.keys(membersOf(type, schemas)));
-  for (const { id, inputs } of operations) {
+  for (const {
+    id,
+    inputs,
+    returns: [, body = []],
+  } of operations) {
+    for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
     for (const type of inputs) {
-      const readOnly = Object.entries(membersOf(type, schemas)).filter(([, member]) => 'readOnly' in member);
+      const readOnly = Object.entries(membersOf(type, components)).filter(
+        ([, member]) => 'readOnly' in member,
+      );
       requireKnown(type, id, [...validatedFields(type), ...readOnly.map(([name]) => name)]);
     }
   }
@@ -103,7 +98,7 @@ function requireKnown(type: Type, id: string, known: readonly string[]): void {
 }
 
 /** Returns the documented members of a class. */
-function membersOf({ name }: Type, schemas: Schemas): object {
-  const schema = schemas[name];
-  return isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {};
+function membersOf({ name }: Type, components: OpenAPIObject['components']): object {
+  const schema = components?.schemas?.[name] ?? {};
+  return 'properties' in schema ? (schema.properties ?? {}) : {};
 }
