@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { INestApplication } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { ModuleRef, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { satisfies } from 'semver';
 import { declaredOperations, ownCodes } from '../platform/api-docs/operation.decorator';
@@ -13,7 +13,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { Extension } from '../platform/extension/extension';
 import { SystemClock } from '../platform/runtime/clock';
 import { operationsOf } from '../server/openapi/codes';
-import { documentsOf, type ExtensionDocument } from '../server/openapi/extension-documents';
+import { documentsOf, type ExtensionDocument, type NestModule } from '../server/openapi/extension-documents';
 import { AppModule, VERSIONING } from './app.module';
 import { type ChosenExtension, type Store, version } from './store';
 
@@ -51,6 +51,7 @@ export async function checkExtensions(store: Store, config: Config): Promise<voi
   const problems = [
     ...twice.map((name) => `the extension ${name} is given twice`),
     ...store.added.flatMap(problemsOf),
+    ...once.flatMap(({ modules }) => modules).flatMap(undecoratedProviders),
     ...collisionsOf((await Promise.all(once.map(claimsOf))).flat()),
   ];
   if (problems.length === 0) return;
@@ -86,6 +87,15 @@ function problemsOf({ name, scopes = [], migrations = [], compatibility = '*' }:
           `${name} works with animal-store ${compatibility}, and this is ${version}: install a version of ${name} for it`,
         ]),
   ];
+}
+
+/** A class without any decorator has no types of its constructor: every argument would be undefined. */
+function undecoratedProviders({ name, providers, injectables }: NestModule): string[] {
+  return [...providers.values(), ...injectables.values()].flatMap(({ token, metatype, isNotMetatype }) =>
+    token === ModuleRef || isNotMetatype || !metatype?.length || Reflect.getMetadataKeys(metatype).length > 0
+      ? []
+      : `${metatype.name}, in ${name}, has no @Injectable(): add it, so that NestJS knows what its constructor needs`,
+  );
 }
 
 /** A name that only one thing of a store may have. It is the same thing if the values are equal. */

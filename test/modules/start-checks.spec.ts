@@ -8,6 +8,7 @@ import {
   Post,
   Query,
   type Type,
+  UseGuards,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
@@ -18,11 +19,18 @@ import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { PageQuery } from '../../src/platform/paging/page';
 import { startApp, type TestApp } from '../support/app';
+import {
+  NeedyOfToken,
+  NeedyOfType,
+  NeedyService,
+  UndecoratedGuard,
+  UndecoratedService,
+} from './support/faulty-providers';
 
 const LAB = { path: 'lab', version: '1' };
 
-function moduleOf(controller: Type): Type {
-  @Module({ controllers: [controller] })
+function moduleOf(controller: Type, providers: Type[] = []): Type {
+  @Module({ controllers: [controller], providers })
   class LabModule {}
   return LabModule;
 }
@@ -103,6 +111,27 @@ class UnvalidatedQueryController {
     return query;
   }
 }
+
+class Undocumented {
+  @Text({ max: 9, description: 'The name.', example: 'ball' })
+  readonly name!: string;
+
+  readonly colour!: string;
+}
+
+/** Its body class is imported by `import type`: TypeScript then emits `Function`. */
+@Controller(LAB)
+class UntypedController {
+  @Post()
+  @described('createUntyped', 'pets:write')
+  @Reflect.metadata('design:paramtypes', [Function])
+  create(@Body() body: Unvalidated) {
+    return body;
+  }
+}
+
+@Controller(LAB)
+class PlainController {}
 
 /** The name of a response class of the store. */
 class Order {
@@ -216,6 +245,34 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     [`Unvalidated.colour, in createLab, ${FIX}`, moduleOf(UnvalidatedController)],
     // It has @IsOptional() only.
     [`UnvalidatedQuery.colour, in listLab, ${FIX}`, moduleOf(UnvalidatedQueryController)],
+    [
+      `Undocumented.colour, in getLab3, ${FIX}`,
+      moduleWith([Get(), described('getLab3', 'pets:read', [200, Undocumented, 'Something.'])]),
+    ],
+    [
+      'createUntyped: the class of a parameter is missing at run time: import it without `type`.',
+      moduleOf(UntypedController),
+    ],
+    [
+      'NeedyOfType: the class of a parameter is missing at run time: import it without `type`.',
+      moduleOf(PlainController, [NeedyOfType]),
+    ],
+    [
+      'NeedyService needs PetsService, which LabModule does not have: import the module that exports it, or add it to the providers.',
+      moduleOf(PlainController, [NeedyService]),
+    ],
+    [
+      'NeedyOfToken needs "TOKEN", which LabModule does not have: import the module that exports it, or add it to the providers.',
+      moduleOf(PlainController, [NeedyOfToken]),
+    ],
+    [
+      'Invalid extensions: UndecoratedService, in LabModule, has no @Injectable(): add it, so that NestJS knows what its constructor needs. Fix them and start again.',
+      moduleOf(PlainController, [UndecoratedService]),
+    ],
+    [
+      'Invalid extensions: UndecoratedGuard, in LabModule, has no @Injectable(): add it, so that NestJS knows what its constructor needs. Fix them and start again.',
+      moduleWith([Get(), RequireScope('pets:read'), UseGuards(UndecoratedGuard)]),
+    ],
     [
       `@Throttle of LabController.get has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
       withOptions({ limit: 1.5 }),

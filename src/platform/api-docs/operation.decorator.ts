@@ -46,7 +46,7 @@ export interface OperationFacts {
   readonly extension?: true;
 }
 
-/** An operation with the DTO classes of its handler's parameters, which have validators. */
+/** An operation with the DTO classes of its handler's parameters, which have validators, or are missing: `Function`. */
 export interface RegisteredOperation extends OperationFacts {
   readonly inputs: readonly Type<object>[];
   /** The class that has the handler. */
@@ -79,7 +79,7 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     (target: object, name: string | symbol) => {
       // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
       const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-      const inputs = types.filter((type) => validatedFields(type).length > 0);
+      const inputs = types.filter((type) => Object.is(type, Function) || validatedFields(type).length > 0);
       const operation = { ...facts, inputs, controller: target.constructor };
       DECLARED.push(operation);
       OPERATIONS.set(id, operation);

@@ -10,10 +10,12 @@ export interface DocumentedExtension {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
+export type NestModule = NonNullable<ReturnType<ModulesContainer['getById']>>;
+
 /** The modules of one extension, and what their controllers add to the document. */
 export interface ExtensionDocument<Extension extends DocumentedExtension> {
   readonly extension: Extension;
-  readonly modules: readonly NonNullable<ReturnType<ModulesContainer['getById']>>[];
+  readonly modules: readonly NestModule[];
   readonly paths: OpenAPIObject['paths'];
   readonly schemas: Readonly<Record<string, SchemaObject | ReferenceObject>>;
 }

@@ -67,7 +67,8 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
 }
 
 /**
- * Rejects a member without a decorator in a DTO class, which would be dropped or not be validated.
+ * Rejects a DTO class that is missing at run time, and a member without a decorator, which would be dropped or not be
+ * validated.
  *
  * @throws UserError
  */
@@ -79,6 +80,11 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
     returns: [, body = []],
   } of operations) {
     for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
+    if (inputs.some((type) => Object.is(type, Function))) {
+      throw new UserError(
+        `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
+      );
+    }
     for (const type of inputs) {
       const readOnly = Object.entries(membersOf(type, components)).filter(
         ([, member]) => 'readOnly' in member,
