@@ -1,10 +1,6 @@
 import 'reflect-metadata';
-import { VersioningType } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { createPreview } from '../src/app/extension-checks';
 import { createStore } from '../src/app/store';
-import { AppModule } from '../src/app/app.module';
-import { SystemClock } from '../src/platform/runtime/clock';
 import { readConfig } from '../src/platform/config/config';
 import { planTable } from '../src/accounts';
 import { createDocument, jsonText } from '../src/server/openapi/document';
@@ -12,18 +8,9 @@ import { createDocument, jsonText } from '../src/server/openapi/document';
 /** Creates the document of the current code under the default settings, without a database. */
 export async function currentDocument(): Promise<string> {
   const store = createStore();
-  const config = { ...readConfig({}, store.settings), databaseUrl: 'postgres://nowhere' };
-  const app = await NestFactory.create(
-    AppModule.forRoot(config, new SystemClock(), store),
-    new FastifyAdapter(),
-    {
-      preview: true,
-      logger: false,
-      abortOnError: false,
-    },
-  );
-  app.enableVersioning({ type: VersioningType.URI });
-  const text = jsonText(createDocument(app, config, store, planTable()));
+  const config = readConfig({}, store.settings);
+  const app = await createPreview(config, store);
+  const text = jsonText(createDocument(app, config, store.extensions(config), store.errors, planTable()));
   await app.close();
   return text;
 }

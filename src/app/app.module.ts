@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AccountsModule } from '../accounts';
 import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
@@ -17,6 +17,9 @@ import type { Store } from './store';
 
 /** The settings with the URL of the database, that of the running embedded server included. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
+
+/** The addresses of a controller begin with /v1 unless it names another version. */
+export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
 
 /** Its guards run after all others: Nest runs the guards of modules in the order of the imports. */
 @Module({
@@ -44,7 +47,7 @@ export class AppModule {
         AuthModule,
         RateLimitModule,
         IdempotencyModule,
-        ...store.modules(config),
+        ...store.extensions(config).flatMap(({ modules }) => modules),
         BodyModule,
       ],
       controllers: [UnroutedController],

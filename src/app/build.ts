@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
 import { createApp } from './create-app';
+import { checkExtensions } from './extension-checks';
 import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
@@ -48,6 +49,7 @@ export async function buildService(
   store: Store,
   output: LogStream = new StandardOutput(),
 ): Promise<BuiltService> {
+  await checkExtensions(store, config);
   const logger = createLogger(config, output);
   const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
   try {

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { type LoggerService, VersioningType } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getDataSourceToken } from '@nestjs/typeorm';
@@ -30,7 +30,7 @@ import { RequestLog } from '../server/request-log';
 import { installResponseHeaders } from '../server/response-headers';
 import { RouteMethods } from '../server/route-methods';
 import { StrictHandling } from '../server/strict-handling.guard';
-import { AppModule, type ServiceConfig } from './app.module';
+import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
 import type { Store } from './store';
 
 /**
@@ -76,7 +76,7 @@ async function assemble(
   const limits = app.get(ThrottleGuard);
   const limitHeaders = limits.headersOf.bind(limits);
   const methods = app.get(RouteMethods);
-  app.enableVersioning({ type: VersioningType.URI });
+  app.enableVersioning(VERSIONING);
   guardFraming(fastify);
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, config.publicBaseUrl, limitHeaders);
@@ -91,7 +91,7 @@ async function assemble(
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   await requireIndexes(app.get(Sql, { strict: false }));
   await app.init();
-  const document = createDocument(app, config, store, planTable());
+  const document = createDocument(app, config, store.extensions(config), store.errors, planTable());
   addResponseSchemas(fastify, document);
   app.get(StrictHandling).follow(document);
   serveHealth(fastify, app.get(DatabaseHealth));

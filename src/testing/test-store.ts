@@ -6,6 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createApp } from '../app/create-app';
+import { checkExtensions } from '../app/extension-checks';
 import { createStore } from '../app/store';
 import type { GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
@@ -108,6 +109,7 @@ export async function startTestStore({
     closing.push(() => database.drop());
     const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
     const config = { ...defaults, ...settings, databaseUrl: database.url };
+    await checkExtensions(store, config);
     await migrate({ ...config, migrations: store.migrations });
     const log: string[] = [];
     const logger = createLogger(config, { write: (line) => void log.push(line) });

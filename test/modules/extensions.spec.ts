@@ -1,16 +1,23 @@
 import { version } from '../../package.json';
 import { parsers } from '../../src';
 import type { GivenConfig } from '../../src/app/build';
+import { checkExtensions } from '../../src/app/extension-checks';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import type { Extension } from '../../src/platform/extension/extension';
+import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
+import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
+import { startHere } from '../support/start';
+import { clinicOf } from './support/clinic.extension';
 import { journal } from './support/journal.extension';
 import { kennels, Kennels1795300000000 } from './support/kennels.extension';
 
 const isDocumented = false;
+const codeOf = (code: string, status = 409) =>
+  defineErrors({ [code]: { status, when: 'never', message: 'Never.' } });
 const setting = (variable: string) => ({ variable, defaultText: '', parse: parsers.text, meaning: '' });
 
 describe('an extension', () => {
@@ -40,10 +47,11 @@ describe('an extension', () => {
     expectError(await app.post('/v1/pets', '{', { ...options, key }), 403, 'insufficient_scope');
   });
 
-  it('is in the document, with its tag and its codes, and leaves the responses of other operations shared', async () => {
+  it('is in the document below /v1, with its only tag and its codes, and leaves the responses of other operations shared', async () => {
     const { json: document } = await app.get('/openapi.json', { key: undefined });
     expect(document.tags).toContainEqual({ name: 'kennels', description: 'Where animals live.' });
-    const { responses } = document.paths['/kennels/first'].get;
+    const { responses, tags } = document.paths['/kennels/first'].get;
+    expect(tags).toEqual(['kennels']);
     expect(responses['409'].description).toBe(
       '- `kennel_closed`: the kennel is closed.\n- `order_vetoed`: a listener rejects the order.',
     );
@@ -53,16 +61,10 @@ describe('an extension', () => {
     expect(document.components.responses.Forbidden.description).toContain('under_embargo');
   });
 
-  it.each([
-    ['internal_error', 409, 'is defined twice: rename one of them.'],
-    ['pet_not_found', 409, 'is defined twice: rename one of them.'],
-    ['odd_status', 200, 'has the status 200: use one from 400 to 599.'],
-    ['odd_status', 999, 'has the status 999: use one from 400 to 599.'],
-    ['odd_status', 404.5, 'has the status 404.5: use one from 400 to 599.'],
-  ])('with the error code %s of the status %d ends the start', async (code, status, mistake) => {
-    const errors = Object.values(defineErrors({ [code]: { status, when: 'never', message: 'Never.' } }));
-    await expect(startApp({}, { beside: app, extensions: [{ name: 'twin', errors }] })).rejects.toThrow(
-      `The error code ${code} ${mistake}`,
+  it.each([200, 999, 404.5])('with an error code of the status %d ends the start', async (status) => {
+    const errors = Object.values(codeOf('odd_code', status));
+    await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
+      `The error code odd_code has the status ${status}: use one from 400 to 599.`,
     );
   });
 
@@ -182,9 +184,13 @@ describe('a mistake in extensions ends the start in one message', () => {
       { name: 'kennels', scopes: ['kennelsx:read'] },
     ],
     [
-      'the migration Kennels1795300000000 is given twice',
+      'one and kennels both have the migration Kennels1795300000000, the table kennels: change one of each. ',
       { name: 'one', migrations: [Kennels1795300000000] },
       kennels,
+    ],
+    [
+      'one has twice the migration Kennels1795300000000: change one of them. ',
+      { name: 'one', migrations: [Kennels1795300000000, Kennels1795300000000] },
     ],
     [
       'the name of the migration Kennels must end with a timestamp in milliseconds',
@@ -195,18 +201,58 @@ describe('a mistake in extensions ends the start in one message', () => {
       'the scope one:a,b of one must begin with "one:" and consist of visible ASCII characters',
       { name: 'one', scopes: ['one:a,b'] },
     ],
-    ['the setting port is given twice', { name: 'one', settings: { port: setting('MY_PORT') } }],
     [
-      'the variable KENNEL_PREFIX is given twice',
+      'Animal Store and one both have the setting port: change one of them. ',
+      { name: 'one', settings: { port: setting('MY_PORT') } },
+    ],
+    [
+      'one has twice the variable KENNEL_PREFIX: change one of them. ',
+      { name: 'one', settings: { a: setting('KENNEL_PREFIX'), b: setting('KENNEL_PREFIX') } },
+    ],
+    [
+      'one and kennels both have the variable KENNEL_PREFIX: ',
       { name: 'one', settings: { prefix: setting('KENNEL_PREFIX') } },
       kennels,
+    ],
+    [
+      'one has twice the error code own_code: change one of them. ',
+      {
+        name: 'one',
+        errors: [codeOf('own_code'), codeOf('own_code')].flatMap((each) => Object.values(each)),
+      },
+    ],
+    [
+      'Animal Store and one both have the error code internal_error: ',
+      { name: 'one', errors: Object.values(codeOf('internal_error')) },
+    ],
+    [
+      'pets and one both have the error code pet_not_found: ',
+      { name: 'one', errors: Object.values(codeOf('pet_not_found')) },
     ],
     [
       `one works with animal-store ^99.0.0, and this is ${version}: install a version of one for it`,
       { name: 'one', compatibility: '^99.0.0' },
     ],
-    ['the tag pets is given twice', { name: 'one', tags: { pets: 'Ours.' } }],
-  ])('%s', (problem, ...extensions) => {
-    expect(() => createStore(extensions)).toThrow(`Invalid extensions: ${problem}`);
+    ['pets and one both have the tag pets: ', { name: 'one', tags: { pets: 'Ours.' } }],
+  ])('%s', async (problem, ...extensions) => {
+    const store = createStore(extensions);
+    await expect(checkExtensions(store, readConfig({}, store.settings))).rejects.toThrow(
+      `Invalid extensions: ${problem}`,
+    );
+  });
+
+  it('names everything that two extensions both have, and changes nothing in the database', async () => {
+    const database = await createDatabase('template0');
+    const extensions = [
+      clinicOf('grooming'),
+      clinicOf('vet-clinic'),
+      { name: 'one', tags: { pets: 'Ours.' } },
+    ];
+    const start = startHere({ DATABASE_URL: database.directUrl }, { extensions });
+    await expect(start).rejects.toThrow(
+      /^Invalid extensions: grooming and vet-clinic both have the migration Appointments1795300000000, the tag appointments, the setting openFrom, the variable OPEN_FROM, the operation getAppointment, the route GET \/v1\/appointments\/{id}, the table appointments, the error code clinic_closed, the response class Appointment, the schema Appointment: change one of each; pets and one both have the tag pets: change one of them\. Fix them and start again\.$/,
+    );
+    expect(await relationsOf(database)).toEqual([]);
+    await database.drop();
   });
 });

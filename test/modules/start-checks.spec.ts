@@ -8,6 +8,8 @@ import {
   Post,
   Query,
   type Type,
+  UseGuards,
+  VERSION_NEUTRAL,
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
@@ -17,11 +19,18 @@ import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { PageQuery } from '../../src/platform/paging/page';
 import { startApp, type TestApp } from '../support/app';
+import {
+  NeedyOfToken,
+  NeedyOfType,
+  NeedyService,
+  UndecoratedGuard,
+  UndecoratedService,
+} from './support/faulty-providers';
 
 const LAB = { path: 'lab', version: '1' };
 
-function moduleOf(controller: Type): Type {
-  @Module({ controllers: [controller] })
+function moduleOf(controller: Type, providers: Type[] = []): Type {
+  @Module({ controllers: [controller], providers })
   class LabModule {}
   return LabModule;
 }
@@ -36,6 +45,32 @@ function moduleWith(decorators: MethodDecorator[], controller = Controller(LAB))
     }
   }
   return moduleOf(LabController);
+}
+
+/** Creates a module with two routes. */
+function moduleWithTwo(one: MethodDecorator[], other: MethodDecorator[]): Type {
+  @Controller(LAB)
+  class LabController {
+    @applyDecorators(...one)
+    one() {
+      return {};
+    }
+
+    @applyDecorators(...other)
+    other() {
+      return {};
+    }
+  }
+  return moduleOf(LabController);
+}
+
+/** Creates a class whose name each of them has. */
+function twinOf(description: string): Type {
+  class Twin {
+    @Text({ max: 9, description, example: 'ball' })
+    readonly items!: string;
+  }
+  return Twin;
 }
 
 const described = (
@@ -76,6 +111,27 @@ class UnvalidatedQueryController {
     return query;
   }
 }
+
+class Undocumented {
+  @Text({ max: 9, description: 'The name.', example: 'ball' })
+  readonly name!: string;
+
+  readonly colour!: string;
+}
+
+/** Its body class is imported by `import type`: TypeScript then emits `Function`. */
+@Controller(LAB)
+class UntypedController {
+  @Post()
+  @described('createUntyped', 'pets:write')
+  @Reflect.metadata('design:paramtypes', [Function])
+  create(@Body() body: Unvalidated) {
+    return body;
+  }
+}
+
+@Controller(LAB)
+class PlainController {}
 
 /** The name of a response class of the store. */
 class Order {
@@ -150,22 +206,72 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     ],
     [
       "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
-      moduleWith([Get(), described('getLab', 'pets:read')], Controller('lab')),
+      moduleWith([Get(), described('getLab', 'pets:read')], Controller({ ...LAB, version: VERSION_NEUTRAL })),
     ],
     [
-      'Two operations have the id listPets: rename one of them.',
+      "The operation getLab2 is at /v2/lab: add version: '1' to its @Controller, which adds /v1.",
+      moduleWith([Get(), described('getLab2', 'pets:read')], Controller({ ...LAB, version: '2' })),
+    ],
+    [
+      'Invalid extensions: pets and team both have the operation listPets: change one of them. Fix them and start again.',
       moduleWith([Get(), RequireScope('pets:read'), ApiOperation({ operationId: 'listPets' })]),
     ],
     [
-      'Two handlers serve GET /v1/pets/:id: change the path of one of them.',
+      'Invalid extensions: pets and team both have the route GET /v1/pets/{id}: change one of them. Fix them and start again.',
       moduleWith([Get(':id'), RequireScope('pets:read')], Controller({ path: 'pets', version: '1' })),
+    ],
+    [
+      'Invalid extensions: orders and team both have the response class Order, the schema Order: change one of each. Fix them and start again.',
+      moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
+    ],
+    [
+      'Invalid extensions: team has twice the operation getTwin: change one of them. Fix them and start again.',
+      moduleWithTwo(
+        [Get('one'), described('getTwin', 'pets:read')],
+        [Get('two'), described('getTwin', 'pets:read')],
+      ),
+    ],
+    [
+      'Two handlers serve GET /v1/lab: change the path of one of them.',
+      moduleWithTwo([Get(), RequireScope('pets:read')], [Get(), RequireScope('pets:read')]),
+    ],
+    [
+      'Invalid extensions: team has twice the response class Twin: change one of them. Fix them and start again.',
+      moduleWithTwo(
+        [Get('one'), described('getOne', 'pets:read', [200, twinOf('One'), 'One.'])],
+        [Get('other'), described('getOther', 'pets:read', [200, twinOf('Other'), 'Another one.'])],
+      ),
     ],
     [`Unvalidated.colour, in createLab, ${FIX}`, moduleOf(UnvalidatedController)],
     // It has @IsOptional() only.
     [`UnvalidatedQuery.colour, in listLab, ${FIX}`, moduleOf(UnvalidatedQueryController)],
     [
-      'Two response classes have the name Order, one in listOrders and one in getItems: rename one of them.',
-      moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
+      `Undocumented.colour, in getLab3, ${FIX}`,
+      moduleWith([Get(), described('getLab3', 'pets:read', [200, Undocumented, 'Something.'])]),
+    ],
+    [
+      'createUntyped: the class of a parameter is missing at run time: import it without `type`.',
+      moduleOf(UntypedController),
+    ],
+    [
+      'NeedyOfType: the class of a parameter is missing at run time: import it without `type`.',
+      moduleOf(PlainController, [NeedyOfType]),
+    ],
+    [
+      'NeedyService needs PetsService, which LabModule does not have: import the module that exports it, or add it to the providers.',
+      moduleOf(PlainController, [NeedyService]),
+    ],
+    [
+      'NeedyOfToken needs "TOKEN", which LabModule does not have: import the module that exports it, or add it to the providers.',
+      moduleOf(PlainController, [NeedyOfToken]),
+    ],
+    [
+      'Invalid extensions: UndecoratedService, in LabModule, has no @Injectable(): add it, so that NestJS knows what its constructor needs. Fix them and start again.',
+      moduleOf(PlainController, [UndecoratedService]),
+    ],
+    [
+      'Invalid extensions: UndecoratedGuard, in LabModule, has no @Injectable(): add it, so that NestJS knows what its constructor needs. Fix them and start again.',
+      moduleWith([Get(), RequireScope('pets:read'), UseGuards(UndecoratedGuard)]),
     ],
     [
       `@Throttle of LabController.get has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,

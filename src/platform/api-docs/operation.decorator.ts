@@ -46,15 +46,24 @@ export interface OperationFacts {
 
 /** An operation with the facts of its handler. */
 export interface RegisteredOperation extends OperationFacts, Omit<ParameterFacts, 'rejects'> {
-  /** The DTO classes of the parameters, which have validators. */
+  /** The DTO classes of the parameters, which have validators, or are missing: `Function`. */
   readonly inputs: readonly Type<object>[];
+  /** The class that has the handler. */
+  readonly controller: Function;
 }
 
+/** All of them; of two with one id the map has the second one. */
+const DECLARED: RegisteredOperation[] = [];
 const OPERATIONS = new Map<string, RegisteredOperation>();
 
 /** Returns the operation with this id; undefined if its route has no `@Operation`. */
 export function findOperation(id: string | undefined): RegisteredOperation | undefined {
   return OPERATIONS.get(id ?? '');
+}
+
+/** Lists the operations of a controller, those of its base classes included. */
+export function declaredOperations(type: Function): RegisteredOperation[] {
+  return DECLARED.filter(({ controller }) => type === controller || type.prototype instanceof controller);
 }
 
 /**
@@ -67,8 +76,15 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     const { rejects = [], ...parameters } = parameterFactsOf(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-    const inputs = types.filter((type) => validatedFields(type).length > 0);
-    const facts = { ...declared, ...parameters, rejects: [...rejects, ...(declared.rejects ?? [])], inputs };
+    const inputs = types.filter((type) => Object.is(type, Function) || validatedFields(type).length > 0);
+    const facts = {
+      ...declared,
+      ...parameters,
+      rejects: [...rejects, ...(declared.rejects ?? [])],
+      inputs,
+      controller: target.constructor,
+    };
+    DECLARED.push(facts);
     OPERATIONS.set(facts.id, facts);
     applyDecorators(...decoratorsOf(facts))(target, name, descriptor);
   };

@@ -20,7 +20,7 @@ export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
  * Lists the codes of the platform, and those that the operations of a document name in `rejects`.
  *
  * @param added the codes of extensions that every operation can return
- * @throws UserError if two codes have one name, or a status is not one of an error
+ * @throws UserError if a status is not one of an error
  */
 export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
   const named = operationsOf(paths).flatMap(({ operationId }) => {
@@ -30,11 +30,6 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
   const modules = named.filter((code) => !platformCodes.includes(code) && !added.includes(code));
   const everywhere = added.map((code) => ({ ...code, on: 'every operation' as const }));
   const codes = [...new Set([...modules, ...everywhere, ...platformCodes])];
-  const names = codes.map(({ code }) => code);
-  const repeated = names.find((name, index) => names.indexOf(name) < index);
-  if (repeated !== undefined) {
-    throw new UserError(`The error code ${repeated} is defined twice: rename one of them.`);
-  }
   const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
   if (odd) {
     throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);

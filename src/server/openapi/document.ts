@@ -1,5 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
-import { type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
+import type {
+  OpenAPIObject,
+  PathItemObject,
+  ReferenceObject,
+  SchemaObject,
+  ServerObject,
+} from '@nestjs/swagger';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
@@ -9,6 +15,7 @@ import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
 import { UserError } from '../../platform/errors/user-error';
 import { type Codes, codesOf, operationsOf } from './codes';
 import { description } from './description';
+import { type DocumentedExtension, documentsOf } from './extension-documents';
 import { completeResponses } from './responses';
 import { checkClasses, completeSchemas } from './schemas';
 
@@ -33,24 +40,18 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
   represent: String,
 });
 
-/** The parts of the document that extensions bring besides their operations. */
-interface DocumentedExtensions {
-  /** Descriptions by tag. */
-  readonly tags: ReadonlyMap<string, string>;
-  /** The codes of every operation, in addition to those of the platform. */
-  readonly errors: Codes;
-}
-
 /**
  * Creates the OpenAPI document from the controllers, the DTO classes and the tables of codes and headers. Its paths are
- * relative to the base URL.
+ * relative to the base URL. An operation without a tag has that of its extension, if it has only one.
  *
+ * @param added the codes of every operation, in addition to those of the platform
  * @param planTable the plans with their limits, as a Markdown table
  */
 export function createDocument(
   app: INestApplication,
   config: Config,
-  extensions: DocumentedExtensions,
+  extensions: readonly DocumentedExtension[],
+  added: Codes,
   planTable: string,
 ): OpenAPIObject {
   const url = config.contactUrl;
@@ -70,18 +71,28 @@ export function createDocument(
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: serversOf(config),
-    tags: [...extensions.tags].map(([name, text]) => ({ name, description: text })),
+    tags: extensions.flatMap(({ tags = {} }) =>
+      Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    ),
   };
-  const created = SwaggerModule.createDocument(app, basis);
+  const documents = documentsOf(app, extensions, basis);
+  for (const { extension, paths } of documents) {
+    const [tag, ...others] = Object.keys(extension.tags ?? {});
+    if (tag !== undefined && others.length === 0) addTag(paths, tag);
+  }
   // A document completes its own copy.
-  const schemas = { ...created.components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
-  const paths = belowBase(created.paths);
-  const codes = codesOf(paths, extensions.errors);
+  const schemas: Record<string, SchemaObject | ReferenceObject> = Object.assign(
+    {},
+    ...documents.map((each) => each.schemas),
+    structuredClone(ERROR_SCHEMAS),
+  );
+  const paths = belowBase(documents.flatMap((each) => Object.entries(each.paths)));
+  const codes = codesOf(paths, added);
   const responses = completeResponses(paths, codes, problemPages(config.publicBaseUrl));
   const document = {
     ...basis,
     paths,
-    components: { securitySchemes: { bearer }, ...created.components, schemas, ...responses },
+    components: { securitySchemes: { bearer }, schemas, ...responses },
   };
   checkClasses(document);
   completeSchemas(document, schemas);
@@ -96,22 +107,34 @@ function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: C
   });
 }
 
+/** Adds a tag to each operation without one, at the place of the tags: the members are in alphabetical order. */
+function addTag(paths: OpenAPIObject['paths'], tag: string): void {
+  for (const operation of operationsOf(paths).filter(({ tags = [] }) => tags.length === 0)) {
+    const later = Object.entries(operation).filter(([name]) => name > 'tags');
+    for (const [name] of later) Reflect.deleteProperty(operation, name);
+    Object.assign(operation, { tags: [tag] }, Object.fromEntries(later));
+  }
+}
+
 /**
  * Removes the version prefix from the paths, because the base URL contains it.
  *
  * @throws UserError for an operation elsewhere: clients of the document would get a 404
  */
-function belowBase(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
-  const entries = Object.entries(paths).map(([path, item]) => {
+function belowBase(items: readonly (readonly [path: string, PathItemObject])[]): OpenAPIObject['paths'] {
+  const paths: OpenAPIObject['paths'] = {};
+  for (const [path, item] of items) {
     const known = operationsOf({ [path]: item }).find(({ operationId }) => findOperation(operationId));
     if (known && !VERSION_PREFIX.test(path)) {
       throw new UserError(
         `The operation ${known.operationId} is at ${path}: add version: '1' to its @Controller, which adds /v1.`,
       );
     }
-    return [path.replace(VERSION_PREFIX, ''), item] as const;
-  });
-  return Object.fromEntries(entries);
+    const name = path.replace(VERSION_PREFIX, '');
+    // Several extensions may have methods of one path.
+    paths[name] = { ...paths[name], ...item };
+  }
+  return paths;
 }
 
 /** Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. */

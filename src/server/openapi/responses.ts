@@ -14,7 +14,6 @@ import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { problemDetails } from '../../platform/errors/problem-details';
-import { UserError } from '../../platform/errors/user-error';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
 
 /** The `X-Request-Id` of the examples. */
@@ -48,7 +47,6 @@ const REVALIDATED: HeaderObject = {
  * @param codes all codes of the document
  * @param pages the address of the pages about the codes
  * @returns the parts that the operations refer to
- * @throws UserError if two operations have one id, by which their facts are found
  */
 export function completeResponses(
   paths: OpenAPIObject['paths'],
@@ -56,11 +54,6 @@ export function completeResponses(
   pages: string,
 ): Pick<ComponentsObject, 'responses' | 'headers' | 'examples'> {
   const operations = operationsOf(paths);
-  const ids = operations.map(({ operationId }) => operationId);
-  const repeated = ids.find((id, index) => id !== undefined && ids.indexOf(id) < index);
-  if (repeated !== undefined) {
-    throw new UserError(`Two operations have the id ${repeated}: rename one of them.`);
-  }
   const reads = new Set(Object.values(paths).map(({ get }) => get));
   const responses: Record<string, ResponseObject> = {};
   for (const operation of operations) complete(operation, reads.has(operation), codes, responses);

@@ -67,25 +67,24 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
 }
 
 /**
- * Rejects mistakes with the DTO classes of operations: two response classes of one name, of which one schema would
- * replace the other, and a member without a decorator, which would be dropped or not be validated.
+ * Rejects a DTO class that is missing at run time, and a member without a decorator, which would be dropped or not be
+ * validated.
  *
  * @throws UserError
  */
 export function checkClasses({ paths, components }: OpenAPIObject): void {
   const operations = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId) ?? []);
-  const bodies = operations.flatMap(({ id, returns: [, body = []] }) =>
-    [body].flat().map((type) => ({ type, id })),
-  );
-  for (const { type, id } of bodies) {
-    const twin = bodies.find((each) => each.type !== type && each.type.name === type.name);
-    if (!twin) continue;
-    throw new UserError(
-      `Two response classes have the name ${type.name}, one in ${id} and one in ${twin.id}: rename one of them.`,
-    );
-  }
-  for (const { type, id } of bodies) requireKnown(type, id, Object.keys(membersOf(type, components)));
-  for (const { id, inputs } of operations) {
+  for (const {
+    id,
+    inputs,
+    returns: [, body = []],
+  } of operations) {
+    for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
+    if (inputs.some((type) => Object.is(type, Function))) {
+      throw new UserError(
+        `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
+      );
+    }
     for (const type of inputs) {
       const readOnly = Object.entries(membersOf(type, components)).filter(
         ([, member]) => 'readOnly' in member,

@@ -24,6 +24,7 @@ const STORE_PROMISES: Promises = {
   'the document describes each operation'(tested) {
     const { document, operation } = tested;
     const { body, responses, operationId, summary, description, tags = [] } = operation;
+    if (tags.length === 0) tested.note('has no tag. Declare one in tags of its extension');
     const declared = new Set(document.object.tags.map(({ name }) => name));
     for (const tag of tags.filter((each) => !declared.has(each))) {
       tested.note(`has the tag ${tag}, which no extension declares. Add it to tags of the extension`);

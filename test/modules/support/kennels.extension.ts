@@ -8,7 +8,7 @@ import {
   Module,
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { ApiProperty, ApiSchema, ApiTags } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
@@ -62,8 +62,7 @@ class KennelsRepository {
   }
 }
 
-@ApiTags('kennels')
-@Controller({ path: 'kennels', version: '1' })
+@Controller('kennels')
 class KennelsController {
   constructor(private readonly kennels: KennelsRepository) {}
 

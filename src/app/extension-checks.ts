@@ -1,0 +1,165 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { INestApplication } from '@nestjs/common';
+import { ModuleRef, NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { satisfies } from 'semver';
+import { declaredOperations, ownCodes } from '../platform/api-docs/operation.decorator';
+import type { Config } from '../platform/config/config';
+import { settings } from '../platform/config/settings';
+import { coreMigrations } from '../platform/database/migrations/platform.migrations';
+import { recordedStatements } from '../platform/database/recorded-statements';
+import { platformCodes } from '../platform/errors/platform.errors';
+import { UserError } from '../platform/errors/user-error';
+import type { Extension } from '../platform/extension/extension';
+import { SystemClock } from '../platform/runtime/clock';
+import { operationsOf } from '../server/openapi/codes';
+import { documentsOf, type ExtensionDocument, type NestModule } from '../server/openapi/extension-documents';
+import { AppModule, VERSIONING } from './app.module';
+import { type ChosenExtension, type Store, version } from './store';
+
+/** What belongs to no extension. */
+const CORE: ChosenExtension = {
+  name: 'Animal Store',
+  modules: [],
+  settings,
+  migrations: coreMigrations,
+  errors: platformCodes,
+};
+
+/** The scopes of an extension begin with its name. */
+const NAME = /^[a-z][a-z0-9-]*$/;
+
+/** A scope-token of RFC 6749, section 3.3, without the comma of `--scopes`. */
+const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
+
+/** Tables, indexes, views and sequences share their names. An index may have none. */
+const CREATED = /\bcreate (?:unique )?(?:table|index|view|sequence) (?:if not exists )?(?!on\b)([\w."]+)/gi;
+
+/**
+ * Checks the extensions of a team before anything is written.
+ *
+ * @throws UserError that names every mistake
+ */
+export async function checkExtensions(store: Store, config: Config): Promise<void> {
+  if (store.added.length === 0) return;
+  const app = await createPreview(config, store);
+  const basis = { openapi: '3.0.3', info: { title: '', version } };
+  const documents = documentsOf(app, [CORE, ...store.extensions(config)], basis);
+  const names = documents.map(({ extension }) => extension.name);
+  const twice = names.filter((name, at) => names.indexOf(name) < at);
+  const once = documents.filter(({ extension }, at) => names.indexOf(extension.name) === at);
+  const problems = [
+    ...twice.map((name) => `the extension ${name} is given twice`),
+    ...store.added.flatMap(problemsOf),
+    ...once.flatMap(({ modules }) => modules).flatMap(undecoratedProviders),
+    ...collisionsOf((await Promise.all(once.map(claimsOf))).flat()),
+  ];
+  if (problems.length === 0) return;
+  throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
+}
+
+/** Creates the application without instances: nothing is connected, and no provider runs. */
+export async function createPreview(config: Config, store: Store): Promise<INestApplication> {
+  const { databaseUrl = 'postgres://none' } = config;
+  const module = AppModule.forRoot({ ...config, databaseUrl }, new SystemClock(), store);
+  const options = { preview: true, logger: false, abortOnError: false } as const;
+  const app = await NestFactory.create(module, new FastifyAdapter(), options);
+  return app.enableVersioning(VERSIONING);
+}
+
+function problemsOf({ name, scopes = [], migrations = [], compatibility = '*' }: Extension): string[] {
+  const invalid = scopes.filter((scope) => !scope.startsWith(`${name}:`) || !SCOPE.test(scope));
+  const untimed = migrations.filter((each) => !/\d{13}$/.test(each.name));
+  // A prerelease of a version in the range is in the range, so that an extension can be tried on it.
+  const isCompatible = satisfies(version, compatibility, { includePrerelease: true });
+  return [
+    ...(NAME.test(name) ? [] : [`the name ${name} must consist of lower-case letters, digits and dashes`]),
+    ...invalid.map(
+      (scope) =>
+        `the scope ${scope} of ${name} must begin with "${name}:" and consist of visible ASCII characters without quotes, commas and backslashes`,
+    ),
+    ...untimed.map(
+      (each) => `the name of the migration ${each.name} must end with a timestamp in milliseconds`,
+    ),
+    ...(isCompatible
+      ? []
+      : [
+          `${name} works with animal-store ${compatibility}, and this is ${version}: install a version of ${name} for it`,
+        ]),
+  ];
+}
+
+/** A class without any decorator has no types of its constructor: every argument would be undefined. */
+function undecoratedProviders({ name, providers, injectables }: NestModule): string[] {
+  return [...providers.values(), ...injectables.values()].flatMap(({ token, metatype, isNotMetatype }) =>
+    token === ModuleRef || isNotMetatype || !metatype?.length || Reflect.getMetadataKeys(metatype).length > 0
+      ? []
+      : `${metatype.name}, in ${name}, has no @Injectable(): add it, so that NestJS knows what its constructor needs`,
+  );
+}
+
+/** A name that only one thing of a store may have. It is the same thing if the values are equal. */
+interface Claim {
+  readonly owner: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+async function claimsOf({
+  extension,
+  modules,
+  paths,
+  schemas,
+}: ExtensionDocument<ChosenExtension>): Promise<Claim[]> {
+  const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
+  const controllers = modules.flatMap((module) => [...module.controllers.values()]);
+  const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
+  const classes = operations.flatMap(({ returns: [, body = []] }) => body);
+  const statements = (await Promise.all(migrations.map(recordedStatements))).flat().join(';');
+  const names = [
+    ...scopes.map((scope) => `scope ${scope}`),
+    ...migrations.map(({ name }) => `migration ${name}`),
+    ...Object.keys(tags).map((tag) => `tag ${tag}`),
+    ...Object.entries(own).flatMap(([name, { variable }]) => [`setting ${name}`, `variable ${variable}`]),
+    ...operationsOf(paths).map(({ operationId }) => `operation ${operationId}`),
+    ...Object.entries(paths).flatMap(([path, item]) =>
+      Object.keys(item).map(
+        (method) => `route ${method.toUpperCase()} ${path.replaceAll(/\{.*?\}/g, '{id}')}`,
+      ),
+    ),
+  ];
+  return [
+    ...names.map((name) => ({ owner, name, value: Symbol(name) })),
+    // Migrations of one extension may drop a table and create it again.
+    ...Array.from(statements.matchAll(CREATED), ([, table]) => ({
+      owner,
+      name: `table ${table}`,
+      value: owner,
+    })),
+    ...[...errors, ...operations.flatMap(ownCodes)].map((value) => ({
+      owner,
+      name: `error code ${value.code}`,
+      value,
+    })),
+    ...classes.map((value) => ({ owner, name: `response class ${value.name}`, value })),
+    ...Object.entries(schemas).map(([name, value]) => ({ owner, name: `schema ${name}`, value })),
+  ];
+}
+
+/** Describes the names that are given twice, in one sentence for each two owners. */
+function collisionsOf(claims: readonly Claim[]): string[] {
+  const first = new Map<string, Claim>();
+  const collisions = new Map<string, Set<string>>();
+  for (const claim of claims) {
+    const other = first.get(claim.name) ?? claim;
+    first.set(claim.name, other);
+    if (isDeepStrictEqual(other.value, claim.value)) continue;
+    const isOwn = other.owner === claim.owner;
+    const owners = isOwn ? `${claim.owner} has twice` : `${other.owner} and ${claim.owner} both have`;
+    collisions.set(owners, (collisions.get(owners) ?? new Set()).add(`the ${claim.name}`));
+  }
+  return [...collisions].map(
+    ([owners, names]) =>
+      `${owners} ${[...names].join(', ')}: change one of ${names.size > 1 ? 'each' : 'them'}`,
+  );
+}

@@ -1,0 +1,24 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Lists the statements of a migration's `up`, in one line each, without running them.
+ *
+ * @returns undefined if `up` needs more than `query` of the runner, such as a row
+ */
+export async function recordedStatements(
+  create: new () => MigrationInterface,
+): Promise<string[] | undefined> {
+  const statements: string[] = [];
+  const query = (text: string): Promise<unknown[]> => {
+    statements.push(text.replaceAll(/\s+/g, ' ').trim());
+    return Promise.resolve([]);
+  };
+  try {
+    // Any other member is undefined, and its call fails.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    await new create().up({ query } as QueryRunner);
+    return statements;
+  } catch {
+    return undefined;
+  }
+}
