@@ -37,22 +37,7 @@ export {
 } from './platform/validation/fields';
 export { AtLeastOne, QuickDto } from './platform/validation/validation.pipe';
 export { Public } from './platform/routes/route-facts';
-export {
-  Authenticator,
-  AuthModule,
-  bearerToken,
-  CurrentPrincipal,
-  expiredApiKey,
-  insufficientScope,
-  type Identity,
-  invalidApiKey,
-  KeyAuthenticator,
-  missingApiKey,
-  OWN_AUTHENTICATOR,
-  type Principal,
-  RequireScope,
-  revokedApiKey,
-} from './auth';
+export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 
 export { PathId } from './platform/validation/int64';
 export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
@@ -64,7 +49,6 @@ export { Sql } from './platform/database/sql';
 export type { Statement } from './platform/database/statement';
 export { Clock } from './platform/runtime/clock';
 
-export { AccountsModule, AccountsService, limitsOf, type Plan, type PlanChoice } from './accounts';
 export type { ChangeListener } from './platform/database/change-listeners';
 export {
   ListPetsQuery,

@@ -1,15 +1,13 @@
 import { Global, Injectable, Module, UnauthorizedException } from '@nestjs/common';
+import { ApiError, type Extension, type Principal } from '../../src';
 import {
   AccountsModule,
   AccountsService,
-  ApiError,
   Authenticator,
-  type Extension,
   type Identity,
   limitsOf,
   OWN_AUTHENTICATOR,
-  type Principal,
-} from '../../src';
+} from '../../src/replace';
 import { authenticatorContract, startTestStore, type TestStore } from '../../src/testing';
 import { ApiKeysService } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';

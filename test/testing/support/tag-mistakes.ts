@@ -4,7 +4,6 @@ import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import {
   cutPage,
-  insufficientScope,
   Int64,
   Int64List,
   PageQuery,
@@ -12,6 +11,7 @@ import {
   preconditionOf,
   SortedPageQuery,
 } from '../../../src';
+import { insufficientScope } from '../../../src/replace';
 import { Items } from './items';
 import { type Mistakes, on, STORED } from './mistake';
 
