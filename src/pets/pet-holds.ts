@@ -14,6 +14,7 @@ export class PetHolds {
     this.holds.push(hold);
   }
 
+  /** @internal */
   async isHeld(petId: bigint, transaction: EntityManager): Promise<boolean> {
     for (const hold of this.holds) if (await hold(petId, transaction)) return true;
     return false;
