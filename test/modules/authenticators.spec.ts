@@ -1,5 +1,6 @@
 import { Global, Injectable, Module, UnauthorizedException } from '@nestjs/common';
-import { ApiError, type Extension, type Principal } from '../../src';
+import type { Extension, Principal } from '../../src';
+import { ApiError } from '../../src/platform/errors/api-error';
 import {
   AccountsModule,
   AccountsService,
