@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** These may import everything: they assemble the service or stand in front of it. */
-const MAY_IMPORT_ALL = ['app', 'cli', 'index', 'main', 'testing'];
+const MAY_IMPORT_ALL = ['app', 'cli', 'index', 'main', 'replace', 'testing'];
 
 interface SourceFile {
   /** Relative to src, with slashes. */

@@ -10,6 +10,7 @@ import { UserError } from '../platform/errors/user-error';
 
 @Injectable()
 export class AccountsService {
+  /** @internal */
   constructor(
     @InjectDataSource() private readonly source: DataSource,
     @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,

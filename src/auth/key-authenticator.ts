@@ -50,6 +50,7 @@ export class KeyAuthenticator extends Authenticator {
   private readonly prefix: KeyPrefix;
   private readonly cache: KeyCache;
 
+  /** @internal */
   constructor(
     keys: KnownKeysRepository,
     private readonly clock: Clock,

@@ -23,7 +23,7 @@ export class ScopeGuard implements CanActivate {
 }
 
 /**
- * Declares the scope that a key needs, or `ANY_KEY`, for a route without `@Operation`. A description by `@ApiOperation`
+ * Declares the scope that a key needs, or `'any key'`, for a route without `@Operation`. A description by `@ApiOperation`
  * replaces the sentence about the scope.
  */
 export function RequireScope(scope: DefinedScope | typeof ANY_KEY): MethodDecorator {

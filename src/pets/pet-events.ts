@@ -25,7 +25,7 @@ export class PetEvents extends ChangeListeners<PetChange> {
     this.removals.add(listener);
   }
 
-  /** Runs the listeners to removed animals. */
+  /** Runs the listeners to removed animals. @internal */
   runRemoved(pet: Pet, transaction: EntityManager): Promise<void> {
     return this.removals.run(pet, transaction);
   }

@@ -23,7 +23,11 @@ export class PetHolds {
     this.holds.push(hold);
   }
 
-  /** Lists the reasons against a removal, or against a change of the status. */
+  /**
+   * Lists the reasons against a removal, or against a change of the status.
+   *
+   * @internal
+   */
   against(action: PetHold['forbids']): PetHold[] {
     return this.holds.filter(({ forbids }) => forbids === 'change' || forbids === action);
   }

@@ -13,6 +13,7 @@ import { PetsRepository } from './pets.repository';
 
 @Injectable()
 export class PetsService {
+  /** @internal */
   constructor(
     private readonly sql: Sql,
     private readonly pets: PetsRepository,
@@ -83,6 +84,7 @@ export class PetsService {
    * Changes the status of an animal within the transaction of an order. Of concurrent changes exactly one succeeds.
    *
    * @throws ApiError `pet_not_found`; `pet_not_available` if the transition is not allowed
+   * @internal
    */
   async changeStatus(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
     const previous = this.events.isEmpty ? undefined : await this.pets.lock(id, transaction);

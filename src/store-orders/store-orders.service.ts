@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
@@ -12,7 +12,8 @@ import { orderErrors } from './store-orders.errors';
 import { type OrderKey, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
 
 @Injectable()
-export class StoreOrdersService implements OnModuleInit {
+export class StoreOrdersService {
+  /** @internal */
   constructor(
     private readonly sql: Sql,
     private readonly orders: StoreOrdersRepository,
@@ -22,6 +23,7 @@ export class StoreOrdersService implements OnModuleInit {
     private readonly clock: Clock,
   ) {}
 
+  /** @internal */
   onModuleInit(): void {
     this.holds.add({
       forbids: 'change',

@@ -26,25 +26,26 @@ const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as
 };
 
 describe('the package', () => {
-  it('holds the build of this source, the documentation and openapi.json, and nothing else', () => {
+  it('holds the build of this source, types of its entries, documents, examples and openapi.json, and nothing else', () => {
     const project = mkdtempSync(join(tmpdir(), 'animal-store-pack-'));
     const write = (name: string, text = '') => {
       mkdirSync(dirname(join(project, name)), { recursive: true });
       writeFileSync(join(project, name), text, { mode: 0o755 });
     };
-    const built = ['dist/index.d.ts', 'dist/index.js', 'dist/index.js.map'];
+    const built = ['dist/index.d.ts', 'dist/index.js'];
     const texts = [
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
       'docs/api.md',
       'openapi.json',
-      'CONTRIBUTING.md',
       'examples/a/src/main.ts',
     ];
     const others = [
       '.env',
       '.data/key',
+      'CONTRIBUTING.md',
+      'docs/decisions/0001.md',
       'dist/removed.js',
       'examples/a/dist/main.js',
       'scripts/a.ts',
@@ -53,7 +54,8 @@ describe('the package', () => {
     ];
     for (const name of [...texts, ...others]) write(name);
     for (const name of ['package.json', '.npmrc']) cpSync(join(ROOT, name), join(project, name));
-    write('bin/nest', `#!/bin/sh\nmkdir -p dist; touch ${built.join(' ')}\n`);
+    write('bin/nest', '#!/bin/sh\nmkdir -p dist/types; touch dist/index.js dist/types/index.d.ts\n');
+    write('bin/rollup', '#!/bin/sh\ncp dist/types/index.d.ts dist\n');
     const env = { ...process.env, PATH: `${join(project, 'bin')}:${process.env['PATH']}` };
     const packed = spawnSync('sh', ['-c', manifest.scripts.pack], { cwd: project, env, encoding: 'utf8' });
     expect(packed.status).toBe(0);
@@ -61,6 +63,15 @@ describe('the package', () => {
     const names = listed.stdout.toString().trim().replaceAll('package/', '').split('\n');
     expect(names.sort()).toEqual([...built, ...texts, 'package.json'].sort());
     rmSync(project, { recursive: true });
+  });
+
+  it('exports at most 45 names, types included, so that a team can read them', () => {
+    const text = readFileSync(join(ROOT, 'src', 'index.ts'), 'utf8');
+    const exported = [...text.matchAll(/^export (?:type )?(?:\{([^}]*)\}|\* as (\w+))/gm)];
+    const names = exported.flatMap(([, list, name]) => list?.match(/\w+(?=,|\s*$)/g) ?? [name]);
+    expect(exported).toHaveLength(text.match(/^export /gm)!.length);
+    expect(names).toContain('parsers');
+    expect(names.length).toBeLessThanOrEqual(45);
   });
 
   it('depends on every package that its source imports', () => {

@@ -1,15 +1,14 @@
 import { Global, Injectable, Module, UnauthorizedException } from '@nestjs/common';
+import type { Extension, Principal } from '../../src';
+import { ApiError } from '../../src/platform/errors/api-error';
 import {
   AccountsModule,
   AccountsService,
-  ApiError,
   Authenticator,
-  type Extension,
   type Identity,
   limitsOf,
   OWN_AUTHENTICATOR,
-  type Principal,
-} from '../../src';
+} from '../../src/replace';
 import { authenticatorContract, startTestStore, type TestStore } from '../../src/testing';
 import { ApiKeysService } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';

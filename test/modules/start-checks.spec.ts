@@ -14,7 +14,8 @@ import {
 import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
 import { Allow, IsOptional, IsString } from 'class-validator';
-import { Operation, type OperationFacts, RequireScope, Text } from '../../src';
+import { Operation, RequireScope, Text } from '../../src';
+import type { OperationFacts } from '../../src/platform/api-docs/operation.decorator';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { PageQuery } from '../../src/platform/paging/page';

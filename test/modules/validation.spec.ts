@@ -1,9 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { Validate, ValidatorConstraint } from 'class-validator';
 import * as fc from 'fast-check';
-import { type ApiError, ListPetsQuery, QuickDto } from '../../src';
+import { ListPetsQuery } from '../../src/pets';
 import { NewPet } from '../../src/pets/pets.dto';
-import { ApiValidationPipe } from '../../src/platform/validation/validation.pipe';
+import type { ApiError } from '../../src/platform/errors/api-error';
+import { ApiValidationPipe, QuickDto } from '../../src/platform/validation/validation.pipe';
 
 @ValidatorConstraint({ async: true })
 class IsFree {

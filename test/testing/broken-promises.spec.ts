@@ -1,16 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import {
-  ANY_KEY,
-  Decimal,
-  Flag,
-  Int64,
-  Int64List,
-  ListOf,
-  Nested,
-  OneOf,
-  SortedPageQuery,
-  Text,
-} from '../../src';
+import { Decimal, Flag, Int64, Int64List, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../src';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { extensionOf, migrationOf } from '../database/support/extensions';
 import { itemsExtension } from './support/items.extension';
@@ -66,7 +55,7 @@ describe('brokenPromises', () => {
   it('is empty for the store and correct extensions', async () => {
     const extensions = [
       itemsExtension('items', { body: { ...NOTE, ...PLACES } }),
-      itemsExtension('any-key-items', { facts: { list: { scope: ANY_KEY, untagged: true } } }),
+      itemsExtension('any-key-items', { facts: { list: { scope: 'any key', untagged: true } } }),
       itemsExtension('rich-items', { body: RICH_FIELDS, queryType: RichQuery }),
     ];
     const store = await startTestStore({ extensions, server: sharedServer });

@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf, PageQuery, Timestamp } from 'animal-store';
+import { Int64, OneOf, PageQuery, Timestamp } from 'animal-store';
 
-const STATUS: Choice = {
+const STATUS = {
   name: 'AppointmentStatus',
   description: 'Status of an appointment. It is `cancelled` when the animal is sold.',
   values: ['booked', 'cancelled'],

@@ -27,7 +27,7 @@ export interface OperationFacts {
   readonly summary: string;
   /** Markdown. The scope is added to it. */
   readonly description: string;
-  /** The scope that the key needs, several of which it needs one, or `ANY_KEY`. */
+  /** The scope that the key needs, several of which it needs one, or `'any key'`. */
   readonly scope: RequiredScope;
   /** The successful response: its status, its DTO class (`[Class]` for a page, undefined for 204), its description. */
   readonly returns:

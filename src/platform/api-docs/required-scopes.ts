@@ -2,11 +2,11 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
 import { routeFacts } from '../routes/route-facts';
 
-/** The `scope` of an operation that every valid key may use. */
-export const ANY_KEY = Symbol('any valid key');
+/** The `scope` of an operation that every valid key may use. A scope has a colon. */
+export const ANY_KEY = 'any key';
 
-/** A scope that the key needs, several of which it needs one, or none. */
-export type RequiredScope = string | readonly string[] | typeof ANY_KEY;
+/** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */
+export type RequiredScope = string | readonly string[];
 
 /** The member of an operation that lists its scopes. The key needs one of them; an empty list is for every valid key. */
 export const REQUIRED_SCOPES = 'x-required-scopes';

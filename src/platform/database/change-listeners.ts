@@ -11,15 +11,17 @@ export type ChangeListener<Change> = (change: Change, transaction: EntityManager
 export class ChangeListeners<Change> {
   private readonly listeners: ChangeListener<Change>[] = [];
 
+  /** @internal */
   get isEmpty(): boolean {
     return this.listeners.length === 0;
   }
 
+  /** @internal */
   add(listener: ChangeListener<Change>): void {
     this.listeners.push(listener);
   }
 
-  /** Runs the listeners in the order in which they were added. */
+  /** Runs the listeners in the order in which they were added. @internal */
   async run(change: Change, transaction: EntityManager): Promise<void> {
     for (const listener of this.listeners) await listener(change, transaction);
   }

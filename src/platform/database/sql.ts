@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { type CustomTypesConfig, type Pool, type QueryConfig, types } from 'pg';
 import type { EntityManager } from 'typeorm';
@@ -25,16 +25,17 @@ const TYPES: CustomTypesConfig = {
 
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()
-export class Sql implements OnApplicationShutdown {
+export class Sql {
   private readonly pool: Pool;
   private readonly reads: PipelinedReads | undefined;
   /** The statements in the form that node-postgres takes. */
   private readonly queries = new WeakMap<Statement, QueryConfig>();
   /** False if a pooler has no prepared statements. */
   private readonly arePrepared: boolean;
-  /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. */
+  /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. @internal */
   readonly maxWaitMs: number;
 
+  /** @internal */
   constructor(
     @InjectEntityManager() private readonly manager: EntityManager,
     @Inject(CONFIG) config: Config,
@@ -52,12 +53,12 @@ export class Sql implements OnApplicationShutdown {
     }
   }
 
-  /** False if DATABASE_PIPELINING is off: then each statement has a connection of its own. */
+  /** False if DATABASE_PIPELINING is off: then each statement has a connection of its own. @internal */
   get isPipelining(): boolean {
     return this.reads !== undefined;
   }
 
-  /** Runs after the last response. */
+  /** Runs after the last response. @internal */
   onApplicationShutdown(): void {
     this.reads?.end();
   }

@@ -33,6 +33,11 @@ type ErrorFactory<Facts> = Facts extends { readonly message: string }
   ? (options?: ErrorOptions) => ApiError
   : (options: ErrorOptions & { readonly message: string }) => ApiError;
 
+/** What `defineErrors` returns. */
+export type DefinedErrors<Table> = {
+  readonly [Code in keyof Table]: DefinedError & ErrorFactory<Table[Code]>;
+};
+
 /**
  * Defines codes of the Error body: `throw errors.pet_not_found()`, `rejects: [errors.pet_not_found]`.
  *
@@ -40,7 +45,7 @@ type ErrorFactory<Facts> = Facts extends { readonly message: string }
  */
 export function defineErrors<const Table extends Readonly<Record<string, CodeFacts>>>(
   table: Table,
-): { readonly [Code in keyof Table]: DefinedError & ErrorFactory<Table[Code]> } {
+): DefinedErrors<Table> {
   const entries = Object.entries(table).map(([code, { message, example, ...facts }]) => {
     const { status, header, headerValue } = facts;
     const known = { code, status, message: message ?? '' };

@@ -91,7 +91,7 @@ interface PageResponse {
 
 /** One page of a list ordered by id. A handler returns it: the body is its items, and `Link` has its neighbours. */
 export class Page<T> {
-  /** Set by the first request of a route that sends the page, for all requests of this route that share it. */
+  /** Set by the first request of a route that sends the page, for all requests of this route that share it. @internal */
   response?: PageResponse;
 
   /** @param next the id after which the next page begins; undefined on the last page */

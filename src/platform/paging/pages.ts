@@ -83,7 +83,9 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   private readonly filters: readonly (readonly [member: string, column: string])[];
   private readonly ids: string | undefined;
 
+  /** @internal */
   constructor(
+    /** @internal */
     readonly table: ListedTable<Row>,
     { always = [], filters = {}, ids }: ListFilters<string>,
   ) {
@@ -116,7 +118,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     return this.read(sql, this.select(query, given));
   }
 
-  /** @throws ApiError `invalid_cursor` */
+  /** @throws ApiError `invalid_cursor` @internal */
   select(query: PageQuery, given: GivenValues = {}): SelectedPage {
     // The cursors of earlier versions have the path of the list.
     const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
@@ -143,11 +145,12 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     return { request, statement, parameters };
   }
 
+  /** @internal */
   async read(sql: Sql, { request, statement, parameters }: SelectedPage): Promise<Page<Row>> {
     return cutPage(request, await sql.rows<Row>(statement, parameters));
   }
 
-  /** Lists the columns of the indexes: one for each combination of filters. */
+  /** Lists the columns of the indexes: one for each combination of filters. @internal */
   indexes(): string[] {
     return Array.from({ length: 1 << this.filters.length }, (_, combination) => {
       const [first, ...others] = this.columnsOf(combination);

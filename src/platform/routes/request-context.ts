@@ -56,6 +56,7 @@ export interface Standing extends WindowsAtTime {
 /** Marks a request of this process to itself, a part of a request that was counted. */
 export const COUNTED = Symbol('counted');
 
+/** @internal */
 declare module 'node:http' {
   interface IncomingMessage {
     [COUNTED]?: true;
@@ -68,22 +69,22 @@ declare module 'fastify' {
     /** The account and the key, if the request has a valid key; `@CurrentPrincipal()`. */
     principal?: Principal;
 
-    /** The error of a missing or invalid key. It is kept until the rate limit has counted the request. */
+    /** The error of a missing or invalid key. It is kept until the rate limit has counted the request. @internal */
     keyRejection?: ApiError;
 
-    /** Fields that a module adds to the log line of the request. */
+    /** Fields that a module adds to the log line of the request. @internal */
     logFacts?: Readonly<Record<string, unknown>>;
 
-    /** The decision of the rate limit; undefined if the request is not counted. */
+    /** The decision of the rate limit; undefined if the request is not counted. @internal */
     rateLimit?: RateLimitDecision;
 
-    /** The windows of the account and the strikes of the key, on a route that counts no requests; `@CurrentStanding()`. */
+    /** The windows of the account and the strikes of the key, on a route that counts no requests; `@CurrentStanding()`. @internal */
     standing?: Standing;
 
-    /** The body as the client sent it, byte for byte; undefined if it is empty. */
+    /** The body as the client sent it, byte for byte; undefined if it is empty. @internal */
     rawBody?: Buffer;
 
-    /** The code of the Error body, if the response has one. */
+    /** The code of the Error body, if the response has one. @internal */
     errorCode?: string;
   }
 }

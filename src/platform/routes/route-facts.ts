@@ -19,6 +19,7 @@ export type PathParams = Readonly<Record<string, string>>;
 /** Only `routeFacts` sets it, so a route that a module adds to Fastify itself lacks it. */
 export const GUARDED: unique symbol = Symbol('protected by the guards');
 
+/** @internal */
 declare module 'fastify' {
   /** The facts about a route that guards and hooks read. */
   interface FastifyContextConfig {

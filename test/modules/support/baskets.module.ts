@@ -2,7 +2,6 @@ import { Body, Controller, Get, Module, Post, Query } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
 import {
   AtLeastOne,
-  type Choice,
   Decimal,
   Flag,
   Int64,
@@ -16,7 +15,7 @@ import {
   Timestamp,
 } from '../../../src';
 
-const SIZE: Choice = { name: 'Size', description: 'A size.', values: ['s', 'm'] };
+const SIZE = { name: 'Size', description: 'A size.', values: ['s', 'm'] };
 
 @ApiSchema({ description: 'A toy.' })
 class Toy {

@@ -1,7 +1,8 @@
 import { Controller, Get, Module, Query } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { Int64, Integer, ListPetsQuery, Operation, PetsModule, PetsService, Text } from '../../../src';
+import { Int64, Integer, Operation, PetsModule, PetsService, Text } from '../../../src';
+import { ListPetsQuery } from '../../../src/pets';
 import { cutPage, PageQuery, pageRequestOf } from '../../../src/platform/paging/page';
 
 export const HERDS_PATH = '/lab/herds';

@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Global, Injectable, Module } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { Extension } from '../../../src';
 import {
   AccountsModule,
   AccountsService,
   Authenticator,
   AuthModule,
   bearerToken,
-  type Extension,
   type Identity,
   invalidApiKey,
   KeyAuthenticator,
   limitsOf,
   OWN_AUTHENTICATOR,
-} from '../../../src';
+} from '../../../src/replace';
 
 const SECRET = 'a secret of the identity provider';
 

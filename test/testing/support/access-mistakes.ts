@@ -1,5 +1,5 @@
 import { ApiExtension } from '@nestjs/swagger';
-import { ANY_KEY, Public, RequireScope } from '../../../src';
+import { Public, RequireScope } from '../../../src';
 import { type Mistakes, on } from './mistake';
 
 export const ACCESS_MISTAKES: Mistakes = on(['list'], {
@@ -13,7 +13,7 @@ export const ACCESS_MISTAKES: Mistakes = on(['list'], {
   },
   'scope-of-any-key': {
     sentence: /responds 403 to a key with the scope pets:write, and its x-required-scopes is empty/,
-    facts: { list: { scope: ANY_KEY } },
+    facts: { list: { scope: 'any key' } },
     decorators: { list: [RequireScope('pets:read')] },
   },
   'counted-against-its-document': {

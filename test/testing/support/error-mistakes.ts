@@ -1,6 +1,6 @@
 import { BadRequestException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { ApiError } from '../../../src';
+import { ApiError } from '../../../src/platform/errors/api-error';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
 import { type Mistakes, on, PLAIN } from './mistake';

@@ -7,13 +7,13 @@ import {
   type Extension,
   IfMatch,
   Operation,
-  type OperationFacts,
   pages,
   PathId,
   SortedPageQuery,
   Sql,
   Transaction,
 } from '../../../src';
+import type { OperationFacts } from '../../../src/platform/api-docs/operation.decorator';
 import { Items, type Row } from './items';
 import { bodyOf, CHANGE, dtoOf, type Fields, ITEM, migrationOf } from './items.parts';
 

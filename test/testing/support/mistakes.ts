@@ -87,7 +87,11 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
 });
 
 export const DOCUMENT_MISTAKES: Mistakes = on(['list'], {
-  'tag-missing': { sentence: /has no tag\. Declare one in tags of its extension/, tags: [], declaredTags: {} },
+  'tag-missing': {
+    sentence: /has no tag\. Declare one in tags of its extension/,
+    tags: [],
+    declaredTags: {},
+  },
   'tag-not-declared': { sentence: /has the tag .*, which no extension declares/, declaredTags: {} },
   'operation-not-declared': {
     sentence: /has no summary. Declare it with @Operation/,

@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import { HttpCode } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { insufficientScope, Int64, Int64List, SortedPageQuery } from '../../../src';
+import { Int64, Int64List, SortedPageQuery } from '../../../src';
 import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
+import { insufficientScope } from '../../../src/replace';
 import { Items } from './items';
 import { type Mistakes, on, STORED } from './mistake';
 
