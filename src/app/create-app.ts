@@ -14,6 +14,7 @@ import { Sql } from '../platform/database/sql';
 import type { Logger } from '../platform/logging/logger';
 import { GUARDED } from '../platform/routes/route-facts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
+import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../server/cors';
 import { guardFraming } from '../server/framing';
@@ -91,12 +92,13 @@ async function assemble(
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   await requireIndexes(app.get(Sql, { strict: false }));
   await app.init();
-  const document = createDocument(app, config, store.extensions(config), store.errors, planTable());
+  const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
+  const document = createDocument(app, config, store.extensions(config), added, planTable());
   addResponseSchemas(fastify, document);
   app.get(StrictHandling).follow(document);
   serveHealth(fastify, app.get(DatabaseHealth));
   serveDocument(fastify, document);
-  const codes = codesOf(document.paths, store.errors);
+  const codes = codesOf(document.paths, added);
   serveProblemPages(fastify, config, codes);
   if (config.docsEnabled) {
     serveFrontPage(fastify, config, document);

@@ -1,5 +1,4 @@
 import { Controller, Get } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
@@ -7,8 +6,7 @@ import { Uncounted } from '../platform/routes/route-facts';
 import { Bans, CurrentStanding, type Standing, type Usage } from '../rate-limit';
 import { ApiKey, type ApiKeyWindow } from './key.dto';
 
-@ApiTags('key')
-@Controller({ path: 'key', version: '1' })
+@Controller('key')
 export class KeyController {
   constructor(private readonly bans: Bans) {}
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ApiError } from '../platform/errors/api-error';
 import type { DefinedError } from '../platform/errors/define-errors';
+import { petErrors } from './pets.errors';
 
 /** A reason for which an animal must stay, such as an open order. */
 export interface PetHold {
@@ -30,5 +31,20 @@ export class PetHolds {
    */
   against(action: PetHold['forbids']): PetHold[] {
     return this.holds.filter(({ forbids }) => forbids === 'change' || forbids === action);
+  }
+
+  /**
+   * Lists the errors for the document; the operations of this module name their own ones.
+   *
+   * @internal
+   */
+  errors(): DefinedError[] {
+    const own: readonly DefinedError[] = Object.values(petErrors);
+    return this.holds
+      .filter(({ error }) => !own.includes(error))
+      .map(({ error, forbids }) => ({
+        ...error,
+        on: forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'],
+      }));
   }
 }

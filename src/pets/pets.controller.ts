@@ -1,5 +1,4 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
 import type { EntityManager } from 'typeorm';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
@@ -10,6 +9,7 @@ import { petErrors } from './pets.errors';
 import { petScopes } from './pets.scopes';
 import { PetsService } from './pets.service';
 
+/** Path of the list of animals, relative to the base URL. */
 const PATH = '/pets';
 
 /** Specification, 4.3: the operation will be removed on 5 December 2030; the list replaces it. */
@@ -21,8 +21,7 @@ const GET_PET_DEPRECATION = {
 
 const PetId = () => PathId('petId', 'Identifier of the animal.', petErrors.pet_not_found);
 
-@ApiTags('pets')
-@Controller({ path: PATH, version: '1' })
+@Controller(PATH)
 export class PetsController {
   constructor(private readonly pets: PetsService) {}
 
@@ -77,6 +76,7 @@ export class PetsController {
       'Changes the given members of an animal. While an order holds the animal, its `status` cannot change.',
     scope: petScopes.manage,
     returns: [200, Pet, 'The changed animal.'],
+    rejects: [petErrors.pet_has_open_order],
   })
   updatePet(
     @PetId() petId: bigint,
@@ -93,7 +93,7 @@ export class PetsController {
     description: 'Removes an animal. Its earlier orders stay as they are.',
     scope: petScopes.manage,
     returns: [204, undefined, 'The animal was removed.'],
-    rejects: [petErrors.pet_in_use],
+    rejects: [petErrors.pet_has_open_order, petErrors.pet_in_use],
   })
   deletePet(@PetId() petId: bigint, @IfMatch(Pet) precondition: Precondition<Pet>) {
     return this.pets.remove(petId, precondition);

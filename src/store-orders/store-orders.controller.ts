@@ -1,5 +1,4 @@
 import { Body, Controller, Get, Patch, Post, Query, UseGuards } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
 import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
@@ -16,8 +15,7 @@ import { StoreOrdersService } from './store-orders.service';
 
 const OrderId = () => PathId('orderId', 'Identifier of the order.', orderErrors.order_not_found);
 
-@ApiTags('store orders')
-@Controller({ path: '/store/orders', version: '1' })
+@Controller('/store/orders')
 export class StoreOrdersController {
   constructor(
     private readonly orders: StoreOrdersService,

@@ -28,7 +28,7 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
     return facts ? ownCodes(facts) : [];
   });
   const modules = named.filter((code) => !platformCodes.includes(code) && !added.includes(code));
-  const everywhere = added.map((code) => ({ ...code, on: 'every operation' as const }));
+  const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
   const codes = [...new Set([...modules, ...everywhere, ...platformCodes])];
   const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
   if (odd) {
@@ -47,5 +47,7 @@ export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
     'every scope': facts?.scope !== ANY_KEY,
     'every counted operation': !(UNCOUNTED in operation),
   };
-  return all.filter((code) => own.has(code) || (code.on !== undefined && isOn[code.on]));
+  const includes = ({ on }: DefinedError): boolean =>
+    typeof on === 'string' ? isOn[on] : on?.includes(operation.operationId ?? '') === true;
+  return all.filter((code) => own.has(code) || includes(code));
 }

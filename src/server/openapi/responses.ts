@@ -103,7 +103,7 @@ function complete(
 
 /** True for the codes of a status of every operation without codes of its own. @param all the codes of the document */
 function isCommon(codes: Codes, all: Codes): boolean {
-  const common = all.filter((code) => code.on !== undefined || platformCodes.includes(code));
+  const common = all.filter((code) => typeof code.on === 'string' || platformCodes.includes(code));
   const ofStatus = common.filter(({ status }) => status === codes[0]?.status);
   return codes.length === ofStatus.length && ofStatus.every((code) => code.on && codes.includes(code));
 }

@@ -77,9 +77,16 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
   for (const {
     id,
     inputs,
+    idempotent = false,
+    transaction,
     returns: [, body = []],
   } of operations) {
     for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
+    if (idempotent !== (transaction !== undefined)) {
+      throw new UserError(
+        `${id}: \`idempotent: true\` and @Transaction() need each other: add the missing one, and do the work in this transaction.`,
+      );
+    }
     if (inputs.some((type) => Object.is(type, Function))) {
       throw new UserError(
         `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
