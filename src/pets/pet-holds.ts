@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ApiError } from '../platform/errors/api-error';
 import type { DefinedError } from '../platform/errors/define-errors';
-import { petErrors } from './pets.errors';
 
 /** A reason for which an animal must stay, such as an open order. */
 export interface PetHold {
@@ -34,17 +33,13 @@ export class PetHolds {
   }
 
   /**
-   * Lists the errors for the document; the operations of this module name their own ones.
+   * Lists the errors with the operations that respond with them, for the document.
    *
    * @internal
    */
   errors(): DefinedError[] {
-    const own: readonly DefinedError[] = Object.values(petErrors);
-    return this.holds
-      .filter(({ error }) => !own.includes(error))
-      .map(({ error, forbids }) => ({
-        ...error,
-        on: forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'],
-      }));
+    return this.holds.map(({ error, forbids }) => {
+      return { ...error, on: forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'] };
+    });
   }
 }

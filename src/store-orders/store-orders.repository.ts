@@ -16,14 +16,10 @@ export interface StoredOrder extends Order {
 
 const COLUMNS = 'id, account_id, pet_id, status, placed_at, updated_at';
 
-const read = ([id, accountId, petId, status, placedAt, updatedAt]: [
-  bigint,
-  bigint,
-  bigint,
-  OrderStatus,
-  Date,
-  Date,
-]): StoredOrder => storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt });
+type Columns = [bigint, bigint, bigint, OrderStatus, Date, Date];
+
+const read = ([id, accountId, petId, status, placedAt, updatedAt]: Columns): StoredOrder =>
+  storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt });
 
 function storedOrderOf({ placedAt, updatedAt, ...order }: StoreOrderEntity): StoredOrder {
   return { ...order, placedAt: placedAt.toISOString(), updatedAt: updatedAt.toISOString() };
@@ -68,15 +64,10 @@ export class StoreOrdersRepository {
     return orderPages.list(this.sql, query, { accountId });
   }
 
+  /** @param transaction locks the row until it ends */
   async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder | undefined> {
-    const found = await this.within(transaction).findOneBy(whereOf(key));
-    return found ? storedOrderOf(found) : undefined;
-  }
-
-  /** Locks the row until the transaction ends, and returns it. */
-  async lock(key: OrderKey, transaction: EntityManager): Promise<StoredOrder | undefined> {
-    const lock = { mode: 'pessimistic_write' } as const;
-    const found = await this.within(transaction).findOne({ where: whereOf(key), lock });
+    const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
+    const found = await this.within(transaction).findOne({ where: whereOf(key), ...lock });
     return found ? storedOrderOf(found) : undefined;
   }
 

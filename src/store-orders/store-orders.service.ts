@@ -44,8 +44,8 @@ export class StoreOrdersService {
   }
 
   /** @throws ApiError `order_not_found` */
-  async get(order: OrderKey, transaction?: EntityManager): Promise<StoredOrder> {
-    const found = await this.orders.find(order, transaction);
+  async get(order: OrderKey): Promise<StoredOrder> {
+    const found = await this.orders.find(order);
     if (!found) throw orderErrors.order_not_found();
     return found;
   }
@@ -77,7 +77,7 @@ export class StoreOrdersService {
     precondition: Precondition<StoredOrder> = () => undefined,
   ): Promise<StoredOrder> {
     return this.sql.transaction(async (transaction) => {
-      const previous = await this.orders.lock(key, transaction);
+      const previous = await this.orders.find(key, transaction);
       if (!previous) throw orderErrors.order_not_found();
       precondition(previous);
       if (previous.status === status) return previous;

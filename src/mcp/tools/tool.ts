@@ -22,7 +22,6 @@ interface Operation extends Pick<OperationObject, 'summary' | 'description' | 'd
   /** The date on which the operation is removed, such as `2030-12-05`. */
   readonly 'x-sunset'?: string;
   /** The windows of `@Throttle`, in milliseconds. */
-  readonly 'x-throttle'?: readonly { readonly limit: number; readonly ttl: number }[];
 }
 
 interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {
@@ -54,7 +53,6 @@ const CURSOR = 'cursor';
 const CURSOR_TEXT =
   'The `cursor` that the result of the previous page names. Leave it out for the first page.';
 
-const MS_PER_SECOND = 1_000;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 type Method = (typeof METHODS)[number];
 
@@ -136,9 +134,6 @@ function describe(operation: Operation, inputs: readonly Input[]): string {
     description,
     operation['x-uncounted'] && 'This applies to HTTP. As a tool the operation is counted:',
     'A call counts as one request in the minute and in the day of the account.',
-    ...(operation['x-throttle'] ?? []).map(
-      ({ limit, ttl }) => `An account may call it at most ${limit} times in ${ttl / MS_PER_SECOND} s.`,
-    ),
     operation.deprecated && `Deprecated.${sunset === undefined ? '' : ` It will be removed on ${sunset}.`}`,
     has(CURSOR) && 'If more items follow, the result names the `cursor` of the next page.',
     has('If-Match') && 'The result of an earlier call has the `ETag` for `If-Match`.',

@@ -27,9 +27,10 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
     const facts = findOperation(operationId);
     return facts ? ownCodes(facts) : [];
   });
-  const modules = named.filter((code) => !platformCodes.includes(code) && !added.includes(code));
+  const modules = named.filter((code) => !platformCodes.includes(code));
   const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
-  const codes = [...new Set([...modules, ...everywhere, ...platformCodes])];
+  const all = [...modules, ...everywhere, ...platformCodes];
+  const codes = [...new Map(all.map((code) => [code.code, code])).values()];
   const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
   if (odd) {
     throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);
@@ -40,7 +41,7 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
 /** Lists the codes that an operation can return. @param all the codes of the document */
 export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   const facts = findOperation(operation.operationId);
-  const own = new Set(facts && ownCodes(facts));
+  const own = new Set(facts && ownCodes(facts).map(({ code }) => code));
   const isOn = {
     'every operation': true,
     'every body': operation.requestBody !== undefined,
@@ -49,5 +50,5 @@ export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   };
   const includes = ({ on }: DefinedError): boolean =>
     typeof on === 'string' ? isOn[on] : on?.includes(operation.operationId ?? '') === true;
-  return all.filter((code) => own.has(code) || includes(code));
+  return all.filter((code) => own.has(code.code) || includes(code));
 }

@@ -14,6 +14,7 @@ import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { problemDetails } from '../../platform/errors/problem-details';
+import { SECOND_MS } from '../../platform/runtime/time';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
 
 /** The `X-Request-Id` of the examples. */
@@ -62,14 +63,22 @@ export function completeResponses(
   return { responses, headers: HEADERS, examples: Object.fromEntries(examples) };
 }
 
+/** A window of `@Throttle`; the length in milliseconds. */
+interface RouteWindow {
+  readonly limit: number;
+  readonly ttl: number;
+}
+
 /** @param shared gets the responses that operations share, by name */
 function complete(
-  operation: OperationObject,
+  operation: OperationObject & { readonly 'x-throttle'?: readonly RouteWindow[] },
   isRead: boolean,
   codes: Codes,
   shared: Record<string, ResponseObject>,
 ): void {
-  const { operationId, parameters = [], responses } = operation;
+  const { operationId, parameters = [], responses, 'x-throttle': windows = [] } = operation;
+  for (const { limit, ttl } of windows)
+    operation.description += `\n\nAn account may call it at most ${limit} times in ${ttl / SECOND_MS} s.`;
   const facts = findOperation(operationId);
   const deprecation = facts?.deprecation ? ['Link', 'Deprecation', 'Sunset'] : [];
   if (facts?.deprecation) operation.deprecated = true;
