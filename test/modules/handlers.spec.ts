@@ -13,16 +13,8 @@ import { ApiSchema } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import {
-  defineErrors,
-  Int64,
-  Operation,
-  type OperationFacts,
-  PathId,
-  petErrors,
-  Text,
-  Transaction,
-} from '../../src';
+import { defineErrors, Int64, Operation, PathId, petErrors, Text, Transaction } from '../../src';
+import type { OperationFacts } from '../../src/platform/api-docs/operation.decorator';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 
