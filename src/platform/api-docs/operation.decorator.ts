@@ -76,7 +76,11 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     const { rejects = [], ...parameters } = parameterFactsOf(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-    const inputs = types.filter((type) => Object.is(type, Function) || validatedFields(type).length > 0);
+    const inputs = types.filter(
+      // A precondition is a function.
+      (type, at) =>
+        (Object.is(type, Function) && at !== parameters.precondition) || validatedFields(type).length > 0,
+    );
     const facts = {
       ...declared,
       ...parameters,
@@ -105,7 +109,7 @@ function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
       ApiParam({ name, description, example: 1, schema: { type: 'integer', format: 'int64' } }),
     ),
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
-    ...(facts.conditional ? [ApiHeader(IF_MATCH_HEADER)] : []),
+    ...(facts.precondition === undefined ? [] : [ApiHeader(IF_MATCH_HEADER)]),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
     ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
     ...responseOf(facts),
@@ -136,10 +140,10 @@ function isPage(body: Type | readonly [Type] | undefined): body is readonly [Typ
 
 /** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
 export function ownCodes({ returns: [, body], ...facts }: RegisteredOperation): DefinedError[] {
-  const { rejects = [], idempotent, conditional } = facts;
+  const { rejects = [], idempotent, precondition } = facts;
   return [
     ...rejects,
-    ...(conditional ? [platformErrors.precondition_failed] : []),
+    ...(precondition === undefined ? [] : [platformErrors.precondition_failed]),
     ...(isPage(body) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ...(idempotent ? [platformErrors.idempotency_key_in_use, platformErrors.idempotency_key_reused] : []),
   ];

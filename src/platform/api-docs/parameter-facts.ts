@@ -5,8 +5,8 @@ export interface ParameterFacts {
   /** The descriptions of the int64 parameters of the path by name. */
   readonly pathIds?: Readonly<Record<string, string>>;
   readonly rejects?: readonly DefinedError[];
-  /** True for a handler with `@IfMatch()`. */
-  readonly conditional?: true;
+  /** The index of the parameter with `@IfMatch()`. */
+  readonly precondition?: number;
   /** The index of the parameter with `@Transaction()`. */
   readonly transaction?: number;
 }

@@ -37,7 +37,7 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   );
   return (target, key = '', index) => {
     inject()(target, key, index);
-    addParameterFacts(target, key, { conditional: true });
+    addParameterFacts(target, key, { precondition: index });
   };
 }
 

@@ -127,7 +127,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
       if (given[column] === undefined) throw new Error(`the list of ${this.table.table} needs ${column}`);
       parameters.push(given[column]);
     }
-    const members: GivenValues = { ...query, ...given };
+    const members: GivenValues = Object.assign({}, query, given);
     let combination = 0;
     for (const [at, [member]] of this.filters.entries()) {
       if (members[member] === undefined) continue;
@@ -171,7 +171,6 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const fixed = this.columnsOf(combination);
     const values = fixed.map((_, at) => `$${at + 3}`);
     const isOfIds = combination >> this.filters.length > 0;
-    const tuple = (names: readonly string[]): string => `(${names.join(', ')})`;
     const where = isOfIds
       ? [
           `id = ANY($${fixed.length + 3}::bigint[])`,
@@ -185,13 +184,18 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const sorted = isOfIds ? ['id'] : [...fixed, 'id'];
     const first = sorted.length > 2 ? `${order} ${nulls}` : order;
     const orderBy = sorted.map((column, at) => `${column} ${at === 0 ? first : order}`).join(', ');
-    const rows = `SELECT ${columns} FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
+    // The rows are sorted by columns that `columns` may lack.
+    const rows = `SELECT * FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
     return {
       read,
       isPipelined: true,
       text: `SELECT ${columns} FROM (${rows}) AS page ORDER BY ${orderBy} LIMIT $2`,
     };
   }
+}
+
+function tuple(names: readonly string[]): string {
+  return `(${names.join(', ')})`;
 }
 
 const FIND_INDEXES: Statement = {
