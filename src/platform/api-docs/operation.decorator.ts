@@ -46,7 +46,7 @@ export interface OperationFacts {
 
 /** An operation with the facts of its handler. */
 export interface RegisteredOperation extends OperationFacts, Omit<ParameterFacts, 'rejects'> {
-  /** The DTO classes of the parameters, which have validators, or are missing: `Function`. */
+  /** The DTO classes of the parameters, which have validators. `Function` is that of a query without a class. */
   readonly inputs: readonly Type<object>[];
   /** The class that has the handler. */
   readonly controller: Function;
@@ -77,9 +77,9 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
     const inputs = types.filter(
-      // A precondition is a function.
-      (type, at) =>
-        (Object.is(type, Function) && at !== parameters.precondition) || validatedFields(type).length > 0,
+      // A page needs a query. The type of another parameter may be a function.
+      (type) =>
+        (Object.is(type, Function) && isPage(declared.returns[1])) || validatedFields(type).length > 0,
     );
     const facts = {
       ...declared,

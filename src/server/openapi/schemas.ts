@@ -67,27 +67,25 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
 }
 
 /**
- * Rejects a DTO class that is missing at run time, and a member without a decorator, which would be dropped or not be
- * validated.
+ * Rejects a class of a body or query that is missing at run time, and a member without a decorator, which would be dropped
+ * or not be validated.
  *
  * @throws UserError
  */
 export function checkClasses({ paths, components }: OpenAPIObject): void {
-  const operations = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId) ?? []);
-  for (const {
-    id,
-    inputs,
-    idempotent = false,
-    transaction,
-    returns: [, body = []],
-  } of operations) {
+  for (const { operationId, requestBody } of operationsOf(paths)) {
+    const operation = findOperation(operationId);
+    if (!operation) continue;
+    const { id, inputs, idempotent = false, transaction, returns } = operation;
+    const [, body = []] = returns;
     for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
     if (idempotent !== (transaction !== undefined)) {
       throw new UserError(
         `${id}: \`idempotent: true\` and @Transaction() need each other: add the missing one, and do the work in this transaction.`,
       );
     }
-    if (inputs.some((type) => Object.is(type, Function))) {
+    // TypeScript emits the type `Function` for a class that is imported by its type only.
+    if (inputs.some((type) => Object.is(type, Function)) || stringify(requestBody)?.includes('/Function"')) {
       throw new UserError(
         `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
       );
