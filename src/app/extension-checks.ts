@@ -16,10 +16,10 @@ import { SystemClock } from '../platform/runtime/clock';
 import { operationsOf } from '../server/openapi/codes';
 import { documentsOf, type ExtensionDocument, type NestModule } from '../server/openapi/extension-documents';
 import { AppModule, VERSIONING } from './app.module';
-import { type ChosenExtension, type Store, version } from './store';
+import { type Store, version } from './store';
 
-/** What belongs to no extension. */
-const CORE: ChosenExtension = {
+/** Owns the facts that no extension brings. */
+const CORE = {
   name: 'Animal Store',
   modules: [],
   settings,
@@ -69,25 +69,21 @@ export async function createPreview(config: Config, store: Store): Promise<INest
 }
 
 function problemsOf({ name, scopes = [], migrations = [], compatibility = '*' }: Extension): string[] {
-  const invalid = scopes.filter((scope) => !scope.startsWith(`${name}:`) || !SCOPE.test(scope));
-  const untimed = migrations.filter((each) => !/\d{13}$/.test(each.name));
-  // A prerelease of a version in the range is in the range, so that an extension can be tried on it.
-  const isCompatible = satisfies(version, compatibility, { includePrerelease: true });
-  return [
-    ...(NAME.test(name) ? [] : [`the name ${name} must consist of lower-case letters, digits and dashes`]),
-    ...invalid.map(
+  const problems = scopes
+    .filter((scope) => !scope.startsWith(`${name}:`) || !SCOPE.test(scope))
+    .map(
       (scope) =>
         `the scope ${scope} of ${name} must begin with "${name}:" and consist of visible ASCII characters without quotes, commas and backslashes`,
-    ),
-    ...untimed.map(
-      (each) => `the name of the migration ${each.name} must end with a timestamp in milliseconds`,
-    ),
-    ...(isCompatible
-      ? []
-      : [
-          `${name} works with animal-store ${compatibility}, and this is ${version}: install a version of ${name} for it`,
-        ]),
-  ];
+    );
+  if (!NAME.test(name))
+    problems.push(`the name ${name} must consist of lower-case letters, digits and dashes`);
+  for (const { name: migration } of migrations.filter((each) => !/\d{13}$/.test(each.name))) {
+    problems.push(`the name of the migration ${migration} must end with a timestamp in milliseconds`);
+  }
+  // A prerelease of a version in the range is in the range, so that an extension can be tried on it.
+  if (satisfies(version, compatibility, { includePrerelease: true })) return problems;
+  const fix = `install a version of ${name} for it`;
+  return [...problems, `${name} works with animal-store ${compatibility}, and this is ${version}: ${fix}`];
 }
 
 /** A class without any decorator has no types of its constructor: every argument would be undefined. */
@@ -106,48 +102,35 @@ interface Claim {
   readonly value: unknown;
 }
 
-async function claimsOf({
-  extension,
-  modules,
-  paths,
-  schemas,
-}: ExtensionDocument<ChosenExtension>): Promise<Claim[]> {
+async function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Promise<Claim[]> {
   const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
   const classes = operations.flatMap(({ returns: [, body = []] }) => body);
   const statements = (await Promise.all(migrations.map(recordedStatements))).flat().join(';');
+  const routes = Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => [method.toUpperCase(), path.replaceAll(/\{.*?\}/g, '{id}')].join(' ')),
+  );
   const names = [
     ...scopes.map((scope) => `scope ${scope}`),
-    ...migrations.map(({ name }) => `migration ${name}`),
+    ...migrations.map((migration) => `migration ${migration.name}`),
     ...Object.keys(tags).map((tag) => `tag ${tag}`),
     ...Object.entries(own).flatMap(([name, { variable }]) => [`setting ${name}`, `variable ${variable}`]),
     ...operationsOf(paths).map(({ operationId }) => `operation ${operationId}`),
-    ...Object.entries(paths).flatMap(([path, item]) =>
-      Object.keys(item).map(
-        (method) => `route ${method.toUpperCase()} ${path.replaceAll(/\{.*?\}/g, '{id}')}`,
-      ),
+    ...routes.map((route) => `route ${route}`),
+  ];
+  const values: (readonly [name: string, value: unknown])[] = [
+    ...names.map((name) => [name, Symbol(name)] as const),
+    // Migrations of one extension may drop a table and create it again.
+    ...Array.from(statements.matchAll(CREATED), ([, table]) => [`table ${table}`, owner] as const),
+    ...[...errors, ...operations.flatMap(ownCodes)].map((each) => [`error code ${each.code}`, each] as const),
+    ...classes.map((each) => [`response class ${each.name}`, each] as const),
+    // A schema of a query has other undefined members.
+    ...Object.entries(schemas).map(
+      ([name, each]) => [`schema ${name}`, parse(stringify(each) ?? '')] as const,
     ),
   ];
-  return [
-    ...names.map((name) => ({ owner, name, value: Symbol(name) })),
-    // Migrations of one extension may drop a table and create it again.
-    ...Array.from(statements.matchAll(CREATED), ([, table]) => ({
-      owner,
-      name: `table ${table}`,
-      value: owner,
-    })),
-    ...[...errors, ...operations.flatMap(ownCodes)].map((value) => ({
-      owner,
-      name: `error code ${value.code}`,
-      value,
-    })),
-    ...classes.map((value) => ({ owner, name: `response class ${value.name}`, value })),
-    ...Object.entries(schemas).map(([name, schema]) => {
-      // A schema of a query has no undefined members.
-      return { owner, name: `schema ${name}`, value: parse(stringify(schema) ?? '') };
-    }),
-  ];
+  return values.map(([name, value]) => ({ owner, name, value }));
 }
 
 /** Describes the names that are given twice, in one sentence for each two owners. */

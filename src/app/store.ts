@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DynamicModule, Type } from '@nestjs/common';
 import type { Config, Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
 import type { SchemaMigration } from '../platform/database/migrate';
 import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
-import type { Extension, MigrationClass } from '../platform/extension/extension';
+import type { ChosenExtension, Extension, MigrationClass } from '../platform/extension/extension';
 import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, petsExtension } from '../pets';
@@ -27,11 +26,6 @@ export const DEFAULT_SCOPES: readonly DefinedScope[] = [
 export const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8'),
 );
-
-/** An extension with the modules that the settings choose. */
-export interface ChosenExtension extends Extension {
-  readonly modules: readonly (Type | DynamicModule)[];
-}
 
 /** All that the extensions of a service bring, in their order. */
 export interface Store {

@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Lists the statements of a migration's `up`, in one line each, without running them.
- *
- * @returns undefined if `up` needs more than `query` of the runner, such as a row
- */
-export async function recordedStatements(
-  create: new () => MigrationInterface,
-): Promise<string[] | undefined> {
+/** Lists the statements of a migration's `up`, in one line each, without running them. None: it needs rows, or more. */
+export async function recordedStatements(create: new () => MigrationInterface): Promise<string[]> {
   const statements: string[] = [];
-  const query = (text: string): Promise<unknown[]> => {
+  const query = async (text: string): Promise<unknown[]> => {
     statements.push(text.replaceAll(/\s+/g, ' ').trim());
-    return Promise.resolve([]);
+    return [];
   };
   try {
     // Any other member is undefined, and its call fails.
@@ -20,12 +14,12 @@ export async function recordedStatements(
     await new create().up({ query } as QueryRunner);
     return statements;
   } catch {
-    return undefined;
+    return [];
   }
 }
 
 /** Returns the SHA-256 of the statements of a migration's `up`; null if they are unknown. */
 export async function fingerprintOf(create: new () => MigrationInterface): Promise<string | null> {
-  const statements = await recordedStatements(create);
-  return statements ? createHash('sha256').update(statements.join(';')).digest('hex') : null;
+  const text = (await recordedStatements(create)).join(';');
+  return text === '' ? null : createHash('sha256').update(text).digest('hex');
 }

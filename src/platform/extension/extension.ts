@@ -30,3 +30,6 @@ export interface Extension {
   /** The versions of `animal-store` that it works with, a range of semver such as `^1.2.0`. */
   readonly compatibility?: string;
 }
+
+/** An extension with the modules that the settings choose. */
+export type ChosenExtension = Omit<Extension, 'modules'> & { readonly modules: Modules };

@@ -13,9 +13,10 @@ import type { Config } from '../../platform/config/config';
 import { problemPages } from '../../platform/errors/problem-details';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
 import { UserError } from '../../platform/errors/user-error';
+import type { ChosenExtension } from '../../platform/extension/extension';
 import { type Codes, codesOf, operationsOf } from './codes';
 import { description } from './description';
-import { type DocumentedExtension, documentsOf } from './extension-documents';
+import { documentsOf } from './extension-documents';
 import { completeResponses } from './responses';
 import { checkClasses, completeSchemas } from './schemas';
 
@@ -50,7 +51,7 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
 export function createDocument(
   app: INestApplication,
   config: Config,
-  extensions: readonly DocumentedExtension[],
+  extensions: readonly ChosenExtension[],
   added: Codes,
   planTable: string,
 ): OpenAPIObject {
@@ -76,10 +77,7 @@ export function createDocument(
     ),
   };
   const documents = documentsOf(app, extensions, basis);
-  for (const { extension, paths } of documents) {
-    const [tag, ...others] = Object.keys(extension.tags ?? {});
-    if (tag !== undefined && others.length === 0) addTag(paths, tag);
-  }
+  for (const { extension, paths } of documents) addTag(paths, Object.keys(extension.tags ?? {}));
   // A document completes its own copy.
   const schemas: Record<string, SchemaObject | ReferenceObject> = Object.assign(
     {},
@@ -107,12 +105,13 @@ function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: C
   });
 }
 
-/** Adds a tag to each operation without one, at the place of the tags: the members are in alphabetical order. */
-function addTag(paths: OpenAPIObject['paths'], tag: string): void {
-  for (const operation of operationsOf(paths).filter(({ tags = [] }) => tags.length === 0)) {
+/** Adds the only tag to each operation without one, at its place: the members are in alphabetical order. */
+function addTag(paths: OpenAPIObject['paths'], tags: readonly string[]): void {
+  for (const operation of operationsOf(paths)) {
+    if (tags.length !== 1 || operation.tags?.length) continue;
     const later = Object.entries(operation).filter(([name]) => name > 'tags');
     for (const [name] of later) Reflect.deleteProperty(operation, name);
-    Object.assign(operation, { tags: [tag] }, Object.fromEntries(later));
+    Object.assign(operation, { tags }, Object.fromEntries(later));
   }
 }
 

@@ -1,20 +1,13 @@
-import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { type OpenAPIObject, type ReferenceObject, type SchemaObject, SwaggerModule } from '@nestjs/swagger';
-
-/** The parts of an extension that its document needs. */
-export interface DocumentedExtension {
-  readonly name: string;
-  readonly modules: readonly (Type | DynamicModule)[];
-  /** Groups of operations, with their descriptions. */
-  readonly tags?: Readonly<Record<string, string>>;
-}
+import type { ChosenExtension } from '../../platform/extension/extension';
 
 export type NestModule = NonNullable<ReturnType<ModulesContainer['getById']>>;
 
 /** The modules of one extension, and what their controllers add to the document. */
-export interface ExtensionDocument<Extension extends DocumentedExtension> {
-  readonly extension: Extension;
+export interface ExtensionDocument {
+  readonly extension: ChosenExtension;
   readonly modules: readonly NestModule[];
   readonly paths: OpenAPIObject['paths'];
   readonly schemas: Readonly<Record<string, SchemaObject | ReferenceObject>>;
@@ -27,35 +20,32 @@ export interface ExtensionDocument<Extension extends DocumentedExtension> {
  * @param app may be a preview, which has no instances
  * @param basis the document without its operations
  */
-export function documentsOf<Extension extends DocumentedExtension>(
+export function documentsOf(
   app: INestApplication,
-  extensions: readonly Extension[],
+  extensions: readonly ChosenExtension[],
   basis: Omit<OpenAPIObject, 'paths'>,
-): ExtensionDocument<Extension>[] {
+): ExtensionDocument[] {
   const all = [...app.get(ModulesContainer).values()];
-  const named = extensions.map(({ modules }) =>
-    modules.map((each) => ('module' in each ? each.module : each)),
-  );
-  const owned = new Set(named.flat());
-  const documents = extensions.toReversed().map((extension) => {
-    const own = named[extensions.indexOf(extension)] ?? [];
-    const modules = all.filter(({ metatype }) => own.includes(metatype));
+  const owners = extensions.map((extension) => {
+    const named = new Set(extension.modules.map((each) => ('module' in each ? each.module : each)));
+    return { extension, modules: all.filter(({ metatype }) => named.has(metatype)) };
+  });
+  const owned = new Set(owners.flatMap(({ modules }) => modules));
+  for (const { modules } of owners.toReversed()) {
     // The loop also visits the modules that it adds.
     for (const { imports } of modules) {
-      for (const each of imports) {
-        if (owned.has(each.metatype)) continue;
-        owned.add(each.metatype);
-        modules.push(each);
-      }
+      modules.push(...[...imports].filter((each) => !owned.has(each)));
+      for (const each of imports) owned.add(each);
     }
+  }
+  return owners.map((owner) => {
+    const include = owner.modules.map(({ metatype }) => metatype);
     // An empty list would include every module.
-    if (modules.length === 0) return { extension, modules, paths: {}, schemas: {} };
-    const include = modules.map(({ metatype }) => metatype);
+    if (include.length === 0) return { ...owner, paths: {}, schemas: {} };
     const { paths, components } = SwaggerModule.createDocument(app, basis, {
       include,
       autoTagControllers: false,
     });
-    return { extension, modules, paths, schemas: components?.schemas ?? {} };
+    return { ...owner, paths, schemas: components?.schemas ?? {} };
   });
-  return documents.toReversed();
 }
