@@ -1,9 +1,7 @@
 import {
-  applyDecorators,
   Body,
   Controller,
   Get,
-  Module,
   ParseIntPipe,
   Post,
   Query,
@@ -13,13 +11,26 @@ import {
 } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
-import { Allow, IsOptional, IsString } from 'class-validator';
-import { Operation, RequireScope, Text } from '../../src';
-import type { OperationFacts } from '../../src/platform/api-docs/operation.decorator';
+import { Allow, IsString } from 'class-validator';
+import { RequireScope, Text } from '../../src';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { PageQuery } from '../../src/platform/paging/page';
 import { startApp, type TestApp } from '../support/app';
+import {
+  LAB,
+  moduleOf,
+  moduleWith,
+  moduleWithTwo,
+  twinOf,
+  described,
+  UnvalidatedController,
+  UnvalidatedQueryController,
+  Undocumented,
+  UntypedController,
+  UntypedListController,
+  PlainController,
+} from './support/faulty-modules';
 import {
   NeedyOfToken,
   NeedyOfType,
@@ -27,112 +38,6 @@ import {
   UndecoratedGuard,
   UndecoratedService,
 } from './support/faulty-providers';
-
-const LAB = { path: 'lab', version: '1' };
-
-function moduleOf(controller: Type, providers: Type[] = []): Type {
-  @Module({ controllers: [controller], providers })
-  class LabModule {}
-  return LabModule;
-}
-
-/** Creates a module with one route, whose handler has these decorators. */
-function moduleWith(decorators: MethodDecorator[], controller = Controller(LAB)): Type {
-  @controller
-  class LabController {
-    @applyDecorators(...decorators)
-    get() {
-      return {};
-    }
-  }
-  return moduleOf(LabController);
-}
-
-/** Creates a module with two routes. */
-function moduleWithTwo(one: MethodDecorator[], other: MethodDecorator[]): Type {
-  @Controller(LAB)
-  class LabController {
-    @applyDecorators(...one)
-    one() {
-      return {};
-    }
-
-    @applyDecorators(...other)
-    other() {
-      return {};
-    }
-  }
-  return moduleOf(LabController);
-}
-
-/** Creates a class whose name each of them has. */
-function twinOf(description: string): Type {
-  class Twin {
-    @Text({ max: 9, description, example: 'ball' })
-    readonly items!: string;
-  }
-  return Twin;
-}
-
-const described = (
-  id: string,
-  scope: string,
-  returns: OperationFacts['returns'] = [204, undefined, 'Nothing.'],
-) => Operation({ id, scope, summary: 'Do nothing', description: 'Never runs.', returns });
-
-class Unvalidated {
-  @ApiProperty()
-  @IsString()
-  readonly name!: string;
-
-  @ApiProperty()
-  readonly colour!: string;
-}
-
-@Controller(LAB)
-class UnvalidatedController {
-  @Post()
-  @described('createLab', 'pets:write')
-  create(@Body() body: Unvalidated) {
-    return body;
-  }
-}
-
-class UnvalidatedQuery extends PageQuery {
-  @ApiPropertyOptional()
-  @IsOptional()
-  readonly colour?: string;
-}
-
-@Controller(LAB)
-class UnvalidatedQueryController {
-  @Get()
-  @described('listLab', 'pets:read')
-  list(@Query() query: UnvalidatedQuery) {
-    return query;
-  }
-}
-
-class Undocumented {
-  @Text({ max: 9, description: 'The name.', example: 'ball' })
-  readonly name!: string;
-
-  readonly colour!: string;
-}
-
-/** Its body class is imported by `import type`: TypeScript then emits `Function`. */
-@Controller(LAB)
-class UntypedController {
-  @Post()
-  @described('createUntyped', 'pets:write')
-  @Reflect.metadata('design:paramtypes', [Function])
-  create(@Body() body: Unvalidated) {
-    return body;
-  }
-}
-
-@Controller(LAB)
-class PlainController {}
 
 /** The name of a response class of the store. */
 class Order {
@@ -253,6 +158,10 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     [
       'createUntyped: the class of a parameter is missing at run time: import it without `type`.',
       moduleOf(UntypedController),
+    ],
+    [
+      'listUntyped: the class of a parameter is missing at run time: import it without `type`.',
+      moduleOf(UntypedListController),
     ],
     [
       'NeedyOfType: the class of a parameter is missing at run time: import it without `type`.',
