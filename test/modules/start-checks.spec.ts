@@ -251,7 +251,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleWith([Get(), described('getLab3', 'pets:read', [200, Undocumented, 'Something.'])]),
     ],
     [
-      'createUntyped: the class of a parameter is missing at run time: import it without `type`.',
+      'createUntyped: the class of the body is missing at run time: import it without `type`.',
       moduleOf(UntypedController),
     ],
     [

@@ -46,7 +46,7 @@ export interface OperationFacts {
 
 /** An operation with the facts of its handler. */
 export interface RegisteredOperation extends OperationFacts, Omit<ParameterFacts, 'rejects'> {
-  /** The DTO classes of the parameters, which have validators, or are missing: `Function`. */
+  /** The DTO classes of the parameters, which have validators. */
   readonly inputs: readonly Type<object>[];
   /** The class that has the handler. */
   readonly controller: Function;
@@ -76,7 +76,7 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     const { rejects = [], ...parameters } = parameterFactsOf(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-    const inputs = types.filter((type) => Object.is(type, Function) || validatedFields(type).length > 0);
+    const inputs = types.filter((type) => validatedFields(type).length > 0);
     const facts = {
       ...declared,
       ...parameters,

@@ -67,12 +67,21 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
 }
 
 /**
- * Rejects a DTO class that is missing at run time, and a member without a decorator, which would be dropped or not be
+ * Rejects a class of a body that is missing at run time, and a member without a decorator, which would be dropped or not be
  * validated.
  *
  * @throws UserError
  */
 export function checkClasses({ paths, components }: OpenAPIObject): void {
+  // TypeScript emits the type `Function` for a class that is imported by its type only.
+  const typeless = operationsOf(paths).find(({ requestBody }) =>
+    stringify(requestBody)?.includes('/Function"'),
+  );
+  if (typeless) {
+    throw new UserError(
+      `${typeless.operationId}: the class of the body is missing at run time: import it without \`type\`.`,
+    );
+  }
   const operations = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId) ?? []);
   for (const {
     id,
@@ -80,11 +89,6 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
     returns: [, body = []],
   } of operations) {
     for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
-    if (inputs.some((type) => Object.is(type, Function))) {
-      throw new UserError(
-        `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
-      );
-    }
     for (const type of inputs) {
       const readOnly = Object.entries(membersOf(type, components)).filter(
         ([, member]) => 'readOnly' in member,
