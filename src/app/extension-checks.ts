@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { INestApplication } from '@nestjs/common';
 import { ModuleRef, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { parse, stringify } from 'lossless-json';
 import { satisfies } from 'semver';
 import { declaredOperations, ownCodes } from '../platform/api-docs/operation.decorator';
 import type { Config } from '../platform/config/config';
@@ -142,7 +143,10 @@ async function claimsOf({
       value,
     })),
     ...classes.map((value) => ({ owner, name: `response class ${value.name}`, value })),
-    ...Object.entries(schemas).map(([name, value]) => ({ owner, name: `schema ${name}`, value })),
+    ...Object.entries(schemas).map(([name, schema]) => {
+      // A schema of a query has no undefined members.
+      return { owner, name: `schema ${name}`, value: parse(stringify(schema) ?? '') };
+    }),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import type { QueryRunner } from 'typeorm';
 import { migrate, migrationStates, revert } from '../../src/platform/database/migrate';
 import type { Extension } from '../../src/platform/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
@@ -86,6 +87,7 @@ describe('migrations', () => {
       'ExtensionOwners1795219200013',
       'KeyBans1795219200014',
       'DeploymentAndDisabledAccounts1795219200015',
+      'MigrationFingerprints1795219200016',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
@@ -197,6 +199,43 @@ describe('the reversion of an extension', () => {
     const config = configWith(database.url, { ...kennels, name: 'shelters', scopes: [] });
     expect(await revert(config, 'kennels')).toEqual([]);
     expect(await revert(config, 'shelters')).toEqual([KENNELS]);
+  });
+});
+
+describe('an edited migration of an extension', () => {
+  const NAME = 'Kennels1795300000007';
+  const DOWN = 'DROP TABLE kennels';
+  const madeBy = (up: string) => extensionOf('kennels', migrationOf(NAME, up, DOWN));
+  const first = madeBy('CREATE TABLE kennels (name text)');
+  const edited = madeBy('CREATE TABLE kennels (name text, town text)');
+
+  it('ends the start with one sentence, until it is reverted or restored; white space is no edit', async () => {
+    await apply(first);
+    expect(await messageOf(apply(edited))).toBe(
+      `The migration ${NAME} of the extension kennels has changed since it was applied: run "db revert --extension kennels --yes" and start again, or restore it.`,
+    );
+    expect(await apply(madeBy('CREATE TABLE kennels\n  (name text)'))).toEqual({ applied: [], removed: [] });
+    expect(await revert(configWith(database.url, edited), 'kennels')).toEqual([NAME]);
+    expect((await apply(edited)).applied).toEqual([NAME]);
+    expect(await database.query('SELECT town FROM kennels')).toEqual([]);
+  });
+
+  it('is noticed from the next start on if its statements were unknown, and never if it needs rows', async () => {
+    await apply(first);
+    await database.query('UPDATE extension_migrations SET fingerprint = NULL');
+    await apply(edited);
+    expect(await messageOf(apply(first))).toMatch(/has changed since it was applied/);
+    const ofRows = (text: string) =>
+      class Rows1795300000008 {
+        up = async (runner: QueryRunner) => {
+          const [{ now }] = await runner.query('SELECT now()');
+          await runner.query(text, [now]);
+        };
+        down = () => Promise.resolve();
+      };
+    const both = (text: string) => [edited, extensionOf('rows', ofRows(text))];
+    await apply(...both('SELECT $1::timestamptz'));
+    expect(await apply(...both('SELECT $1::text'))).toEqual({ applied: [], removed: [] });
   });
 });
 

@@ -3,6 +3,7 @@ import { recordAudit } from './audit';
 import { type DatabaseConfig, dataSourceOptions, STATEMENT_TIMEOUT_MS } from './data-source';
 import { isDatabaseUnavailable } from './database-errors';
 import { Audit1795219200012 } from './migrations/platform.migrations';
+import { fingerprintOf } from './recorded-statements';
 import { UserError } from '../errors/user-error';
 
 /** A migration of this program. */
@@ -61,8 +62,8 @@ const SET_TIMEOUTS = `
  *
  * @param keyPrefix of a service, to which the database then belongs
  * @returns the names of the migrations, and the extensions with tables that this program does not have
- * @throws UserError if a newer version has migrated the database, an extension's migration fails, or the database
- *   belongs to a service with other keys
+ * @throws UserError if a newer version has migrated the database, an extension's migration fails or was edited, or the
+ *   database belongs to a service with other keys
  */
 export function migrate(config: SchemaConfig, keyPrefix?: string) {
   return inMigrationTransaction(config, async (runner) => {
@@ -173,6 +174,15 @@ export async function rejectUsed(runner: QueryRunner): Promise<void> {
   );
 }
 
+/** Returns the migrations of extensions that have the statements with which they were applied, as far as is known. */
+const RECORD = `
+  INSERT INTO extension_migrations AS known (name, extension, fingerprint)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
+  ON CONFLICT (name) DO UPDATE
+    SET extension = excluded.extension, fingerprint = coalesce(excluded.fingerprint, known.fingerprint)
+    WHERE (known.fingerprint = excluded.fingerprint) IS NOT FALSE
+  RETURNING name`;
+
 /** Does the work of `migrate` inside the transaction of the caller. */
 export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
@@ -181,11 +191,17 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);
   const owned = migrations.filter(({ extension }) => extension !== undefined);
-  await runner.query(
-    `INSERT INTO extension_migrations (name, extension) SELECT * FROM unnest($1::text[], $2::text[])
-     ON CONFLICT (name) DO UPDATE SET extension = EXCLUDED.extension`,
-    [owned.map(({ name }) => name), owned.map(({ extension }) => extension)],
-  );
+  const unchanged: { name: string }[] = await runner.query(RECORD, [
+    owned.map(({ name }) => name),
+    owned.map(({ extension }) => extension),
+    await Promise.all(owned.map(({ create }) => fingerprintOf(create))),
+  ]);
+  const changed = owned.find(({ name }) => !unchanged.some((each) => each.name === name));
+  if (changed) {
+    throw new UserError(
+      `The migration ${changed.name} of the extension ${changed.extension} has changed since it was applied: run "db revert --extension ${changed.extension} --yes" and start again, or restore it.`,
+    );
+  }
   await runner.query(SET_TIMEOUTS);
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });

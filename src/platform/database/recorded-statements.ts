@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
@@ -21,4 +22,10 @@ export async function recordedStatements(
   } catch {
     return undefined;
   }
+}
+
+/** Returns the SHA-256 of the statements of a migration's `up`; null if they are unknown. */
+export async function fingerprintOf(create: new () => MigrationInterface): Promise<string | null> {
+  const statements = await recordedStatements(create);
+  return statements ? createHash('sha256').update(statements.join(';')).digest('hex') : null;
 }

@@ -87,6 +87,7 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
         `${id}: \`idempotent: true\` and @Transaction() need each other: add the missing one, and do the work in this transaction.`,
       );
     }
+    // TypeScript emits `Function` for a class that is imported by its type only.
     if (inputs.some((type) => Object.is(type, Function))) {
       throw new UserError(
         `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,

@@ -173,6 +173,12 @@ export class DeploymentAndDisabledAccounts1795219200015 extends SqlMigration {
   override readonly downSql = 'DROP TABLE deployment; ALTER TABLE accounts DROP COLUMN disabled_at';
 }
 
+export class MigrationFingerprints1795219200016 extends SqlMigration {
+  // SHA-256 of the statements of "up"; null if they are unknown.
+  override readonly upSql = 'ALTER TABLE extension_migrations ADD COLUMN fingerprint text';
+  override readonly downSql = 'ALTER TABLE extension_migrations DROP COLUMN fingerprint';
+}
+
 /** The migrations that belong to no extension. */
 export const coreMigrations = [
   AccountsAndApiKeys1795219200000,
@@ -184,4 +190,5 @@ export const coreMigrations = [
   ExtensionOwners1795219200013,
   KeyBans1795219200014,
   DeploymentAndDisabledAccounts1795219200015,
+  MigrationFingerprints1795219200016,
 ] as const;
