@@ -67,7 +67,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
     });
 
     it('can be packed again from the folder in which it is installed', () => {
-      const [archive = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+      const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'))!;
       const names = runIn(folder, 'tar', ['-tzf', archive]).trim().split('\n');
       expect(
         packed()

@@ -34,7 +34,7 @@ type ErrorFactory<Facts> = Facts extends { readonly message: string }
   ? (options?: ErrorOptions) => ApiError
   : (options: ErrorOptions & { readonly message: string }) => ApiError;
 
-/** What `defineErrors` returns. */
+/** The codes of a table, as `defineErrors` returns them. */
 export type DefinedErrors<Table> = {
   readonly [Code in keyof Table]: DefinedError & ErrorFactory<Table[Code]>;
 };

@@ -1,8 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import type { Precondition, SortedPageQuery, Sql } from '../../../src';
+import type { Pages, Precondition, SortedPageQuery, Sql } from '../../../src';
 import type { ApiError } from '../../../src/platform/errors/api-error';
-import type { Pages } from '../../../src/platform/paging/pages';
 
 export interface NewRow {
   readonly name: string;
