@@ -209,7 +209,7 @@ describe('an edited migration of an extension', () => {
   const first = madeBy('CREATE TABLE kennels (name text)');
   const edited = madeBy('CREATE TABLE kennels (name text, town text)');
 
-  it('ends the start with one sentence, until it is reverted or restored, and ignores white space', async () => {
+  it('ends the start with one sentence, until it is reverted or restored; white space does not count', async () => {
     await apply(first);
     expect(await messageOf(apply(edited))).toBe(
       `The migration ${NAME} of the extension kennels has changed since it was applied: run "db revert --extension kennels --yes" and start again, or restore it.`,
@@ -220,7 +220,7 @@ describe('an edited migration of an extension', () => {
     expect(await database.query('SELECT town FROM kennels')).toEqual([]);
   });
 
-  it('is noticed from the next start on if its statements were unknown, and never if it needs rows', async () => {
+  it('is noticed from the next start on if its statements were unknown, and never if it needs rows or the time', async () => {
     await apply(first);
     await database.query('UPDATE extension_migrations SET fingerprint = NULL');
     await apply(edited);
@@ -236,6 +236,13 @@ describe('an edited migration of an extension', () => {
     const both = (text: string) => [edited, extensionOf('rows', ofRows(text))];
     await apply(...both('SELECT $1::timestamptz'));
     expect(await apply(...both('SELECT $1::text'))).toEqual({ applied: [], removed: [] });
+    const ofTime = class Time1795300000010 {
+      up = (runner: QueryRunner) => runner.query(`SELECT ${Date.now()}`);
+      down = () => Promise.resolve();
+    };
+    const timed = [...both(''), extensionOf('time', ofTime)];
+    await apply(...timed);
+    expect(await apply(...timed)).toEqual({ applied: [], removed: [] });
   });
 });
 

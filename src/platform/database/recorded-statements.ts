@@ -1,12 +1,22 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Lists the statements of a migration's `up`, in one line each, without running them. None: it needs rows, or more. */
-export async function recordedStatements(create: new () => MigrationInterface): Promise<string[]> {
+/** The clock of JavaScript advances in the meantime. */
+const CLOCK_STEP_MS = 2;
+
+/**
+ * Lists the statements of a migration's `up`, in one line each, without running them.
+ *
+ * @returns undefined if `up` needs more than `query` of the runner, such as a row
+ */
+export async function recordedStatements(
+  create: new () => MigrationInterface,
+): Promise<string[] | undefined> {
   const statements: string[] = [];
-  const query = async (text: string): Promise<unknown[]> => {
+  const query = (text: string): Promise<unknown[]> => {
     statements.push(text.replaceAll(/\s+/g, ' ').trim());
-    return [];
+    return Promise.resolve([]);
   };
   try {
     // Any other member is undefined, and its call fails.
@@ -14,12 +24,15 @@ export async function recordedStatements(create: new () => MigrationInterface): 
     await new create().up({ query } as QueryRunner);
     return statements;
   } catch {
-    return [];
+    return undefined;
   }
 }
 
-/** Returns the SHA-256 of the statements of a migration's `up`; null if they are unknown. */
+/** Returns the SHA-256 of the statements of a migration's `up`; null if they are unknown, or contain the time. */
 export async function fingerprintOf(create: new () => MigrationInterface): Promise<string | null> {
-  const text = (await recordedStatements(create)).join(';');
-  return text === '' ? null : createHash('sha256').update(text).digest('hex');
+  const first = await recordedStatements(create);
+  await setTimeout(CLOCK_STEP_MS);
+  const second = await recordedStatements(create);
+  if (!first || first.join(';') !== second?.join(';')) return null;
+  return hash('sha256', first.join(';'));
 }

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
-import type { Sql } from '../database/sql';
-import type { Statement } from '../database/statement';
+import type { Sql } from './sql';
+import type { Statement } from './statement';
 import { UserError } from '../errors/user-error';
 import { declareFilters } from '../validation/validation.pipe';
 import {
@@ -12,7 +12,7 @@ import {
   type PageRequest,
   pageRequestOf,
   SortedPageQuery,
-} from './page';
+} from '../paging/page';
 
 /** A table that is listed in the order of its `id`. */
 export interface ListedTable<Row extends { readonly id: bigint }> {
