@@ -36,7 +36,7 @@ export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 export { PathId } from './platform/validation/int64';
 export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
 export { Page, SortedPageQuery } from './platform/paging/page';
-export { Pages, pages } from './platform/paging/pages';
+export { Pages, pages } from './platform/database/pages';
 export { Transaction } from './platform/idempotency';
 
 export { Sql } from './platform/database/sql';

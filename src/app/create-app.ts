@@ -9,7 +9,7 @@ import { planTable } from '../accounts';
 import { DatabaseHealth } from '../platform/database/database-health';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
-import { requireIndexes } from '../platform/paging/pages';
+import { requireIndexes } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
 import type { Logger } from '../platform/logging/logger';
 import { GUARDED } from '../platform/routes/route-facts';

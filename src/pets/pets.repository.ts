@@ -6,7 +6,7 @@ import { CoalescedRead } from '../platform/database/coalesced-read';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import type { Page } from '../platform/paging/page';
-import { pages } from '../platform/paging/pages';
+import { pages } from '../platform/database/pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
 import type { ListPetsQuery, NewPet, Pet } from './pets.dto';

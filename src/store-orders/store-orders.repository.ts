@@ -4,7 +4,7 @@ import { type EntityManager, In, Repository } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
 import type { Page } from '../platform/paging/page';
-import { pages } from '../platform/paging/pages';
+import { pages } from '../platform/database/pages';
 import { OPEN_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
 import type { ListOrdersQuery, Order } from './store-orders.dto';

@@ -209,7 +209,7 @@ describe('an edited migration of an extension', () => {
   const first = madeBy('CREATE TABLE kennels (name text)');
   const edited = madeBy('CREATE TABLE kennels (name text, town text)');
 
-  it('ends the start with one sentence, until it is reverted or restored; white space is no edit', async () => {
+  it('ends the start with one sentence, until it is reverted or restored; white space may differ', async () => {
     await apply(first);
     expect(await messageOf(apply(edited))).toBe(
       `The migration ${NAME} of the extension kennels has changed since it was applied: run "db revert --extension kennels --yes" and start again, or restore it.`,

@@ -16,7 +16,7 @@ import { MAX_ITEMS } from '../paging/page';
 import { type Deprecation, routeFacts } from '../routes/route-facts';
 import { validatedFields } from '../validation/validation.pipe';
 import type { ResponseHeader } from './header-catalogue';
-import { type ParameterFacts, parameterFactsOf } from './parameter-facts';
+import { type ParameterFacts, parameterFactsOf } from '../routes/parameter-facts';
 import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { addParameterFacts } from '../api-docs/parameter-facts';
+import { addParameterFacts } from '../routes/parameter-facts';
 import { platformErrors } from '../errors/platform.errors';
 
 /**

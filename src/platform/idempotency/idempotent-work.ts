@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import { addParameterFacts } from '../api-docs/parameter-facts';
+import { addParameterFacts } from '../routes/parameter-facts';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import { Sql } from '../database/sql';

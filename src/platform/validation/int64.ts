@@ -1,5 +1,5 @@
 import { Param, type PipeTransform } from '@nestjs/common';
-import { addParameterFacts } from '../api-docs/parameter-facts';
+import { addParameterFacts } from '../routes/parameter-facts';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
