@@ -39,7 +39,8 @@ export class PetHolds {
    */
   errors(): DefinedError[] {
     return this.holds.map(({ error, forbids }) => {
-      return { ...error, on: forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'] };
+      const on = forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'];
+      return Object.assign({}, error, { on });
     });
   }
 }
