@@ -18,7 +18,7 @@ import { documentsOf, type ExtensionDocument, type NestModule } from '../server/
 import { AppModule, VERSIONING } from './app.module';
 import { type Store, version } from './store';
 
-/** The names that belong to no extension. */
+/** The parts of the service that belong to no extension. */
 const CORE = {
   name: 'Animal Store',
   modules: [],

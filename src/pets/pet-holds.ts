@@ -39,8 +39,8 @@ export class PetHolds {
    */
   errors(): DefinedError[] {
     return this.holds.map(({ error, forbids }) => {
-      const facts: DefinedError = error;
-      return { ...facts, on: forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'] };
+      const on = forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'];
+      return Object.assign({}, error, { on });
     });
   }
 }

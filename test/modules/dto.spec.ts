@@ -1,11 +1,10 @@
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { linksOf } from '../support/links';
 import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
 import { BasketsModule, EMPTY } from './support/baskets.module';
-import { HERDS_PATH, ListsModule } from './support/lists.module';
+import { ListsModule } from './support/lists.module';
 import { NestDtosModule } from './support/nest-dtos.module';
 
 const isDocumented = false;
@@ -209,18 +208,6 @@ describe('a service with DTOs and lists of a team', () => {
   });
 
   describe("a module's list", () => {
-    it('has links that keep its own filters, converted from text', async () => {
-      const place = 'x=1&limit=3 50 % #1? Gräfrath 🐈 >; rel="next"';
-      const path = `/v1${HERDS_PATH}?limit=1&size=7&place=${encodeURIComponent(place)}`;
-      const { next } = linksOf(await app.get(path));
-      const { searchParams } = new URL(next!, app.url);
-      expect([searchParams.get('size'), searchParams.get('place')]).toEqual(['7', place]);
-      const second = await app.get(next!);
-      expect(second).toMatchObject({ status: 200, json: [{ id: 2 }] });
-      expect((await app.get(linksOf(second)['first']!)).json).toEqual([{ id: 1 }]);
-      expectError(await app.get(`/v1${HERDS_PATH}?size=many`), 400, 'validation_failed');
-    });
-
     it('of animals has its own fields, and listPets has its own, if both share a query', async () => {
       await app.post('/v1/pets', aNewPet({ name: 'Rex' }));
       const get = async (path: string) => {

@@ -1,38 +1,68 @@
 import {
-  applyDecorators,
   Body,
   Controller,
   type ExecutionContext,
+  Get,
   Header,
-  HttpCode,
   Module,
   Post,
+  Query,
   UseGuards,
 } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import { defineErrors, Int64, Operation, PathId, petErrors, Text, Transaction } from '../../src';
-import type { OperationFacts } from '../../src/platform/api-docs/operation.decorator';
+import {
+  CurrentPrincipal,
+  defineErrors,
+  Int64,
+  Integer,
+  Operation,
+  pages,
+  PathId,
+  petErrors,
+  type Principal,
+  Sql,
+  Text,
+  Transaction,
+} from '../../src';
+import { userMessage } from '../../src/app/user-message';
+import { migrationOf } from '../database/support/extensions';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
+import { linksOf } from '../support/links';
+import { followPages, idsOf } from '../support/paging.contract';
 
-const errors = defineErrors({
+const { shelf_not_found: shelfNotFound } = defineErrors({
   shelf_not_found: { status: 404, when: 'no shelf has this id', message: 'There is no shelf with this id.' },
 });
 
-@ApiSchema({ description: 'A toy to add.' })
+@ApiSchema({ description: 'A toy.' })
 class NewToy {
-  @Text({ max: 9, description: 'Name of the toy.', example: 'ball' })
-  readonly name!: string;
+  @Text({ max: 99, description: 'Its place.', example: 'North' })
+  readonly place!: string;
+
+  @Integer({ min: 1, max: 9, description: 'Its size.', example: 2 })
+  readonly size!: number;
 }
 
-@ApiSchema({ description: 'A toy.' })
+@ApiSchema({ description: 'A toy with its id.' })
 class Toy extends NewToy {
   @Int64({ description: 'Identifier of the toy.', example: 1 })
   readonly id!: bigint;
 }
+
+const TABLE = {
+  table: 'toys',
+  columns: 'id, place, size',
+  read: ([id, place, size]: [bigint, string, number]): Toy => ({ id, place, size }),
+  type: Toy,
+};
+const toys = pages(TABLE, { always: ['account_id'], filters: { place: 'place', size: 'size' } });
+class ListToysQuery extends toys.Query {}
+/** Its table does not exist yet, so that the start requires none of its indexes. */
+pages({ ...TABLE, table: 'toys_of_tomorrow' }, { filters: { place: 'place' } });
 
 class ClosedGuard {
   canActivate(context: ExecutionContext) {
@@ -40,120 +70,169 @@ class ClosedGuard {
   }
 }
 
-const described = (id: string, returns: OperationFacts['returns'] = [201, Toy, 'The toy.']) =>
-  Operation({
-    id,
-    summary: 'Add a toy',
-    description: 'Adds a toy.',
+const FACTS = { summary: 'Toys', description: 'Toys.' };
+
+@Controller()
+class ToysController {
+  private last = 0n;
+
+  constructor(private readonly sql: Sql) {}
+
+  @Get('toys')
+  @Operation({ ...FACTS, id: 'listToys', scope: 'pets:read', returns: [200, [Toy], 'A page of toys.'] })
+  list(@Query() query: ListToysQuery, @CurrentPrincipal() { accountId }: Principal) {
+    return toys.list(this.sql, query, { account_id: accountId });
+  }
+
+  @Post('shelves/:shelfId/pets/:petId/toys')
+  @UseGuards(ClosedGuard)
+  @Operation({
+    ...FACTS,
+    id: 'addToy',
     scope: 'pets:write',
     idempotent: true,
-    returns,
-  });
-const limited = () =>
-  applyDecorators(
-    UseGuards(ClosedGuard),
-    Throttle({ default: { limit: 3, ttl: minutes(1) } }),
-    HttpCode(200),
-    Header('X-Toy', 'yes'),
-  );
-
-let made = 0n;
-
-@Controller({ version: '1' })
-class ToysController {
-  @Post('shelves/:shelfId/pets/:petId/toys')
-  @described('addToy')
+    returns: [201, Toy, 'The toy.'],
+  })
+  @Throttle({ default: { limit: 9, ttl: minutes(1) } })
+  @Header('X-Toy', 'yes')
   add(
-    @PathId('shelfId', 'Identifier of the shelf.', errors.shelf_not_found) shelfId: bigint,
-    @Body() { name }: NewToy,
+    @PathId('shelfId', 'Identifier of the shelf.', shelfNotFound) shelfId: bigint,
+    @Body() { place, size }: NewToy,
     @PathId('petId', 'Identifier of the animal.', petErrors.pet_not_found) petId: bigint,
     @Transaction() _transaction: EntityManager | undefined,
   ) {
-    return { id: (made += 1n), name: `${name} ${shelfId} ${petId}` };
-  }
-
-  @Post('toys/above')
-  @limited()
-  @described('addToyAbove', [200, Toy, 'The toy.'])
-  addAbove(@Body() { name }: NewToy, @Transaction() _transaction: EntityManager | undefined) {
-    return { id: (made += 1n), name };
-  }
-
-  @Post('toys/below')
-  @described('addToyBelow', [200, Toy, 'The toy.'])
-  @limited()
-  addBelow(@Body() { name }: NewToy, @Transaction() _transaction: EntityManager | undefined) {
-    return { id: (made += 1n), name };
+    this.last += shelfId + petId;
+    return { id: this.last, place, size };
   }
 }
 
 @Module({ controllers: [ToysController] })
 class ToysModule {}
 
-describe('a handler of a module', () => {
+const INDEXES = [
+  'CREATE INDEX toys_account ON toys (account_id, id)',
+  'CREATE INDEX toys_place ON toys (account_id NULLS FIRST, place, id)',
+  'CREATE INDEX toys_size ON toys (account_id NULLS FIRST, size, id)',
+  'CREATE INDEX toys_place_size ON toys (account_id NULLS FIRST, place, size, id)',
+];
+const TOYS = `CREATE TABLE toys (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account_id bigint, place text, size integer)`;
+const CreateToys = migrationOf('Toys1795300000020', [TOYS, ...INDEXES].join('; '), 'DROP TABLE toys');
+
+const PLACE = 'x=1&limit=3 50 % #1? Gräfrath 🐈 >; rel="next"';
+/** The toys of two accounts in turn. */
+const FILL = `
+  INSERT INTO toys (account_id, place, size)
+  SELECT accounts.id, (ARRAY['North', $1])[1 + n % 2], 1 + n % 3
+  FROM generate_series(1, 24) AS n, accounts WHERE name IN ('one', 'other') ORDER BY n`;
+
+describe('a module', () => {
   let app: TestApp;
+  let key: string;
   beforeAll(async () => {
-    app = await startApp({}, { modules: [ToysModule] });
+    app = await startApp(
+      {},
+      { extensions: [{ name: 'toys', modules: [ToysModule], migrations: [CreateToys] }] },
+    );
+    ({ key } = await app.createKey({ account: 'one' }));
+    await app.createKey({ account: 'other' });
+    await app.database.query(FILL, [PLACE]);
   });
   afterAll(() => app.close());
 
-  const PATH = '/v1/shelves/9007199254740993/pets/%32/toys';
-  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
-    app.post(path, body, { headers, isDocumented: false });
+  const get = (path: string) => app.get(path, { key });
+  const storedIds = async (condition: string) => {
+    const own = "account_id = (SELECT id FROM accounts WHERE name = 'one')";
+    const rows = await app.database.query(`SELECT id FROM toys WHERE ${own} AND ${condition} ORDER BY id`);
+    return rows.map(({ id }) => Number(id));
+  };
+  const add = (path: string, body: object, headers: Record<string, string> = {}) =>
+    app.post(`/v1/shelves/${path}/toys`, body, { headers, isDocumented: false });
+  const TOY = { place: 'North', size: 1 };
 
-  it('documents each @PathId in the order of the path, with its error', async () => {
-    const { post: operation } = (await app.get('/openapi.json')).json.paths[
-      '/shelves/{shelfId}/pets/{petId}/toys'
-    ];
-    const inPath = operation.parameters.filter((each: { in: string }) => each.in === 'path');
-    expect(inPath).toMatchObject([
-      {
-        name: 'shelfId',
-        description: 'Identifier of the shelf.',
-        required: true,
-        schema: { format: 'int64' },
-      },
-      {
-        name: 'petId',
-        description: 'Identifier of the animal.',
-        required: true,
-        schema: { format: 'int64' },
-      },
+  it.each([
+    ['', 'true'],
+    ['place=North', `place = 'North'`],
+    ['size=2', 'size = 2'],
+    [`size=2&place=${encodeURIComponent(PLACE)}`, `size = 2 AND place <> 'North'`],
+    ['size=9', 'false'],
+  ])(
+    'lists the rows of the account for "%s" in both orders, also on later pages',
+    async (filter, condition) => {
+      const ids = await storedIds(condition);
+      const follow = (sort: string) => followPages(app, key, `/v1/toys?limit=3&sort=${sort}&${filter}`);
+      expect([await follow('id'), await follow('-id')]).toEqual([ids, ids.toReversed()]);
+    },
+  );
+
+  it('has the filters of its list validated and documented as the fields of the rows', async () => {
+    for (const size of [10, 'many'])
+      expectError(await get(`/v1/toys?size=${size}`), 400, 'validation_failed');
+    const { parameters } = (await get('/openapi.json')).json.paths['/toys'].get;
+    const description = 'Only items with this `size`. Its size.';
+    const schema = { type: 'integer', format: 'int32', minimum: 1, maximum: 9 };
+    expect(parameters).toContainEqual({ name: 'size', in: 'query', required: false, description, schema });
+  });
+
+  it('gets 400 invalid_cursor for a cursor of another filter, order or list', async () => {
+    const { next } = linksOf(await get('/v1/toys?limit=1'));
+    const cursor = new URL(next!, app.url).searchParams.get('cursor');
+    expect(idsOf(await get(`/v1/toys?cursor=${cursor}`))).toEqual((await storedIds('true')).slice(1, 21));
+    for (const path of ['/v1/toys?place=North&', '/v1/toys?sort=-id&', '/v1/pets?'])
+      expectError(await get(`${path}cursor=${cursor}`), 400, 'invalid_cursor');
+  });
+
+  it('gets no page without the value of a column that every page needs', () => {
+    expect(() => toys.select(new ListToysQuery())).toThrow('the list of toys needs account_id');
+  });
+
+  it.each([
+    ['is missing', ''],
+    ['is partial', 'CREATE INDEX toys_size ON toys (account_id NULLS FIRST, size, id) WHERE size > 0'],
+    ['has NULLS LAST', 'CREATE INDEX toys_size ON toys (account_id, size, id)'],
+    ['has another order', 'CREATE INDEX toys_size ON toys (size NULLS FIRST, account_id, id)'],
+  ])('does not start if an index of its list %s, and gets the statements', async (_what, other) => {
+    await app.database.query(`DROP INDEX toys_place, toys_size; ${other}`);
+    const started = startApp({}, { beside: app, modules: [ToysModule] });
+    const message = await started.then(() => 'started', userMessage);
+    await app.database.query(`DROP INDEX IF EXISTS toys_size; ${INDEXES[1]}; ${INDEXES[2]}`);
+    expect(message).toBe(
+      'A list lacks an index, without which its pages are slow: add CREATE INDEX ON toys (account_id NULLS FIRST, place, id); CREATE INDEX ON toys (account_id NULLS FIRST, size, id) to a migration.',
+    );
+  });
+
+  it('has each @PathId documented in the order of the path, with its error', async () => {
+    const { paths } = (await get('/openapi.json')).json;
+    const { parameters, responses } = paths['/shelves/{shelfId}/pets/{petId}/toys'].post;
+    const schema = { type: 'integer', format: 'int64' };
+    expect(parameters.slice(0, 2)).toMatchObject([
+      { name: 'shelfId', in: 'path', description: 'Identifier of the shelf.', schema },
+      { name: 'petId', in: 'path', description: 'Identifier of the animal.', schema },
     ]);
-    expect(operation.responses['404'].description).toMatch(/`pet_not_found`.*\n.*`shelf_not_found`/);
+    expect(responses['404'].description).toMatch(/`pet_not_found`.*\n.*`shelf_not_found`/);
+    expectError(await add('x/pets/2', TOY), 404, 'shelf_not_found');
+    expectError(await add('1/pets/2.0', TOY), 404, 'pet_not_found');
   });
 
-  it('gets each id of its path exactly, and an invalid one is the error of its parameter', async () => {
-    expect((await post(PATH, { name: 'a' })).json.name).toBe('a 9007199254740993 2');
-    expectError(await post('/v1/shelves/x/pets/2/toys', { name: 'a' }), 404, 'shelf_not_found');
-    expectError(await post('/v1/shelves/1/pets/2.0/toys', { name: 'a' }), 404, 'pet_not_found');
+  it('creates with a Location of the ids in the path, once for an Idempotency-Key', async () => {
+    const once = { 'idempotency-key': 'nested' };
+    const all = [
+      await add('1/pets/%32', TOY),
+      await add('1/pets/2', TOY, once),
+      await add('1/pets/2', TOY, once),
+    ];
+    expect(all.map(({ headers }) => headers['location'])).toEqual(
+      [3, 6, 6].map((id) => `/v1/shelves/1/pets/2/toys/${id}`),
+    );
+    // Validation precedes the Idempotency-Key.
+    expectError(await add('1/pets/2', {}, once), 400, 'validation_failed');
+    expectError(await add('1/pets/2', { ...TOY, size: 2 }, once), 422, 'idempotency_key_reused');
   });
 
-  it('that creates has a Location with the ids of its path, also with an Idempotency-Key', async () => {
-    const before = made;
-    for (const headers of [{}, { 'idempotency-key': 'nested' }, { 'idempotency-key': 'nested' }]) {
-      const created = await post(PATH, { name: 'a' }, headers);
-      expect(created.status).toBe(201);
-      expect(created.headers['location']).toBe(`/v1/shelves/9007199254740993/pets/2/toys/${created.json.id}`);
-    }
-    expect(made - before).toBe(2n);
-  });
-
-  it('that is idempotent gets valid requests only: an invalid one is 400, also if its key is used', async () => {
-    const headers = { 'idempotency-key': 'used' };
-    const first = await post(PATH, { name: 'a' }, headers);
-    expectError(await post(PATH, { name: 7 }, headers), 400, 'validation_failed');
-    expectError(await post(PATH, { name: 'b' }, headers), 422, 'idempotency_key_reused');
-    expect((await post(PATH, { name: 'a' }, headers)).text).toBe(first.text);
-  });
-
-  it.each(['above', 'below'])('that is idempotent has the decorators %s its @Operation', async (place) => {
-    const path = `/v1/toys/${place}`;
-    expectError(await post(path, { name: 'a' }, { 'x-closed': '1' }), 403, 'forbidden');
-    const headers = { 'idempotency-key': place };
-    const first = await post(path, { name: 'a' }, headers);
-    expect(first).toMatchObject({ status: 200, headers: { 'x-toy': 'yes' } });
-    expect((await post(path, { name: 'a' }, headers)).text).toBe(first.text);
-    expectError(await post(path, { name: 'a' }), 429, 'rate_limit_exceeded');
+  it('has the decorators above and below the @Operation of an idempotent handler', async () => {
+    expectError(await add('1/pets/2', TOY, { 'x-closed': '1' }), 403, 'forbidden');
+    const { headers } = await add('1/pets/2', TOY, { 'idempotency-key': 'decorated' });
+    expect(headers['x-toy']).toBe('yes');
+    expect(headers['ratelimit-policy']).toContain('"default";q=9;w=60');
   });
 });

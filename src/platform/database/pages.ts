@@ -1,8 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { Sql } from './sql';
-import type { Statement } from './statement';
 import { UserError } from '../errors/user-error';
-import { declareFilters } from '../validation/validation.pipe';
 import {
   cutPage,
   type Direction,
@@ -13,6 +10,9 @@ import {
   pageRequestOf,
   SortedPageQuery,
 } from '../paging/page';
+import { declareFilters } from '../validation/validation.pipe';
+import type { Sql } from './sql';
+import type { Statement } from './statement';
 
 /** A table that is listed in the order of its `id`. */
 export interface ListedTable<Row extends { readonly id: bigint }> {
