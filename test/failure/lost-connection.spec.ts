@@ -106,12 +106,17 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
       ['updatePet', 'FOR UPDATE', 'none', updatePet],
       ['updatePet', 'UPDATE "pets"', 'none', updatePet],
       ['deletePet', 'DELETE FROM "pets"', 'none', deletePet],
-      ['createPet with a key', 'idempotency_store', 'none', () => createPet({ 'idempotency-key': 'undone' })],
-      ['listPets', 'pets_list', 'none', () => send('GET', '/v1/pets')],
-      ['getPet', 'pets_find', 'none', getPet],
-      ['listOrders', 'store_orders_list', 'none', () => send('GET', '/v1/store/orders')],
+      [
+        'createPet with a key',
+        'idempotency_keys_insert',
+        'none',
+        () => createPet({ 'idempotency-key': 'undone' }),
+      ],
+      ['listPets', 'pets_select', 'none', () => send('GET', '/v1/pets')],
+      ['getPet', 'pets_select', 'none', getPet],
+      ['listOrders', 'store_orders_select', 'none', () => send('GET', '/v1/store/orders')],
       ['getOrder', 'FROM "store_orders"', 'none', getOrder],
-      ['getKey', 'api_keys_refresh', 'none', getKey],
+      ['getKey', 'api_keys_select', 'none', getKey],
     ])(
       '%s is 503 if the response to %s is lost. Its effect is %s: only a lost commit is done',
       async (_operation, statement, effect, ask) => {
@@ -196,7 +201,7 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
   it('each read has its own result: the pool repeats it', async () => {
     const textsOf = async () => (await Promise.all(paths.map(get))).map(({ status, text }) => [status, text]);
     const expected = await textsOf();
-    const cuts = await cutEach('pets_find', async () => expect(await textsOf()).toEqual(expected));
+    const cuts = await cutEach('pets_select', async () => expect(await textsOf()).toEqual(expected));
     expect(cuts).toBeGreaterThan(3);
   });
 

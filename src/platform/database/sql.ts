@@ -134,14 +134,19 @@ export class Sql {
     if (known) return known;
     const { text, read } = statement;
     const rowMode = read ? { rowMode: 'array' } : {};
-    // A prepared statement is named after its text, so that two modules cannot collide.
-    const name = this.arePrepared ? hash('sha256', text, 'base64url') : undefined;
-    const config = { name, text, types: TYPES, ...rowMode };
+    const config = { name: this.arePrepared ? nameOf(text) : undefined, text, types: TYPES, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
     this.queries.set(statement, query);
     return query;
   }
+}
+
+/** Names a prepared statement after its table and its text, such as `pets_insert_…`: two modules cannot collide. */
+function nameOf(text: string): string {
+  const [, table = ''] = /\b(?:from|into|update)\s+(\w{1,30})/i.exec(text) ?? [];
+  const [verb = ''] = /\w+/.exec(text) ?? [];
+  return `${table}_${verb.toLowerCase()}_${hash('sha256', text, 'base64url').slice(0, 22)}`;
 }
 
 /** Returns the rows of TypeORM's result, which for UPDATE and DELETE is a pair of the rows and their number. */
