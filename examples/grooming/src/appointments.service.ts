@@ -71,8 +71,7 @@ export class AppointmentsService {
 
   /** Inside a transaction, it locks the row. */
   async get(accountId: bigint, id: bigint, transaction?: EntityManager) {
-    const statement = transaction ? LOCK : FIND;
-    const [row] = await this.sql.rows<Appointment>(statement, [accountId, id], transaction);
+    const [row] = await this.sql.rows<Appointment>(transaction ? LOCK : FIND, [accountId, id], transaction);
     if (!row) throw appointmentErrors.appointment_not_found();
     return row;
   }

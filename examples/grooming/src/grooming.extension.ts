@@ -13,12 +13,14 @@ import { Appointments1795300000000 } from './migrations/0001-appointments';
 })
 class GroomingModule {}
 
+const name = 'grooming';
+
 export const groomingExtension: Extension = {
-  name: 'grooming',
+  name,
   modules: [GroomingModule],
   migrations: [Appointments1795300000000],
   scopes: Object.values(groomingScopes),
-  tags: { grooming: 'The appointments of animals. A key sees only those of its account.' },
+  tags: { [name]: 'The appointments of animals. A key sees only those of its account.' },
   settings: groomingSettings,
   compatibility: '^1.0.0',
 };

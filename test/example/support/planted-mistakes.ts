@@ -24,7 +24,7 @@ export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
     SERVICE,
     'WHERE account_id = $1 AND id = $2',
     'WHERE $1::bigint IS NOT NULL AND id = $2',
-    /another account/,
+    /whose list lacks the resource/,
   ],
   [
     'a change that ignores If-Match',
@@ -33,7 +33,7 @@ export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
     'await this.get(accountId, id, transaction);',
     /If-Match/,
   ],
-  ['a creation outside its transaction', SERVICE, '    }, outer);', '    });', /Idempotency-Key/],
+  ['a creation outside its transaction', SERVICE, '    }, outer);', '    });', /was rolled back/],
   [
     'an exception for an unknown id',
     SERVICE,
