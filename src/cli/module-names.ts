@@ -38,18 +38,17 @@ function formOf(name: string, word: string, near: string): string {
 
 /** @throws UserError if the store, JavaScript or the template itself has one of the names already */
 export function requireFreeNames(
-  name: string,
+  [name, resource]: readonly [string, string],
   rename: (text: string) => string,
   template: string,
   api: string,
 ): void {
-  const isOwn = OWN_EXTENSIONS.some((each) => each.name === name);
+  if (OWN_EXTENSIONS.some((each) => each.name === name))
+    throw new UserError(`The store has the extension ${name}: choose another name.`);
   const others = new Set(template.match(DECLARED)?.filter((each) => each.search(RENAMED) < 0));
-  const taken = Array.from(new Set(template.match(RENAMED)), rename).filter(
+  const taken = Array.from(new Set(template.match(RENAMED)), rename).find(
     (each) => /[A-Z_]/.test(each) && (api.includes(`"${each}"`) || each in globalThis || others.has(each)),
   );
-  if (!isOwn && taken.length === 0) return;
-  throw new UserError(
-    `${isOwn ? `The store has the extension ${name}` : `The module would need the name ${taken[0]}, which is taken`}: choose another one.`,
-  );
+  if (taken !== undefined)
+    throw new UserError(`The name ${taken} of ${name} ${resource} is taken: choose another word.`);
 }

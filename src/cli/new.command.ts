@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { version } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
@@ -23,14 +23,13 @@ export function addNewCommand(command: OutputCommand): void {
       );
       const files = paths.map((path) => [rename(path), readFileSync(join(TEMPLATE, path), 'utf8')] as const);
       requireFreeNames(
-        name,
+        [name, resource],
         rename,
         files.map(([, text]) => text).join('\n'),
         readFileSync(join(ROOT, 'openapi.json'), 'utf8'),
       );
-      if (existsSync(name) && readdirSync(name).length > 0)
-        throw new UserError(`The folder ${name} is not empty: choose another name, or move it.`);
-      mkdirSync(name, { recursive: true });
+      if (existsSync(name) && (!statSync(name).isDirectory() || readdirSync(name).length > 0))
+        throw new UserError(`${name} exists and is not an empty folder: choose another name, or move it.`);
       packInto(resolve(name));
       for (const [path, text] of files) {
         mkdirSync(dirname(join(name, path)), { recursive: true });
@@ -48,11 +47,11 @@ export function addNewCommand(command: OutputCommand): void {
 function packInto(folder: string): void {
   const args = existsSync(join(ROOT, 'src')) ? ['run', '-s', 'pack', '--'] : ['pack'];
   try {
+    mkdirSync(folder, { recursive: true });
     execFileSync('npm', [...args, '--pack-destination', folder], { cwd: ROOT, stdio: 'pipe' });
-  } catch (error) {
-    const [reason] = String(error).split('\n', 1);
+  } catch {
     throw new UserError(
-      `npm cannot pack animal-store: install npm, and run "npm pack" in ${ROOT} (${reason}).`,
+      `npm cannot pack animal-store into ${folder}: install npm, and make both folders writable.`,
     );
   }
 }

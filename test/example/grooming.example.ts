@@ -166,6 +166,29 @@ describe('examples/grooming, installed with the packed store in an empty folder,
     });
   });
 
+  describe('animal-store new, with names of several words and an irregular plural,', () => {
+    const run = (...args: string[]) => npm(join(folder, 'pet-lab-2'), ...args);
+    beforeAll(() => {
+      npm(folder, 'exec', '--', 'animal-store', 'new', 'pet-lab-2', 'blood-analyses');
+      run('install', '--prefer-offline', '--no-audit', '--no-fund');
+    }, 300_000);
+
+    it('writes a package that passes its tests', () => {
+      expect(run('test')).toContain('# fail 0');
+    }, 300_000);
+
+    it('writes a package that starts and responds', async () => {
+      const store = await startExample(join(folder, 'pet-lab-2'));
+      try {
+        const path = '/v1/pet-lab-2/blood-analyses';
+        const { status, json } = await send(store.url, 'GET', path, { key: store.key, isDocumented });
+        expect([status, json]).toEqual([200, []]);
+      } finally {
+        await store.stop();
+      }
+    }, 120_000);
+  });
+
   describe('brokenPromises names each mistake of a broken copy:', () => {
     let found: ReadonlyMap<string, readonly string[]>;
     beforeAll(() => {
