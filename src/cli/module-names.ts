@@ -36,19 +36,17 @@ function formOf(name: string, word: string, near: string): string {
   return /[A-Z]/.test(near) ? camelCase : name;
 }
 
-/** @throws UserError if the store, JavaScript or the template itself has one of the names already */
-export function requireFreeNames(
-  [name, resource]: readonly [string, string],
-  rename: (text: string) => string,
-  template: string,
-  api: string,
-): void {
+/** @throws UserError if the store, JavaScript or the template itself has one of the new names already */
+export function requireFreeNames(rename: (text: string) => string, template: string, api: string): void {
+  const name = rename('grooming');
   if (OWN_EXTENSIONS.some((each) => each.name === name))
     throw new UserError(`The store has the extension ${name}: choose another name.`);
   const others = new Set(template.match(DECLARED)?.filter((each) => each.search(RENAMED) < 0));
   const taken = Array.from(new Set(template.match(RENAMED)), rename).find(
     (each) => /[A-Z_]/.test(each) && (api.includes(`"${each}"`) || each in globalThis || others.has(each)),
   );
-  if (taken !== undefined)
-    throw new UserError(`The name ${taken} of ${name} ${resource} is taken: choose another word.`);
+  if (taken === undefined) return;
+  throw new UserError(
+    `The name ${taken} of ${rename('grooming appointments')} is taken: choose another word.`,
+  );
 }

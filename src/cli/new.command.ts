@@ -11,6 +11,8 @@ const ROOT = join(__dirname, '..', '..');
 const TEMPLATE = join(ROOT, 'examples', 'grooming');
 const FILES = /^(README\.md|package\.json|tsconfig\.json|(src|test)\/.*\.ts)$/;
 
+const read = (...path: readonly string[]): string => readFileSync(join(...path), 'utf8');
+
 export function addNewCommand(command: OutputCommand): void {
   command
     .description('write a package with a module of your own, which starts and passes its tests')
@@ -18,23 +20,19 @@ export function addNewCommand(command: OutputCommand): void {
     .argument('<resource>', 'what it keeps, in the plural, such as appointments', partName)
     .prints(async (name: string, resource: string) => {
       const rename = renamingOf(name, resource);
-      const paths = readdirSync(TEMPLATE, { recursive: true, encoding: 'utf8' }).filter((path) =>
-        FILES.test(path),
-      );
-      const files = paths.map((path) => [rename(path), readFileSync(join(TEMPLATE, path), 'utf8')] as const);
-      requireFreeNames(
-        [name, resource],
-        rename,
-        files.map(([, text]) => text).join('\n'),
-        readFileSync(join(ROOT, 'openapi.json'), 'utf8'),
-      );
+      const paths = readdirSync(TEMPLATE, { recursive: true, encoding: 'utf8' });
+      const files = paths
+        .filter((path) => FILES.test(path))
+        .map((path) => [path, read(TEMPLATE, path)] as const);
+      requireFreeNames(rename, files.map(([, text]) => text).join('\n'), read(ROOT, 'openapi.json'));
       if (existsSync(name) && (!statSync(name).isDirectory() || readdirSync(name).length > 0))
         throw new UserError(`${name} exists and is not an empty folder: choose another name, or move it.`);
       packInto(resolve(name));
       for (const [path, text] of files) {
-        mkdirSync(dirname(join(name, path)), { recursive: true });
+        const target = join(name, rename(path));
+        mkdirSync(dirname(target), { recursive: true });
         const file = `"animal-store": "file:animal-store-${version}.tgz"`;
-        writeFileSync(join(name, path), rename(text).replace(/"animal-store": ".*"/, file));
+        writeFileSync(target, rename(text).replace(/"animal-store": ".*"/, file));
       }
       // npm leaves it out of packages.
       writeFileSync(join(name, '.gitignore'), 'dist/\nnode_modules/\n.data/\n');
