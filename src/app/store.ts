@@ -12,7 +12,7 @@ import { petScopes, petsExtension } from '../pets';
 import { orderScopes, storeOrdersExtension } from '../store-orders';
 
 /** The extensions that every store has. */
-const OWN_EXTENSIONS = [keyExtension, mcpExtension, petsExtension, storeOrdersExtension];
+export const OWN_EXTENSIONS = [keyExtension, mcpExtension, petsExtension, storeOrdersExtension];
 
 /** The scopes of a new key, unless its creator names others. */
 export const DEFAULT_SCOPES: readonly DefinedScope[] = [

@@ -67,6 +67,11 @@ export const wholeNumber = parserOf(
   `a whole number from 1 to ${MAX_NUMBER}`,
 );
 
+export const partName = parserOf(
+  (text) => (/^(?=.{1,24}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text) ? text : undefined),
+  'lower-case words of letters and digits joined by dashes, 24 characters at most, that begin with a letter',
+);
+
 export const label = parserOf((text) => (isShortText(text) ? text : undefined), SHORT_TEXT_RULE);
 export const accountName = parserOf((text) => (isAccountName(text) ? text : undefined), ACCOUNT_NAME_RULE);
 

@@ -8,6 +8,7 @@ import { addAccountsCommands, addAuditCommands } from './accounts.commands';
 import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
+import { addNewCommand } from './new.command';
 import { OutputCommand } from './output';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
@@ -56,5 +57,6 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
   addSeedCommand(program.command('seed'), context);
+  addNewCommand(program.command('new'));
   return program;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, ROOT } from './documents';
@@ -64,11 +64,15 @@ describe('README.md, CONTRIBUTING.md and docs', () => {
     const shown = codeBlocksOf(documents.find(({ path }) => path === 'docs/extending.md')!)
       .filter(({ language, text }) => language === 'ts' && !text.includes('Kennel'))
       .map(({ text }) => text);
-    const names = ['appointments.controller', 'appointments.dto', 'appointments.errors'];
-    const files = [...names, 'appointments.repository', 'grooming.extension', 'sold-animals'];
-    const code = [...files.map((name) => `src/${name}`), 'test/grooming.test'].map((name) =>
-      read(`examples/grooming/${name}.ts`),
-    );
+    const code = ['src', 'test'].flatMap((folder) => {
+      const paths = readdirSync(join(ROOT, 'examples/grooming', folder), {
+        recursive: true,
+        encoding: 'utf8',
+      });
+      return paths
+        .filter((path) => path.endsWith('.ts'))
+        .map((path) => read(`examples/grooming/${folder}/${path}`));
+    });
     expect(shown.length).toBeGreaterThan(5);
     expect(shown.filter((text) => !code.some((file) => file.includes(text)))).toEqual([]);
   });

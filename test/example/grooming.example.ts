@@ -117,21 +117,24 @@ describe('examples/grooming, installed with the packed store in an empty folder,
 
     const request = (method: string, path: string, options: object = {}) =>
       send(store.url, method, path, { key: store.key, isDocumented, ...options });
-    const book = (petId: number, startsAt: string) =>
-      request('POST', APPOINTMENTS, { body: { petId, startsAt } });
+    const addPet = async () =>
+      (await request('POST', '/v1/pets', { body: { name: 'Rex', categoryId: 3 } })).json.id;
+    const book = (petId: number) =>
+      request('POST', APPOINTMENTS, {
+        body: { petId, startsAt: '2027-03-01T09:00:00.000Z', treatment: 'Bath' },
+      });
 
     it('books (201), pages with Link, rejects with its 409, and admits five bookings a minute (429)', async () => {
-      const { json: pet } = await request('POST', '/v1/pets', { body: { name: 'Rex', categoryId: 3 } });
-      const time = '2027-03-01T09:00:00.000Z';
-      const first = await book(pet.id, time);
+      const [petId, otherId] = [await addPet(), await addPet()];
+      const first = await book(petId);
       expect([first.status, first.headers['location']]).toEqual([201, `${APPOINTMENTS}/1`]);
-      expect((await book(pet.id, time)).status).toBe(201);
-      expect((await book(pet.id, time)).json).toMatchObject({ code: 'no_place_free', status: 409 });
+      expect((await book(petId)).status).toBe(201);
+      expect((await book(petId)).status).toBe(201);
+      expect((await book(petId)).json).toMatchObject({ code: 'too_many_appointments', status: 409 });
       const { status, headers } = await request('GET', `${APPOINTMENTS}?limit=1`);
       expect([status, headers['link']]).toEqual([200, expect.stringContaining('rel="next"')]);
-      await book(pet.id, '2027-03-01T10:00:00.000Z');
-      await book(pet.id, '2027-03-01T11:00:00.000Z');
-      const limited = await book(pet.id, '2027-03-01T12:00:00.000Z');
+      await book(otherId);
+      const limited = await book(otherId);
       expect(limited.json).toMatchObject({ code: 'rate_limit_exceeded', status: 429 });
       expect(limited.headers['x-ratelimit-limit']).toBe('5');
     });
@@ -154,13 +157,36 @@ describe('examples/grooming, installed with the packed store in an empty folder,
         const page = await browser.newPage({ viewport: { width: 1_200, height: 1_600 } });
         await page.goto(`${store.url}/docs`);
         await page.locator('#operations-tag-grooming').waitFor();
-        expect(await page.locator('[id^="operations-grooming-"]').count()).toBe(3);
+        expect(await page.locator('[id^="operations-grooming-"]').count()).toBe(5);
         mkdirSync(SCREENSHOTS, { recursive: true });
         await page.screenshot({ path: join(SCREENSHOTS, 'grooming.png'), fullPage: true });
       } finally {
         await browser.close();
       }
     });
+  });
+
+  describe('animal-store new, with names of several words and an irregular plural,', () => {
+    const run = (...args: string[]) => npm(join(folder, 'pet-lab-2'), ...args);
+    beforeAll(() => {
+      npm(folder, 'exec', '--', 'animal-store', 'new', 'pet-lab-2', 'blood-analyses');
+      run('install', '--prefer-offline', '--no-audit', '--no-fund');
+    }, 300_000);
+
+    it('writes a package that passes its tests', () => {
+      expect(run('test')).toContain('# fail 0');
+    }, 300_000);
+
+    it('writes a package that starts and responds', async () => {
+      const store = await startExample(join(folder, 'pet-lab-2'));
+      try {
+        const path = '/v1/pet-lab-2/blood-analyses';
+        const { status, json } = await send(store.url, 'GET', path, { key: store.key, isDocumented });
+        expect([status, json]).toEqual([200, []]);
+      } finally {
+        await store.stop();
+      }
+    }, 120_000);
   });
 
   describe('brokenPromises names each mistake of a broken copy:', () => {

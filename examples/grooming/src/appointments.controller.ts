@@ -1,44 +1,38 @@
-import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
 import {
   CurrentPrincipal,
-  IdempotentWork,
-  IdPipe,
-  Links,
+  IfMatch,
   Operation,
+  PathId,
   petErrors,
+  type Precondition,
   type Principal,
+  Transaction,
 } from 'animal-store';
-import type { FastifyReply } from 'fastify';
-import { Appointment, ListAppointmentsQuery, NewAppointment } from './appointments.dto';
+import { EntityManager } from 'typeorm';
+import { Appointment, AppointmentUpdate, NewAppointment } from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
-import { APPOINTMENTS_PATH, AppointmentsService } from './appointments.service';
+import { AppointmentsService, ListAppointmentsQuery } from './appointments.service';
 import { groomingScopes } from './grooming.scopes';
 
-@ApiTags('grooming')
-@Controller({ path: APPOINTMENTS_PATH, version: '1' })
+const AppointmentId = () =>
+  PathId('appointmentId', 'Identifier of the appointment.', appointmentErrors.appointment_not_found);
+
+@Controller('grooming/appointments')
 export class AppointmentsController {
-  constructor(
-    private readonly appointments: AppointmentsService,
-    private readonly links: Links,
-    private readonly idempotent: IdempotentWork,
-  ) {}
+  constructor(private readonly service: AppointmentsService) {}
 
   @Get()
   @Operation({
     id: 'listAppointments',
-    summary: "List the account's appointments",
-    description: "Lists the appointments of the key's account in pages, by ascending `id`.",
+    summary: 'List the appointments of the account',
+    description: "Lists the appointments of the key's account in pages. The filters combine by AND.",
     scope: groomingScopes.read,
-    returns: [200, [Appointment], 'A page of appointments by ascending `id`. `Link` has the next page.'],
+    returns: [200, [Appointment], 'A page of appointments. `Link` has the next page.'],
   })
-  async listAppointments(
-    @CurrentPrincipal() { accountId }: Principal,
-    @Query() query: ListAppointmentsQuery,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    return this.links.page(reply, await this.appointments.list(accountId, query));
+  listAppointments(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListAppointmentsQuery) {
+    return this.service.list(accountId, query);
   }
 
   @Post()
@@ -46,40 +40,62 @@ export class AppointmentsController {
   @Operation({
     id: 'createAppointment',
     summary: 'Book an appointment',
-    description: 'Books an appointment for an animal. At most 5 a minute for each account.',
+    description: 'Books an appointment for an animal. While it is booked, the animal cannot be removed.',
     scope: groomingScopes.write,
     idempotent: true,
-    returns: [201, Appointment, 'The appointment. `Location` is its URL.'],
-    rejects: [petErrors.pet_not_found, appointmentErrors.no_place_free],
+    returns: [201, Appointment, 'The booked appointment. `Location` is its URL.'],
+    rejects: [petErrors.pet_not_found, appointmentErrors.too_many_appointments],
   })
   createAppointment(
     @CurrentPrincipal() { accountId }: Principal,
-    @Body() appointment: NewAppointment,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: NewAppointment,
+    @Transaction() transaction: EntityManager | undefined,
   ) {
-    return this.idempotent.run(reply, async (transaction) =>
-      this.links.created(
-        reply,
-        APPOINTMENTS_PATH,
-        await this.appointments.create(accountId, appointment, transaction),
-      ),
-    );
+    return this.service.create(accountId, body, transaction);
   }
 
   @Get(':appointmentId')
   @Operation({
     id: 'getAppointment',
     summary: 'Get an appointment',
-    description: "Returns one appointment of the key's account.",
+    description: "Returns one of the appointments of the key's account.",
     scope: groomingScopes.read,
-    pathIds: { appointmentId: 'Identifier of the appointment.' },
     returns: [200, Appointment, 'The appointment.'],
-    rejects: [appointmentErrors.appointment_not_found],
   })
-  getAppointment(
+  getAppointment(@CurrentPrincipal() { accountId }: Principal, @AppointmentId() id: bigint) {
+    return this.service.get(accountId, id);
+  }
+
+  @Patch(':appointmentId')
+  @Operation({
+    id: 'updateAppointment',
+    summary: 'Move an appointment',
+    description: 'Moves an appointment to another time.',
+    scope: groomingScopes.write,
+    returns: [200, Appointment, 'The moved appointment.'],
+  })
+  updateAppointment(
     @CurrentPrincipal() { accountId }: Principal,
-    @Param('appointmentId', new IdPipe(appointmentErrors.appointment_not_found)) id: bigint,
+    @AppointmentId() id: bigint,
+    @Body() body: AppointmentUpdate,
+    @IfMatch(Appointment) precondition: Precondition<Appointment>,
   ) {
-    return this.appointments.get(accountId, id);
+    return this.service.update(accountId, id, body, precondition);
+  }
+
+  @Delete(':appointmentId')
+  @Operation({
+    id: 'deleteAppointment',
+    summary: 'Remove an appointment',
+    description: 'Removes an appointment.',
+    scope: groomingScopes.write,
+    returns: [204, undefined, 'The appointment was removed.'],
+  })
+  deleteAppointment(
+    @CurrentPrincipal() { accountId }: Principal,
+    @AppointmentId() id: bigint,
+    @IfMatch(Appointment) precondition: Precondition<Appointment>,
+  ) {
+    return this.service.remove(accountId, id, precondition);
   }
 }

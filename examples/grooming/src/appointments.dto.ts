@@ -1,50 +1,32 @@
-import { ApiSchema } from '@nestjs/swagger';
-import { Int64, OneOf, PageQuery, Timestamp } from 'animal-store';
+import { ApiSchema, PickType } from '@nestjs/swagger';
+import { Int64, OneOf, Text, Timestamp } from 'animal-store';
 
 const STATUS = {
   name: 'AppointmentStatus',
-  description: 'Status of an appointment. It is `cancelled` when the animal is sold.',
+  description: 'It is `cancelled` when the animal is sold.',
   values: ['booked', 'cancelled'],
 };
 
-const PET = { description: 'Identifier of the animal.', example: 1 } as const;
-const STARTS_AT = {
-  description: 'Beginning of the appointment.',
-  example: '2027-03-01T09:00:00.000Z',
-} as const;
-
-/** Body of createAppointment. */
-@ApiSchema({ description: 'An appointment to book. Members that are not listed are ignored.' })
-export class NewAppointment {
-  @Int64(PET)
-  readonly petId!: bigint;
-
-  @Timestamp(STARTS_AT)
-  readonly startsAt!: string;
-}
-
-/** Body of a response with an appointment. */
-@ApiSchema({ description: 'An appointment of an animal at the groomer.' })
+@ApiSchema({ description: 'One of the appointments of an animal.' })
 export class Appointment {
   @Int64({ description: 'Unique identifier, assigned by the service.', example: 1 })
   readonly id!: bigint;
 
-  @Int64(PET)
+  @Int64({ description: 'Identifier of the animal.', example: 1 })
   readonly petId!: bigint;
 
-  @Timestamp(STARTS_AT)
+  @Timestamp({ description: 'When it begins.', example: '2027-03-01T09:00:00.000Z' })
   readonly startsAt!: string;
 
-  @OneOf(STATUS, { description: 'Status of the appointment.', example: 'booked' })
+  @Text({ max: 100, description: 'What is to be done.', example: 'Bath' })
+  readonly treatment!: string;
+
+  @OneOf(STATUS, { description: 'Whether it takes place.', example: 'booked' })
   readonly status!: 'booked' | 'cancelled';
 }
 
-/** Query of listAppointments. */
-export class ListAppointmentsQuery extends PageQuery {
-  @OneOf(STATUS, { optional: true, description: 'Only appointments with this status.', example: 'booked' })
-  readonly status?: 'booked' | 'cancelled';
+@ApiSchema({ description: 'The appointment to book. Members that are not listed are ignored.' })
+export class NewAppointment extends PickType(Appointment, ['petId', 'startsAt', 'treatment']) {}
 
-  override filters(): Readonly<Record<string, string | undefined>> {
-    return { status: this.status };
-  }
-}
+@ApiSchema({ description: 'Another time. Members that are not listed are ignored.' })
+export class AppointmentUpdate extends PickType(Appointment, ['startsAt']) {}

@@ -6,9 +6,14 @@ export const appointmentErrors = defineErrors({
     when: 'your account has no appointment with this id',
     message: 'Your account has no appointment with this id.',
   },
-  no_place_free: {
+  too_many_appointments: {
     status: 409,
-    when: 'every place of the groomer is booked at this time',
-    message: 'Every place is booked at this time. Choose another time.',
+    when: 'the animal has as many booked appointments as the service allows',
+    message: 'The animal has too many booked appointments. Remove one of them first.',
+  },
+  pet_has_appointment: {
+    status: 409,
+    when: 'the animal has booked appointments',
+    message: 'The animal has booked appointments. Remove them first.',
   },
 });

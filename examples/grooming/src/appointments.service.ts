@@ -1,49 +1,105 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type ConfigOf, cutPage, type Page, pageRequestOf, PetsService, Sql } from 'animal-store';
+import { CONFIG, type ConfigOf, OrderEvents, PetHolds, pages, PetsService, Sql } from 'animal-store';
+import type { Precondition, Statement } from 'animal-store';
 import type { EntityManager } from 'typeorm';
-import type { Appointment, ListAppointmentsQuery, NewAppointment } from './appointments.dto';
+import { Appointment, type AppointmentUpdate, type NewAppointment } from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
-import { AppointmentsRepository } from './appointments.repository';
 import type { groomingSettings } from './grooming.settings';
 
-/** Path of the list of appointments, relative to the base URL. */
-export const APPOINTMENTS_PATH = '/grooming/appointments';
+const columns = 'id, pet_id, starts_at, treatment, status';
+
+type Row = [bigint, bigint, Date, string, Appointment['status']];
+function read([id, petId, startsAt, treatment, status]: Row): Appointment {
+  return { id, petId, startsAt: startsAt.toISOString(), treatment, status };
+}
+
+/** Each combination of filters needs an index: see the migration. */
+const APPOINTMENTS = pages(
+  { table: 'grooming_appointments', type: Appointment, columns, read },
+  { always: ['account_id'], filters: { petId: 'pet_id', status: 'status' } },
+);
+export class ListAppointmentsQuery extends APPOINTMENTS.Query {}
+
+const FIND_TEXT = `SELECT ${columns} FROM grooming_appointments WHERE account_id = $1 AND id = $2`;
+const FIND: Statement = { read, text: FIND_TEXT };
+const LOCK: Statement = { read, text: `${FIND_TEXT} FOR UPDATE` };
+
+const INSERT: Statement = {
+  read,
+  text: `
+    INSERT INTO grooming_appointments (account_id, pet_id, starts_at, treatment, status)
+    VALUES ($1, $2, $3, $4, 'booked') RETURNING ${columns}`,
+};
+const MOVE: Statement = {
+  read,
+  text: `UPDATE grooming_appointments SET starts_at = $2 WHERE id = $1 RETURNING ${columns}`,
+};
+const DELETE: Statement = { text: 'DELETE FROM grooming_appointments WHERE id = $1' };
+
+const FIND_BOOKED: Statement = {
+  text: `SELECT id FROM grooming_appointments WHERE pet_id = $1 AND status = 'booked'`,
+};
+const CANCEL_BOOKED: Statement = {
+  text: `UPDATE grooming_appointments SET status = 'cancelled' WHERE pet_id = $1 AND status = 'booked'`,
+};
 
 @Injectable()
 export class AppointmentsService {
   constructor(
     private readonly sql: Sql,
-    private readonly appointments: AppointmentsRepository,
     private readonly pets: PetsService,
+    private readonly holds: PetHolds,
+    private readonly orders: OrderEvents,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof groomingSettings>,
   ) {}
 
-  /** @throws ApiError `invalid_cursor` */
-  async list(accountId: bigint, query: ListAppointmentsQuery): Promise<Page<Appointment>> {
-    const request = pageRequestOf(APPOINTMENTS_PATH, query);
-    return cutPage(request, await this.appointments.list(accountId, query.status, request));
+  onModuleInit(): void {
+    this.holds.add({
+      forbids: 'removal',
+      error: appointmentErrors.pet_has_appointment,
+      isHeld: async (petId, transaction) =>
+        (await this.sql.rows(FIND_BOOKED, [petId], transaction)).length > 0,
+    });
+    this.orders.onMoved(async ({ order }, transaction) => {
+      if (order.status === 'delivered') await this.sql.rows(CANCEL_BOOKED, [order.petId], transaction);
+    });
   }
 
-  /**
-   * Books an appointment. Of concurrent bookings of one time, as many succeed as there are places.
-   *
-   * @throws ApiError `pet_not_found`, `no_place_free`
-   */
-  create(accountId: bigint, appointment: NewAppointment, outer?: EntityManager): Promise<Appointment> {
+  list(accountId: bigint, query: ListAppointmentsQuery) {
+    return APPOINTMENTS.list(this.sql, query, { account_id: accountId });
+  }
+
+  /** Inside a transaction, it locks the row. */
+  async get(accountId: bigint, id: bigint, transaction?: EntityManager) {
+    const [row] = await this.sql.rows<Appointment>(transaction ? LOCK : FIND, [accountId, id], transaction);
+    if (!row) throw appointmentErrors.appointment_not_found();
+    return row;
+  }
+
+  create(accountId: bigint, { petId, startsAt, treatment }: NewAppointment, outer?: EntityManager) {
     return this.sql.transaction(async (transaction) => {
-      await this.pets.get(appointment.petId, transaction);
-      await this.appointments.lockTime(appointment.startsAt, transaction);
-      const places = this.config.groomingPlaces;
-      const booked = await this.appointments.insert(accountId, appointment, places, transaction);
-      if (!booked) throw appointmentErrors.no_place_free();
-      return booked;
+      // Until the commit no other request removes the animal or counts its bookings.
+      await this.pets.lock(petId, transaction);
+      const booked = await this.sql.rows(FIND_BOOKED, [petId], transaction);
+      if (booked.length >= this.config.groomingMaxBooked) throw appointmentErrors.too_many_appointments();
+      const values = [accountId, petId, startsAt, treatment];
+      const [row] = await this.sql.rows<Appointment>(INSERT, values, transaction);
+      return row;
     }, outer);
   }
 
-  /** @throws ApiError `appointment_not_found` */
-  async get(accountId: bigint, id: bigint): Promise<Appointment> {
-    const found = await this.appointments.find(accountId, id);
-    if (!found) throw appointmentErrors.appointment_not_found();
-    return found;
+  update(accountId: bigint, id: bigint, body: AppointmentUpdate, precondition: Precondition<Appointment>) {
+    return this.sql.transaction(async (transaction) => {
+      precondition(await this.get(accountId, id, transaction));
+      const [row] = await this.sql.rows<Appointment>(MOVE, [id, body.startsAt], transaction);
+      return row;
+    });
+  }
+
+  remove(accountId: bigint, id: bigint, precondition: Precondition<Appointment>) {
+    return this.sql.transaction(async (transaction) => {
+      precondition(await this.get(accountId, id, transaction));
+      await this.sql.rows(DELETE, [id], transaction);
+    });
   }
 }

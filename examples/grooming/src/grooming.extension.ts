@@ -1,15 +1,26 @@
-import type { Extension } from 'animal-store';
-import { GroomingModule } from './grooming.module';
+import { Module } from '@nestjs/common';
+import { type Extension, PetsModule, StoreOrdersModule } from 'animal-store';
+import { AppointmentsController } from './appointments.controller';
+import { AppointmentsService } from './appointments.service';
 import { groomingScopes } from './grooming.scopes';
 import { groomingSettings } from './grooming.settings';
 import { Appointments1795300000000 } from './migrations/0001-appointments';
 
-export const grooming: Extension = {
-  name: 'grooming',
+@Module({
+  imports: [PetsModule, StoreOrdersModule],
+  controllers: [AppointmentsController],
+  providers: [AppointmentsService],
+})
+class GroomingModule {}
+
+const name = 'grooming';
+
+export const groomingExtension: Extension = {
+  name,
   modules: [GroomingModule],
   migrations: [Appointments1795300000000],
   scopes: Object.values(groomingScopes),
-  tags: { grooming: 'Appointments at the groomer. A key sees only the appointments of its account.' },
+  tags: { [name]: 'The appointments of animals. A key sees only those of its account.' },
   settings: groomingSettings,
   compatibility: '^1.0.0',
 };

@@ -1,10 +1,10 @@
 import { parsers } from 'animal-store';
 
 export const groomingSettings = {
-  groomingPlaces: {
-    variable: 'GROOMING_PLACES',
-    defaultText: '2',
+  groomingMaxBooked: {
+    variable: 'GROOMING_MAX_BOOKED',
+    defaultText: '3',
     parse: parsers.integer(1, 100),
-    meaning: 'Number of animals that can be groomed at the same time.',
+    meaning: 'Maximum number of booked appointments of an animal.',
   },
 };

@@ -1,95 +1,114 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { brokenPromises, startTestStore, type TestStore } from 'animal-store/testing';
-import { grooming } from '../src/grooming.extension';
+import { groomingExtension } from '../src/grooming.extension';
 
+const PATH = '/v1/grooming/appointments';
 const START = '2027-03-01T09:00:00.000Z';
-const APPOINTMENTS = '/v1/grooming/appointments';
+const LATER = '2027-03-02T09:00:00.000Z';
 
 let store: TestStore;
 let key: string;
 before(async () => {
-  store = await startTestStore({ extensions: [grooming] });
+  store = await startTestStore({ extensions: [groomingExtension], settings: { groomingMaxBooked: 2 } });
   key = await store.key();
 });
 after(() => store.close());
 
+// A minute later `@Throttle` admits five bookings again.
+beforeEach(() => store.clock.advance({ seconds: 61 }));
+
+function send(method: string, path: string, body?: object, headers: Record<string, string> = {}) {
+  return store.fetch(path, { method, key, headers, ...(body && { body }) });
+}
+
+/** Adds an animal and returns its id. */
+async function addPet(): Promise<number> {
+  const { json } = await send('POST', '/v1/pets', { name: 'Rex', categoryId: 3 });
+  return json.id;
+}
+
+function book(petId: number, headers = {}) {
+  return send('POST', PATH, { petId, startsAt: START, treatment: 'Bath' }, headers);
+}
+
+async function sell(petId: number): Promise<void> {
+  const { json: order } = await send('POST', '/v1/store/orders', { petId });
+  for (const status of ['approved', 'delivered'])
+    await send('PATCH', `/v1/store/orders/${order.id}`, { status });
+}
+
 test('keeps the promises of the store', async (context) => {
-  const fresh = await startTestStore({ extensions: [grooming] });
+  const fresh = await startTestStore({ extensions: [groomingExtension] });
   context.after(() => fresh.close());
   assert.deepEqual(await brokenPromises(fresh), []);
 });
 
-/** Adds an animal and returns its id. */
-async function addPet(): Promise<number> {
-  const { json } = await store.fetch('/v1/pets', {
-    method: 'POST',
-    key,
-    body: { name: 'Rex', categoryId: 3 },
-  });
-  return json.id;
-}
-
-function book(petId: number, startsAt: string, headers = {}) {
-  return store.fetch(APPOINTMENTS, { method: 'POST', key, body: { petId, startsAt }, headers });
-}
-
-/** A minute later `@Throttle` admits five bookings again. */
-function waitForBookings(): void {
-  store.clock.advance({ seconds: 61 });
-}
-
-test('books as many appointments for one time as there are places, also concurrently', async () => {
-  waitForBookings();
+test('books as many for an animal as GROOMING_MAX_BOOKED says, also concurrently', async () => {
   const petId = await addPet();
-  const bookings = await Promise.all([1, 2, 3, 4].map(() => book(petId, START)));
-  assert.deepEqual(bookings.map(({ status }) => status).sort(), [201, 201, 409, 409]);
-  const rejected = bookings.find(({ status }) => status === 409);
-  assert.equal(rejected?.json.code, 'no_place_free');
+  const responses = await Promise.all([1, 2, 3, 4].map(() => book(petId)));
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 201, 409, 409]);
+  const rejected = responses.find(({ status }) => status === 409);
+  assert.equal(rejected?.json.code, 'too_many_appointments');
 });
 
 test('books once for one Idempotency-Key', async () => {
-  waitForBookings();
   const petId = await addPet();
-  const headers = { 'idempotency-key': 'spring' };
-  const first = await book(petId, '2027-04-01T09:00:00.000Z', headers);
-  const retried = await book(petId, '2027-04-01T09:00:00.000Z', headers);
+  const first = await book(petId, { 'idempotency-key': 'spring' });
+  const retried = await book(petId, { 'idempotency-key': 'spring' });
   assert.equal(retried.headers['idempotent-replayed'], 'true');
   assert.equal(retried.text, first.text);
 });
 
 test('admits five bookings a minute for each account', async () => {
-  waitForBookings();
-  const petId = await addPet();
-  const times = [1, 2, 3, 4, 5, 6].map((day) => `2027-05-0${day}T09:00:00.000Z`);
-  const bookings = await Promise.all(times.map((time) => book(petId, time)));
-  assert.equal(bookings.filter(({ status }) => status === 201).length, 5);
-  const limited = bookings.find(({ status }) => status === 429);
-  assert.equal(limited?.json.code, 'rate_limit_exceeded');
-  assert.equal((await store.fetch(APPOINTMENTS, { key })).status, 200);
+  const pets = await Promise.all([1, 2, 3, 4, 5, 6].map(addPet));
+  const responses = await Promise.all(pets.map((petId) => book(petId)));
+  assert.equal(responses.filter(({ status }) => status === 201).length, 5);
+  assert.equal(responses.find(({ status }) => status === 429)?.json.code, 'rate_limit_exceeded');
+  assert.equal((await send('GET', PATH)).status, 200);
 });
 
-test('cancels the appointments of an animal that is sold', async () => {
-  waitForBookings();
-  const petId = await addPet();
-  const { json: appointment } = await book(petId, '2027-06-01T09:00:00.000Z');
-  const order = await store.fetch('/v1/store/orders', { method: 'POST', key, body: { petId } });
-  for (const status of ['approved', 'delivered']) {
-    await store.fetch(`/v1/store/orders/${order.json.id}`, { method: 'PATCH', key, body: { status } });
-  }
-  const { json } = await store.fetch(`${APPOINTMENTS}/${appointment.id}`, { key });
-  assert.equal(json.status, 'cancelled');
+test('lists by animal and by status', async () => {
+  const [petId, soldId] = [await addPet(), await addPet()];
+  const { json: kept } = await book(petId);
+  const { json: lost } = await book(soldId);
+  await sell(soldId);
+  const ids = async (query: string) =>
+    (await send('GET', `${PATH}?${query}`)).json.map(({ id }: { id: number }) => id);
+  assert.deepEqual(await ids(`petId=${petId}`), [kept.id]);
+  assert.deepEqual(await ids(`petId=${soldId}&status=booked`), []);
+  assert.deepEqual(await ids('status=cancelled&sort=-id&limit=1'), [lost.id]);
 });
 
-test('takes the number of places from GROOMING_PLACES', async (context) => {
-  const small = await startTestStore({ extensions: [grooming], settings: { groomingPlaces: 1 } });
-  context.after(() => small.close());
-  const own = await small.key();
-  const post = (path: string, body: object) => small.fetch(path, { method: 'POST', key: own, body });
-  const { json: pet } = await post('/v1/pets', { name: 'Rex', categoryId: 3 });
-  const statuses = [];
-  for (const _place of [1, 2]) {
-    statuses.push((await post(APPOINTMENTS, { petId: pet.id, startsAt: START })).status);
-  }
-  assert.deepEqual(statuses, [201, 409]);
+test('moves and removes only the version that the client has read', async () => {
+  const { json, headers } = await book(await addPet());
+  const tag = { 'if-match': headers['etag'] ?? '' };
+  const changed = await send('PATCH', `${PATH}/${json.id}`, { startsAt: LATER }, tag);
+  assert.deepEqual(changed.json, { ...json, startsAt: LATER });
+  const stale = await send('PATCH', `${PATH}/${json.id}`, { startsAt: START }, tag);
+  assert.equal(stale.json.code, 'precondition_failed');
+  assert.equal((await send('DELETE', `${PATH}/${json.id}`, undefined, tag)).status, 412);
+  assert.deepEqual((await send('GET', `${PATH}/${json.id}`)).json, changed.json);
+});
+
+test('keeps an animal with a booking until the booking is removed', async () => {
+  const petId = await addPet();
+  const { json } = await book(petId);
+  assert.equal((await send('DELETE', `/v1/pets/${petId}`)).json.code, 'pet_has_appointment');
+  assert.equal((await send('DELETE', `${PATH}/${json.id}`)).status, 204);
+  assert.equal((await send('DELETE', `/v1/pets/${petId}`)).status, 204);
+});
+
+test('cancels the bookings of an animal that is sold', async () => {
+  const petId = await addPet();
+  const { json } = await book(petId);
+  await sell(petId);
+  assert.equal((await send('GET', `${PATH}/${json.id}`)).json.status, 'cancelled');
+});
+
+test('shows a key only the bookings of its account', async () => {
+  const { json } = await book(await addPet());
+  const other = await store.key({ account: 'other' });
+  assert.equal((await store.fetch(`${PATH}/${json.id}`, { key: other })).status, 404);
+  assert.deepEqual((await store.fetch(PATH, { key: other })).json, []);
 });

@@ -3,23 +3,37 @@ export type PlantedMistake = readonly [title: string, file: string, from: string
 
 const CONTROLLER = 'appointments.controller.ts';
 const DTO = 'appointments.dto.ts';
-const REPOSITORY = 'appointments.repository.ts';
 const SERVICE = 'appointments.service.ts';
 const MIGRATION = 'migrations/0001-appointments.ts';
 
 /** Kinds that `test/testing/broken-promises.spec.ts` does not plant, and what the start names. */
 export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
-  ['an unvalidated body', CONTROLLER, 'appointment: NewAppointment', 'appointment: any', /./],
-  ['a body without its member', DTO, '  @Int64(PET)\n', '', /./],
-  [
-    'a text for a time',
-    DTO,
-    '@Timestamp(STARTS_AT)',
-    "@(require('animal-store').Text)({ max: 30, ...STARTS_AT })",
-    /500/,
-  ],
+  ['an unvalidated body', CONTROLLER, 'body: NewAppointment', 'body: any', /./],
+  ['a body without its member', DTO, "['petId', 'startsAt', 'treatment']", "['startsAt', 'treatment']", /./],
+  ['a text for a time', DTO, '@Timestamp({ ', "@(require('animal-store').Text)({ max: 30, ", /500/],
   ['a migration without a way back', MIGRATION, 'DROP TABLE grooming_appointments', 'SELECT 1', /"down"/],
-  ['a cursor without effect', REPOSITORY, 'id >= $2', '(id >= $2 OR true)', /on its pages, followed by Link/],
+  [
+    'a list without an index',
+    MIGRATION,
+    '(account_id NULLS FIRST, pet_id, id)',
+    '(account_id, pet_id)',
+    /A list lacks an index/,
+  ],
+  [
+    'the rows of other accounts',
+    SERVICE,
+    'WHERE account_id = $1 AND id = $2',
+    'WHERE $1::bigint IS NOT NULL AND id = $2',
+    /whose list lacks the resource/,
+  ],
+  [
+    'a change that ignores If-Match',
+    SERVICE,
+    'precondition(await this.get(accountId, id, transaction));',
+    'await this.get(accountId, id, transaction);',
+    /If-Match/,
+  ],
+  ['a creation outside its transaction', SERVICE, '    }, outer);', '    });', /was rolled back/],
   [
     'an exception for an unknown id',
     SERVICE,
@@ -27,7 +41,6 @@ export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
     "throw new Error('unknown');",
     /500/,
   ],
-  ['an operation outside /v1', CONTROLLER, ", version: '1' }", ' }', /version/],
   // The last one: an operation stays registered.
   ['an operation id that exists', CONTROLLER, "id: 'getAppointment'", "id: 'getPet'", /getPet/],
 ];

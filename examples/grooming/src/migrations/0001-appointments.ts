@@ -6,17 +6,18 @@ export class Appointments1795300000000 implements MigrationInterface {
       CREATE TABLE grooming_appointments (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         account_id bigint NOT NULL REFERENCES accounts (id),
-        pet_id bigint NOT NULL REFERENCES pets (id),
+        pet_id bigint NOT NULL REFERENCES pets (id) ON DELETE CASCADE,
         starts_at timestamptz NOT NULL,
+        treatment text NOT NULL,
         status text NOT NULL CHECK (status IN ('booked', 'cancelled'))
-      )`);
-    await runner.query(
-      'CREATE INDEX grooming_appointments_account ON grooming_appointments (account_id, id)',
-    );
-    await runner.query(
-      `CREATE INDEX grooming_appointments_booked ON grooming_appointments (starts_at) WHERE status = 'booked'`,
-    );
-    await runner.query('CREATE INDEX grooming_appointments_pet ON grooming_appointments (pet_id)');
+      );
+      -- For the list: without a filter, and with each combination of filters.
+      CREATE INDEX ON grooming_appointments (account_id, id);
+      CREATE INDEX ON grooming_appointments (account_id NULLS FIRST, pet_id, id);
+      CREATE INDEX ON grooming_appointments (account_id NULLS FIRST, status, id);
+      CREATE INDEX ON grooming_appointments (account_id NULLS FIRST, pet_id, status, id);
+      -- For the appointments of an animal, of all accounts.
+      CREATE INDEX ON grooming_appointments (pet_id);`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
