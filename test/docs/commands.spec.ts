@@ -18,7 +18,7 @@ const NOT_RUN: readonly (readonly [command: RegExp, tested: string])[] = [
   [/^sudo |^cd \/srv\/|^DEPLOYMENT=production .* npm start$/, 'test/process'],
   [/^export DATABASE_URL=|^mv \.data /, 'test/cli/db.spec.ts; here each restore gets an empty database'],
   [/\/opt\/otel|^npm install @opentelemetry/, 'test/process/start-and-stop.spec.ts, with the same file'],
-  [/\bgrooming\b|^npm (install \.|test|start)/, 'npm run test:example'],
+  [/\b(grooming|vet-clinic)\b|^npm (install$|test|start)/, 'npm run test:example'],
 ];
 
 const STAFF_SCOPES = 'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage';
