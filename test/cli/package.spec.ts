@@ -74,7 +74,7 @@ describe('the package', () => {
     expect(names.length).toBeLessThanOrEqual(45);
     const [table = ''] = read('docs', 'extending.md').split('\n| names ').slice(1);
     const listed = [...table.matchAll(/^\| (`[^|]*)\|/gm)].flatMap(([, row]) => row!.match(/\w+/g)!);
-    expect(listed.sort()).toEqual(names.sort());
+    expect(new Set(listed)).toEqual(new Set(names));
   });
 
   it('depends on every package that its source imports', () => {
