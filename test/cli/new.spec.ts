@@ -28,7 +28,7 @@ describe('animal-store new', () => {
     readdirSync(name, { recursive: true, encoding: 'utf8' }).filter((path) => /\w[.]\w+$/.test(path));
   const textOf = (name: string, path: string) => readFileSync(join(name, path), 'utf8');
 
-  it('writes a package with its own names, the packed store beside it, and prints the next commands', async () => {
+  it('writes a package with its own names, the packed store in its folder, and prints the next commands', async () => {
     const { status, out } = await create('vet-clinic', 'boxes');
     expect([status, out]).toEqual([
       0,
