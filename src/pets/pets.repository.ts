@@ -2,14 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Batches } from '../platform/database/batches';
-import { CoalescedRead } from '../platform/database/coalesced-read';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { Page } from '../platform/paging/page';
 import { pages } from '../platform/database/pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
-import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
+import type { NewPet, Pet } from './pets.dto';
 
 const COLUMNS = 'id, name, category_id, status';
 
@@ -53,19 +51,12 @@ const CHANGE_STATUS: Statement = {
 @Injectable()
 export class PetsRepository {
   private readonly inserts: Batches<NewPet, Pet>;
-  private readonly shared = new CoalescedRead<Page<Pet>>();
 
   constructor(
     private readonly sql: Sql,
     @InjectRepository(PetEntity) private readonly entities: Repository<PetEntity>,
   ) {
     this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 2, maxWaitMs: sql.maxWaitMs });
-  }
-
-  /** Lists a page of animals. The cost does not grow with the depth. Concurrent requests for one page share a query. */
-  list(query: ListPetsQuery): Promise<Page<Pet>> {
-    const page = petPages.select(query);
-    return this.shared.read(page.request.key, () => petPages.read(this.sql, page));
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
