@@ -58,9 +58,7 @@ const LIST: Statement = {
 };
 
 /** The key may be one of a team's authenticator, so its id is any text. */
-const LIFT_BAN: Statement = {
-  text: 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id',
-};
+const LIFT_BAN: Statement = { text: 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id' };
 
 const LIST_AUDIT: Statement = {
   text: `

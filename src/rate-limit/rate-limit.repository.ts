@@ -50,9 +50,7 @@ const FIND_OTHERS: Statement = {
     WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`,
 };
 
-const LEAVE: Statement = {
-  text: 'DELETE FROM rate_limit_instances WHERE id = $1',
-};
+const LEAVE: Statement = { text: 'DELETE FROM rate_limit_instances WHERE id = $1' };
 
 const SAVE_BAN: Statement = {
   text: `

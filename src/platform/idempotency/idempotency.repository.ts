@@ -14,10 +14,8 @@ export interface StoredResponse {
   readonly bodyHash: Buffer;
 }
 
-const TRY_LOCK: Statement = {
-  // The end of the transaction releases the lock, even after a crash or behind a transaction pooler.
-  text: 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"',
-};
+/** The end of the transaction releases the lock, even after a crash or behind a transaction pooler. */
+const TRY_LOCK: Statement = { text: 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"' };
 
 const FIND: Statement = {
   text: `

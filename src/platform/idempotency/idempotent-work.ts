@@ -19,7 +19,7 @@ import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
-import { locationOf } from '../routes/resource-url';
+import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { MINUTE_MS } from '../runtime/time';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
@@ -96,10 +96,10 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
 
   /** Prints the response with the route's own serializer. */
   private responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
-    const { request, statusCode: status } = reply;
     const body = serializeJson(reply, value);
-    const location = reply.getHeader('Location') ?? locationOf(request, this.config.publicBaseUrl, value);
-    return { status, location: location?.toString() ?? null, body, bodyHash };
+    setLocation(reply, this.config.publicBaseUrl, value);
+    const location = reply.getHeader('Location')?.toString() ?? null;
+    return { status: reply.statusCode, location, body, bodyHash };
   }
 
   onModuleInit(): void {

@@ -103,8 +103,9 @@ function complete(
     responses[status] = isShared ? { $ref: `#/components/responses/${name}` } : response;
   }
   // After the members that say what the operation is.
-  for (const name of ['security', 'parameters', 'requestBody', 'responses'] as const) {
-    const value = operation[name];
+  const marks = Object.keys(operation).filter((name) => name.startsWith('x-'));
+  for (const name of ['tags', ...marks, 'deprecated', 'security', 'parameters', 'requestBody', 'responses']) {
+    const value: unknown = Reflect.get(operation, name);
     Reflect.deleteProperty(operation, name);
     if (value !== undefined) Object.assign(operation, { [name]: value });
   }
