@@ -24,11 +24,7 @@ export const petPages = pages(
   { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },
 );
 
-const FIND: Statement = {
-  read,
-  isPipelined: true,
-  text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
-};
+const FIND: Statement = { read, isPipelined: true, text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
 
 /** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {
@@ -102,11 +98,7 @@ export class PetsRepository {
   }
 
   private async insertAll(pets: readonly NewPet[], transaction?: EntityManager): Promise<readonly Pet[]> {
-    const columns = [
-      pets.map(({ name }) => name),
-      pets.map(({ categoryId }) => categoryId),
-      pets.map(({ status }) => status),
-    ];
+    const columns = (['name', 'categoryId', 'status'] as const).map((name) => pets.map((pet) => pet[name]));
     const rows = await this.sql.rows<Pet>(INSERT, columns, transaction);
     // PostgreSQL returns the rows in the order of insertion, but does not promise it.
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));

@@ -1,20 +1,11 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { insufficientScope, type Principal } from '../auth';
-import type { OrderStatus } from './order-status';
 import { orderScopes } from './store-orders.scopes';
-
-/** The statuses that only the store's staff sets. */
-const OF_STAFF: ReadonlySet<OrderStatus> = new Set(['approved', 'delivered']);
 
 /** True for a key of the store's staff: it accesses the orders of every account and sees whose they are. */
 export function isStaff({ scopes }: Principal): boolean {
   return scopes.includes(orderScopes.manage);
-}
-
-/** @throws ApiError `insufficient_scope` */
-export function requireMaySet(principal: Principal, status: OrderStatus): void {
-  if (OF_STAFF.has(status) && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
 }
 
 /** Rejects `?account=` of another key, before the query is validated. */

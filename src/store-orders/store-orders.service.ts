@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccountsService } from '../accounts';
-import type { Principal } from '../auth';
+import { insufficientScope, type Principal } from '../auth';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
@@ -9,13 +9,19 @@ import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
-import { isStaff, requireMaySet } from './order-staff';
+import { isStaff } from './order-staff';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import { type OrderKey, orderPages, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
+import { orderScopes } from './store-orders.scopes';
+import {
+  type OrderKey,
+  orderPages,
+  type StoredOrder,
+  StoreOrdersRepository,
+} from './store-orders.repository';
 
-/** `?account=*`: the orders of all accounts. */
-const EVERY_ACCOUNT = '*';
+/** The statuses that only the store's staff sets. */
+const OF_STAFF: ReadonlySet<OrderStatus> = new Set(['approved', 'delivered']);
 
 /** The id of no account, because identities begin at 1. It has no orders. */
 const NO_ACCOUNT = 0n;
@@ -88,7 +94,7 @@ export class StoreOrdersService {
     status: OrderStatus,
     precondition: Precondition<Order>,
   ): Promise<Order> {
-    requireMaySet(principal, status);
+    if (OF_STAFF.has(status) && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
     // The account of an order never changes. Read before the transaction, it occupies no second connection.
     const { account } = isStaff(principal) ? await this.get(principal, id) : {};
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
@@ -116,10 +122,10 @@ export class StoreOrdersService {
     return order;
   }
 
-  /** @returns undefined for all accounts */
+  /** Returns the account that `?account=` names; undefined for `*`, all accounts. */
   private async listedAccount({ accountId }: Principal, name: string | undefined) {
     if (name === undefined) return accountId;
-    if (name === EVERY_ACCOUNT) return undefined;
+    if (name === '*') return undefined;
     return (await this.accounts.find(name))?.id ?? NO_ACCOUNT;
   }
 

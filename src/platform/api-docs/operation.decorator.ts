@@ -150,11 +150,8 @@ export function ownCodes({ returns: [, body], ...facts }: RegisteredOperation): 
 }
 
 /** Lists the headers of the successful response, without those of every response. */
-export function ownHeaders({
-  returns: [status, body],
-  idempotent,
-  untagged,
-}: OperationFacts): ResponseHeader[] {
+export function ownHeaders({ returns, idempotent, untagged }: OperationFacts): ResponseHeader[] {
+  const [status, body] = returns;
   return [
     ...(status === 201 ? (['Location'] as const) : []),
     ...(isPage(body) ? (['Link'] as const) : []),
