@@ -63,15 +63,12 @@ export function completeResponses(
   return { responses, headers: HEADERS, examples: Object.fromEntries(examples) };
 }
 
-/** A window of `@Throttle`; the length in milliseconds. */
-interface RouteWindow {
-  readonly limit: number;
-  readonly ttl: number;
-}
-
-/** @param shared gets the responses that operations share, by name */
+/**
+ * @param operation `x-throttle` has the windows of `@Throttle`, with their length in milliseconds
+ * @param shared gets the responses that operations share, by name
+ */
 function complete(
-  operation: OperationObject & { readonly 'x-throttle'?: readonly RouteWindow[] },
+  operation: OperationObject & { readonly 'x-throttle'?: readonly { limit: number; ttl: number }[] },
   isRead: boolean,
   codes: Codes,
   shared: Record<string, ResponseObject>,
