@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { EntityManager } from 'typeorm';
 import { Sql } from '../platform/database/sql';
-import type { Statement } from '../platform/database/statement';
 import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
 import type { PlanChoice } from './plans';
@@ -44,46 +43,38 @@ export interface AuditFilter {
   readonly limit?: number;
 }
 
-const LIST: Statement = {
-  text: `
-    SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
-           k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-           b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
-    FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
-    WHERE ($1::text IS NULL OR a.name = $1)
-      AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
-      AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
-    ORDER BY k.created_at, k.id`,
-};
+const LIST = `
+  SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
+         k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+         b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
+  WHERE ($1::text IS NULL OR a.name = $1)
+    AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
+    AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
+  ORDER BY k.created_at, k.id`;
 
 /** The key may be one of a team's authenticator, so its id is any text. */
-const LIFT_BAN: Statement = {
-  text: 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id',
-};
+const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id';
 
-const LIST_AUDIT: Statement = {
-  text: `
-    SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM (
-      SELECT * FROM audit_entries
-      WHERE ($1::text IS NULL OR account = $1) AND ($2::timestamptz IS NULL OR at > $2) ORDER BY id DESC LIMIT $3
-    ) AS newest ORDER BY id`,
-};
+const LIST_AUDIT = `
+  SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM (
+    SELECT * FROM audit_entries
+    WHERE ($1::text IS NULL OR account = $1) AND ($2::timestamptz IS NULL OR at > $2) ORDER BY id DESC LIMIT $3
+  ) AS newest ORDER BY id`;
 
 /**
  * Keeps the old secret for good: a client that still sends it gets `revoked_api_key`. Older secrets keep the end of their
  * grace period, unless the new grace period ends earlier.
  */
-const REPLACE_SECRET: Statement = {
-  text: `
-    WITH older AS (
-      UPDATE rotated_secrets SET valid_until = $4 WHERE key_id = $1 AND valid_until > $4
-    ), old AS (
-      INSERT INTO rotated_secrets (secret_hash, key_id, valid_until)
-      SELECT secret_hash, id, $4 FROM api_keys WHERE id = $1
-    )
-    UPDATE api_keys SET secret_hash = $2, last_four = $3 WHERE id = $1`,
-};
+const REPLACE_SECRET = `
+  WITH older AS (
+    UPDATE rotated_secrets SET valid_until = $4 WHERE key_id = $1 AND valid_until > $4
+  ), old AS (
+    INSERT INTO rotated_secrets (secret_hash, key_id, valid_until)
+    SELECT secret_hash, id, $4 FROM api_keys WHERE id = $1
+  )
+  UPDATE api_keys SET secret_hash = $2, last_four = $3 WHERE id = $1`;
 
 /** The accounts, their keys and the audit in the database. */
 @Injectable()

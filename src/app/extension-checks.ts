@@ -108,29 +108,25 @@ async function claimsOf({ extension, modules, paths, schemas }: ExtensionDocumen
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
   const classes = operations.flatMap(({ returns: [, body = []] }) => body);
   const statements = (await Promise.all(migrations.map(recordedStatements))).flat().join(';');
-  const routes = Object.entries(paths).flatMap(([path, item]) =>
-    Object.keys(item).map((method) => [method.toUpperCase(), path.replaceAll(/\{.*?\}/g, '{id}')].join(' ')),
-  );
-  const names = [
-    ...scopes.map((scope) => `scope ${scope}`),
-    ...migrations.map((migration) => `migration ${migration.name}`),
-    ...Object.keys(tags).map((tag) => `tag ${tag}`),
-    ...Object.entries(own).flatMap(([name, { variable }]) => [`setting ${name}`, `variable ${variable}`]),
-    ...operationsOf(paths).map(({ operationId }) => `operation ${operationId}`),
-    ...routes.map((route) => `route ${route}`),
-  ];
-  const values: (readonly [name: string, value: unknown])[] = [
-    ...names.map((name) => [name, Symbol(name)] as const),
+  const claim = (name: string, value: unknown = Symbol(name)): Claim => ({ owner, name, value });
+  return [
+    ...scopes.map((scope) => claim(`scope ${scope}`)),
+    ...migrations.map(({ name }) => claim(`migration ${name}`)),
+    ...Object.keys(tags).map((tag) => claim(`tag ${tag}`)),
+    ...Object.keys(own).map((name) => claim(`setting ${name}`)),
+    ...Object.values(own).map(({ variable }) => claim(`variable ${variable}`)),
+    ...operationsOf(paths).map(({ operationId }) => claim(`operation ${operationId}`)),
+    ...Object.entries(paths).flatMap(([path, item]) => {
+      const address = path.replaceAll(/\{.*?\}/g, '{id}');
+      return Object.keys(item).map((method) => claim(`route ${method.toUpperCase()} ${address}`));
+    }),
     // Migrations of one extension may drop a table and create it again.
-    ...Array.from(statements.matchAll(CREATED), ([, table]) => [`table ${table}`, owner] as const),
-    ...[...errors, ...operations.flatMap(ownCodes)].map((each) => [`error code ${each.code}`, each] as const),
-    ...classes.map((each) => [`response class ${each.name}`, each] as const),
+    ...Array.from(statements.matchAll(CREATED), ([, table]) => claim(`table ${table}`, owner)),
+    ...[...errors, ...operations.flatMap(ownCodes)].map((each) => claim(`error code ${each.code}`, each)),
+    ...classes.map((each) => claim(`response class ${each.name}`, each)),
     // A schema of a query has other undefined members.
-    ...Object.entries(schemas).map(
-      ([name, each]) => [`schema ${name}`, parse(stringify(each) ?? '')] as const,
-    ),
+    ...Object.entries(schemas).map(([name, each]) => claim(`schema ${name}`, parse(stringify(each) ?? ''))),
   ];
-  return values.map(([name, value]) => ({ owner, name, value }));
 }
 
 /** Describes the names that are given twice, in one sentence for each two owners. */

@@ -19,28 +19,24 @@ interface Row
   readonly hash: string;
 }
 
-const FIND: Statement = {
-  text: `
-    SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
-           a.per_minute AS "perMinute", a.per_day AS "perDay",
-           k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-           s.valid_until AS "secretValidUntil"
-    FROM (
-      SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
-      WHERE secret_hash = ANY ($1::bytea[])
-      UNION ALL
-      SELECT secret_hash, key_id, valid_until FROM rotated_secrets WHERE secret_hash = ANY ($1::bytea[])
-    ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id AND a.disabled_at IS NULL`,
-};
+const FIND = `
+  SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
+         a.per_minute AS "perMinute", a.per_day AS "perDay",
+         k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+         s.valid_until AS "secretValidUntil"
+  FROM (
+    SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
+    WHERE secret_hash = ANY ($1::bytea[])
+    UNION ALL
+    SELECT secret_hash, key_id, valid_until FROM rotated_secrets WHERE secret_hash = ANY ($1::bytea[])
+  ) s JOIN api_keys k ON k.id = s.key_id JOIN accounts a ON a.id = k.account_id AND a.disabled_at IS NULL`;
 
 /** Shares connections with other reads. A flood of made-up keys must not delay those, so `FIND` uses the pool. */
-const REFRESH: Statement = { ...FIND, isPipelined: true };
+const REFRESH: Statement = { text: FIND, isPipelined: true };
 
-const RECORD_USE: Statement = {
-  text: `
-    UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
-    WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
-};
+const RECORD_USE = `
+  UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
+  WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`;
 
 /** The statements about keys that requests need. */
 @Injectable()
@@ -51,7 +47,10 @@ export class KnownKeysRepository {
    * @param hashes SHA-256 of each secret as hex
    * @returns the keys by the hash of their secret; a secret of no key is missing
    */
-  async find(hashes: readonly string[], statement = FIND): Promise<ReadonlyMap<string, KnownKey>> {
+  async find(
+    hashes: readonly string[],
+    statement: Statement | string = FIND,
+  ): Promise<ReadonlyMap<string, KnownKey>> {
     const rows = await this.sql.rows<Row>(statement, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
     return new Map(rows.map((row) => [row.hash, knownKeyOf(row)]));
   }

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import type { Pet } from './pets.dto';
 
@@ -13,7 +12,8 @@ export interface PetChange {
 /** Tells other modules of every change of an animal, inside its transaction. */
 @Injectable()
 export class PetEvents extends ChangeListeners<PetChange> {
-  private readonly removals = new ChangeListeners<Pet>();
+  /** @internal */
+  readonly removals = new ChangeListeners<Pet>();
 
   /** Adds a listener to created and changed animals. Call it in `onModuleInit`. */
   onChanged(listener: ChangeListener<PetChange>): void {
@@ -23,10 +23,5 @@ export class PetEvents extends ChangeListeners<PetChange> {
   /** Adds a listener to removed animals; it runs after the row was deleted. Call it in `onModuleInit`. */
   onRemoved(listener: ChangeListener<Pet>): void {
     this.removals.add(listener);
-  }
-
-  /** Runs the listeners to removed animals. @internal */
-  runRemoved(pet: Pet, transaction: EntityManager): Promise<void> {
-    return this.removals.run(pet, transaction);
   }
 }

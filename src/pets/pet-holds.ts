@@ -23,20 +23,15 @@ export class PetHolds {
     this.holds.push(hold);
   }
 
-  /**
-   * Lists the reasons against a removal, or against a change of the status.
-   *
-   * @internal
-   */
-  against(action: PetHold['forbids']): PetHold[] {
-    return this.holds.filter(({ forbids }) => forbids === 'change' || forbids === action);
+  /** @throws ApiError of the first reason against a removal, or against a change of the status @internal */
+  async requireNone(action: PetHold['forbids'], petId: bigint, transaction: EntityManager): Promise<void> {
+    for (const { forbids, error, isHeld } of this.holds) {
+      const applies = forbids === 'change' || forbids === action;
+      if (applies && (await isHeld(petId, transaction))) throw error();
+    }
   }
 
-  /**
-   * Lists the errors with the operations that respond with them, for the document.
-   *
-   * @internal
-   */
+  /** Lists the errors with the operations that respond with them, for the document. @internal */
   errors(): DefinedError[] {
     return this.holds.map(({ error, forbids }) => {
       const on = forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'];

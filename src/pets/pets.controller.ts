@@ -64,8 +64,8 @@ export class PetsController {
     deprecation: GET_PET_DEPRECATION,
     returns: [200, Pet, 'The animal.'],
   })
-  getPet(@PetId() petId: bigint) {
-    return this.pets.get(petId);
+  getPet(@PetId() id: bigint) {
+    return this.pets.get(id);
   }
 
   @Patch(':petId')
@@ -78,12 +78,8 @@ export class PetsController {
     returns: [200, Pet, 'The changed animal.'],
     rejects: [petErrors.pet_has_open_order],
   })
-  updatePet(
-    @PetId() petId: bigint,
-    @Body() change: PetUpdate,
-    @IfMatch(Pet) precondition: Precondition<Pet>,
-  ) {
-    return this.pets.update(petId, change, precondition);
+  updatePet(@PetId() id: bigint, @Body() change: PetUpdate, @IfMatch(Pet) precondition: Precondition<Pet>) {
+    return this.pets.update(id, change, precondition);
   }
 
   @Delete(':petId')
@@ -95,7 +91,7 @@ export class PetsController {
     returns: [204, undefined, 'The animal was removed.'],
     rejects: [petErrors.pet_has_open_order, petErrors.pet_in_use],
   })
-  deletePet(@PetId() petId: bigint, @IfMatch(Pet) precondition: Precondition<Pet>) {
-    return this.pets.remove(petId, precondition);
+  deletePet(@PetId() id: bigint, @IfMatch(Pet) precondition: Precondition<Pet>) {
+    return this.pets.remove(id, precondition);
   }
 }

@@ -2,14 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Batches } from '../platform/database/batches';
-import { CoalescedRead } from '../platform/database/coalesced-read';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { Page } from '../platform/paging/page';
 import { pages } from '../platform/database/pages';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
-import type { ListPetsQuery, NewPet, Pet } from './pets.dto';
+import type { NewPet, Pet } from './pets.dto';
 
 const COLUMNS = 'id, name, category_id, status';
 
@@ -26,11 +24,7 @@ export const petPages = pages(
   { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },
 );
 
-const FIND: Statement = {
-  read,
-  isPipelined: true,
-  text: `SELECT ${COLUMNS} FROM pets WHERE id = $1`,
-};
+const FIND: Statement = { read, isPipelined: true, text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
 
 /** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {
@@ -53,19 +47,12 @@ const CHANGE_STATUS: Statement = {
 @Injectable()
 export class PetsRepository {
   private readonly inserts: Batches<NewPet, Pet>;
-  private readonly shared = new CoalescedRead<Page<Pet>>();
 
   constructor(
     private readonly sql: Sql,
     @InjectRepository(PetEntity) private readonly entities: Repository<PetEntity>,
   ) {
     this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 2, maxWaitMs: sql.maxWaitMs });
-  }
-
-  /** Lists a page of animals. The cost does not grow with the depth. Concurrent requests for one page share a query. */
-  list(query: ListPetsQuery): Promise<Page<Pet>> {
-    const page = petPages.select(query);
-    return this.shared.read(page.request.key, () => petPages.read(this.sql, page));
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
@@ -111,11 +98,7 @@ export class PetsRepository {
   }
 
   private async insertAll(pets: readonly NewPet[], transaction?: EntityManager): Promise<readonly Pet[]> {
-    const columns = [
-      pets.map(({ name }) => name),
-      pets.map(({ categoryId }) => categoryId),
-      pets.map(({ status }) => status),
-    ];
+    const columns = (['name', 'categoryId', 'status'] as const).map((name) => pets.map((pet) => pet[name]));
     const rows = await this.sql.rows<Pet>(INSERT, columns, transaction);
     // PostgreSQL returns the rows in the order of insertion, but does not promise it.
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));

@@ -1,18 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { CoalescedRead } from '../platform/database/coalesced-read';
 import { isStillReferenced } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
-import { type PetHold, PetHolds } from './pet-holds';
+import { PetHolds } from './pet-holds';
 import { PET_TRANSITIONS, type PetStatus } from './pet-status';
 import { petErrors } from './pets.errors';
-import { PetsRepository } from './pets.repository';
+import { petPages, PetsRepository } from './pets.repository';
 
 @Injectable()
 export class PetsService {
+  private readonly pages = new CoalescedRead<Page<Pet>>();
+
   /** @internal */
   constructor(
     private readonly sql: Sql,
@@ -21,9 +24,10 @@ export class PetsService {
     private readonly holds: PetHolds,
   ) {}
 
-  /** @throws ApiError `invalid_cursor` */
+  /** Lists a page of animals. Concurrent requests for one page share a query. @throws ApiError `invalid_cursor` */
   list(query: ListPetsQuery): Promise<Page<Pet>> {
-    return this.pets.list(query);
+    const page = petPages.select(query);
+    return this.pages.read(page.request.key, () => petPages.read(this.sql, page));
   }
 
   create(pet: NewPet, outer?: EntityManager): Promise<Pet> {
@@ -53,7 +57,7 @@ export class PetsService {
       const previous = await this.lock(id, transaction);
       precondition(previous);
       const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
-      if (status !== previous.status) await this.requireNoHold('change', id, transaction);
+      if (status !== previous.status) await this.holds.requireNone('change', id, transaction);
       const pet = { id, name, categoryId, status };
       await this.pets.update(pet, transaction);
       await this.events.run({ pet, previous }, transaction);
@@ -71,9 +75,9 @@ export class PetsService {
       await this.sql.transaction(async (transaction) => {
         const pet = await this.lock(id, transaction);
         precondition(pet);
-        await this.requireNoHold('removal', id, transaction);
+        await this.holds.requireNone('removal', id, transaction);
         await this.pets.delete(pet, transaction);
-        await this.events.runRemoved(pet, transaction).catch(rethrowOwn);
+        await this.events.removals.run(pet, transaction).catch(rethrowOwn);
       });
     } catch (error) {
       throw isStillReferenced(error) ? petErrors.pet_in_use() : error;
@@ -105,15 +109,6 @@ export class PetsService {
     const pet = await this.pets.lock(id, transaction);
     if (!pet) throw petErrors.pet_not_found();
     return pet;
-  }
-
-  private async requireNoHold(
-    action: PetHold['forbids'],
-    id: bigint,
-    transaction: EntityManager,
-  ): Promise<void> {
-    for (const { error, isHeld } of this.holds.against(action))
-      if (await isHeld(id, transaction)) throw error();
   }
 }
 

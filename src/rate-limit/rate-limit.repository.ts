@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
-import type { Statement } from '../platform/database/statement';
 import type { Counters } from './rate-limit.store';
 
 const BATCH_SIZE = 5_000;
@@ -12,65 +11,53 @@ export interface Ban {
   readonly bannedUntil: number;
 }
 
-const SAVE: Statement = {
-  text: `
-    INSERT INTO rate_limit_counters (owner, minute_used, minute_ends_at, day_used, day_ends_at)
-    SELECT owner, (minute->>'used')::integer, to_timestamp((minute->>'endsAt')::float8 / 1000),
-           (day->>'used')::integer, to_timestamp((day->>'endsAt')::float8 / 1000)
-    FROM jsonb_to_recordset($1) AS counters (owner text, minute jsonb, day jsonb)
-    ON CONFLICT (owner) DO UPDATE SET
-      minute_used = excluded.minute_used, minute_ends_at = excluded.minute_ends_at,
-      day_used = excluded.day_used, day_ends_at = excluded.day_ends_at`,
-};
+const SAVE = `
+  INSERT INTO rate_limit_counters (owner, minute_used, minute_ends_at, day_used, day_ends_at)
+  SELECT owner, (minute->>'used')::integer, to_timestamp((minute->>'endsAt')::float8 / 1000),
+         (day->>'used')::integer, to_timestamp((day->>'endsAt')::float8 / 1000)
+  FROM jsonb_to_recordset($1) AS counters (owner text, minute jsonb, day jsonb)
+  ON CONFLICT (owner) DO UPDATE SET
+    minute_used = excluded.minute_used, minute_ends_at = excluded.minute_ends_at,
+    day_used = excluded.day_used, day_ends_at = excluded.day_ends_at`;
 
-const LOAD: Statement = {
-  text: `
-    SELECT owner,
-           json_build_object('used', minute_used, 'endsAt', (extract(epoch FROM minute_ends_at) * 1000)::bigint) AS minute,
-           json_build_object('used', day_used, 'endsAt', (extract(epoch FROM day_ends_at) * 1000)::bigint) AS day
-    FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) > $1`,
-};
+const LOAD = `
+  SELECT owner,
+         json_build_object('used', minute_used, 'endsAt', (extract(epoch FROM minute_ends_at) * 1000)::bigint) AS minute,
+         json_build_object('used', day_used, 'endsAt', (extract(epoch FROM day_ends_at) * 1000)::bigint) AS day
+  FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) > $1`;
 
 /**
  * Writes the row of this instance, and counts the others that wrote theirs since this instance wrote its last one. Deletes the rows of stopped instances,
  * and ended counters by the earlier of two clocks and a margin: a fast clock must not delete the rows of the others.
  */
-const FIND_OTHERS: Statement = {
-  text: `
-    WITH this AS (
-      INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, clock_timestamp())
-      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-    ), stopped AS (
-      DELETE FROM rate_limit_instances WHERE seen_at < clock_timestamp() - interval '1 hour'
-    ), ended AS (
-      DELETE FROM rate_limit_counters
-      WHERE greatest(minute_ends_at, day_ends_at) < least($2, clock_timestamp()) - interval '1 hour'
-    )
-    SELECT count(*)::integer AS others FROM rate_limit_instances
-    WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`,
-};
+const FIND_OTHERS = `
+  WITH this AS (
+    INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
+  ), stopped AS (
+    DELETE FROM rate_limit_instances WHERE seen_at < clock_timestamp() - interval '1 hour'
+  ), ended AS (
+    DELETE FROM rate_limit_counters
+    WHERE greatest(minute_ends_at, day_ends_at) < least($2, clock_timestamp()) - interval '1 hour'
+  )
+  SELECT count(*)::integer AS others FROM rate_limit_instances
+  WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`;
 
-const LEAVE: Statement = {
-  text: 'DELETE FROM rate_limit_instances WHERE id = $1',
-};
+const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
 
-const SAVE_BAN: Statement = {
-  text: `
-    INSERT INTO key_bans (key_id, banned_at, banned_until) VALUES ($1, $2, $3)
-    ON CONFLICT (key_id) DO UPDATE SET banned_at = excluded.banned_at, banned_until = excluded.banned_until`,
-};
+const SAVE_BAN = `
+  INSERT INTO key_bans (key_id, banned_at, banned_until) VALUES ($1, $2, $3)
+  ON CONFLICT (key_id) DO UPDATE SET banned_at = excluded.banned_at, banned_until = excluded.banned_until`;
 
 /** Also deletes the bans that affect no decision, by the earlier of two clocks. */
-const READ_BANS: Statement = {
-  text: `
-    WITH ended AS (
-      DELETE FROM key_bans
-      WHERE greatest(banned_until, banned_at + interval '24 hours') < least($1, clock_timestamp())
-    )
-    SELECT key_id AS "keyId", (extract(epoch FROM banned_at) * 1000)::float8 AS "bannedAt",
-           (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
-    FROM key_bans`,
-};
+const READ_BANS = `
+  WITH ended AS (
+    DELETE FROM key_bans
+    WHERE greatest(banned_until, banned_at + interval '24 hours') < least($1, clock_timestamp())
+  )
+  SELECT key_id AS "keyId", (extract(epoch FROM banned_at) * 1000)::float8 AS "bannedAt",
+         (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
+  FROM key_bans`;
 
 /** The counters, the bans, and the list of the running instances. Times are milliseconds since the epoch. */
 @Injectable()

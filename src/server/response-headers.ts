@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../platform/errors/media-types';
 import { linksOf, Page } from '../platform/paging/page';
-import { locationOf, resourceUrl } from '../platform/routes/resource-url';
+import { resourceUrl, setLocation } from '../platform/routes/resource-url';
 import type { Deprecation, PathParams } from '../platform/routes/route-facts';
 import { isBodyBroken } from './json-body.guard';
 import { isApiPath } from './target';
@@ -19,12 +19,9 @@ export function installResponseHeaders(
   baseUrl: string,
   limitHeaders: LimitHeaders,
 ): void {
-  fastify.addHook('preSerialization', (request, reply, payload, done) => {
+  fastify.addHook('preSerialization', (_request, reply, payload, done) => {
     if (payload instanceof Page) sendPage(reply, payload, baseUrl);
-    else if (reply.statusCode === 201 && !reply.hasHeader('Location')) {
-      const location = locationOf(request, baseUrl, payload);
-      if (location !== undefined) reply.header('Location', location);
-    }
+    else setLocation(reply, baseUrl, payload);
     done(null, payload);
   });
   fastify.addHook('onSend', (request, reply, payload, done) => {

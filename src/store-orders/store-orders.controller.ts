@@ -6,10 +6,9 @@ import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { Transaction } from '../platform/idempotency';
 import { PathId } from '../platform/validation/int64';
 import { petErrors } from '../pets';
-import { AccountParameterGuard, isStaff, OrderAccounts, requireMaySet } from './order-staff';
+import { AccountParameterGuard } from './order-staff';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import type { OrderKey, StoredOrder } from './store-orders.repository';
 import { orderScopes } from './store-orders.scopes';
 import { StoreOrdersService } from './store-orders.service';
 
@@ -17,10 +16,7 @@ const OrderId = () => PathId('orderId', 'Identifier of the order.', orderErrors.
 
 @Controller('/store/orders')
 export class StoreOrdersController {
-  constructor(
-    private readonly orders: StoreOrdersService,
-    private readonly accounts: OrderAccounts,
-  ) {}
+  constructor(private readonly orders: StoreOrdersService) {}
 
   @Get()
   @UseGuards(AccountParameterGuard)
@@ -33,9 +29,8 @@ export class StoreOrdersController {
     scope: [orderScopes.read, orderScopes.manage],
     returns: [200, [Order], 'A page of orders in the order of `sort`. `Link` has the next page.'],
   })
-  async listOrders(@CurrentPrincipal() principal: Principal, @Query() query: ListOrdersQuery) {
-    const page = await this.orders.list(await this.accounts.listedBy(principal, query.account), query);
-    return page.with(await this.accounts.show(principal, page.items));
+  listOrders(@CurrentPrincipal() principal: Principal, @Query() query: ListOrdersQuery) {
+    return this.orders.list(principal, query);
   }
 
   @Post()
@@ -53,8 +48,7 @@ export class StoreOrdersController {
     @Body() order: NewOrder,
     @Transaction() transaction: EntityManager | undefined,
   ) {
-    // Without `account`, which staff sees elsewhere: any key of the account may repeat the request.
-    return this.orders.place(principal.accountId, order, transaction);
+    return this.orders.place(principal, order, transaction);
   }
 
   @Get(':orderId')
@@ -65,9 +59,8 @@ export class StoreOrdersController {
     scope: [orderScopes.read, orderScopes.manage],
     returns: [200, Order, 'The order.'],
   })
-  async getOrder(@CurrentPrincipal() principal: Principal, @OrderId() id: bigint) {
-    const [order] = await this.accounts.show(principal, [await this.orders.get(keyOf(principal, id))]);
-    return order;
+  getOrder(@CurrentPrincipal() principal: Principal, @OrderId() id: bigint) {
+    return this.orders.get(principal, id);
   }
 
   @Patch(':orderId')
@@ -80,23 +73,12 @@ export class StoreOrdersController {
     returns: [200, Order, 'The updated order.'],
     rejects: [petErrors.pet_not_available, orderErrors.invalid_transition],
   })
-  async updateOrder(
+  updateOrder(
     @CurrentPrincipal() principal: Principal,
     @OrderId() id: bigint,
     @Body() { status }: OrderUpdate,
     @IfMatch(Order) precondition: Precondition<Order>,
   ) {
-    requireMaySet(principal, status);
-    // The account of an order never changes. Read before the transaction, it occupies no second connection.
-    const account = isStaff(principal) ? (await this.getOrder(principal, id))?.account : undefined;
-    const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
-    // The tag of placeOrder's response is that of an order without `account`.
-    const check = (current: StoredOrder): void => precondition(view(current), current);
-    return view(await this.orders.update(keyOf(principal, id), status, check));
+    return this.orders.update(principal, id, status, precondition);
   }
-}
-
-/** Staff accesses the orders of every account. */
-function keyOf(principal: Principal, id: bigint): OrderKey {
-  return { id, accountId: isStaff(principal) ? undefined : principal.accountId };
 }

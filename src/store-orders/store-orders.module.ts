@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
 import { OrderEvents } from './order-events';
-import { OrderAccounts } from './order-staff';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
@@ -12,7 +11,7 @@ import { StoreOrdersService } from './store-orders.service';
 @Module({
   imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
-  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderAccounts],
+  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents],
   exports: [StoreOrdersService, OrderEvents],
 })
 export class StoreOrdersModule {}

@@ -3,11 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { Sql } from '../platform/database/sql';
 import type { Statement } from '../platform/database/statement';
-import type { Page } from '../platform/paging/page';
 import { pages } from '../platform/database/pages';
 import { OPEN_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
-import type { ListOrdersQuery, Order } from './store-orders.dto';
+import type { Order } from './store-orders.dto';
 
 /** An order with the account that placed it. */
 export interface StoredOrder extends Order {
@@ -40,11 +39,10 @@ const INSERT: Statement = {
     RETURNING ${COLUMNS}`,
 };
 
-/** An order id and the account that may access it. */
+/** An order id and the account that may access it; without one, an order of any account. */
 export interface OrderKey {
   readonly id: bigint;
-  /** Undefined: an order of any account. */
-  readonly accountId: bigint | undefined;
+  readonly accountId?: bigint;
 }
 
 /** The orders in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
@@ -55,19 +53,10 @@ export class StoreOrdersRepository {
     @InjectRepository(StoreOrderEntity) private readonly entities: Repository<StoreOrderEntity>,
   ) {}
 
-  /**
-   * Lists a page of orders. The cost grows neither with the depth nor with other orders.
-   *
-   * @param accountId undefined: of all accounts
-   */
-  list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
-    return orderPages.list(this.sql, query, { accountId });
-  }
-
   /** @param transaction locks the row until it ends */
   async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder | undefined> {
     const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
-    const found = await this.within(transaction).findOne({ where: whereOf(key), ...lock });
+    const found = await this.within(transaction).findOne({ where: key, ...lock });
     return found ? storedOrderOf(found) : undefined;
   }
 
@@ -95,8 +84,4 @@ export class StoreOrdersRepository {
   private within(transaction: EntityManager | undefined): Repository<StoreOrderEntity> {
     return transaction ? transaction.withRepository(this.entities) : this.entities;
   }
-}
-
-function whereOf({ id, accountId }: OrderKey) {
-  return accountId === undefined ? { id } : { id, accountId };
 }

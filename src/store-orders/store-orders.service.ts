@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { AccountsService } from '../accounts';
+import { insufficientScope, type Principal } from '../auth';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
@@ -7,9 +9,22 @@ import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
-import type { ListOrdersQuery, NewOrder } from './store-orders.dto';
+import { isStaff } from './order-staff';
+import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import { type OrderKey, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
+import { orderScopes } from './store-orders.scopes';
+import {
+  type OrderKey,
+  orderPages,
+  type StoredOrder,
+  StoreOrdersRepository,
+} from './store-orders.repository';
+
+/** The statuses that only the store's staff sets. */
+const OF_STAFF: ReadonlySet<OrderStatus> = new Set(['approved', 'delivered']);
+
+/** The id of no account, because identities begin at 1. It has no orders. */
+const NO_ACCOUNT = 0n;
 
 @Injectable()
 export class StoreOrdersService {
@@ -18,6 +33,7 @@ export class StoreOrdersService {
     private readonly sql: Sql,
     private readonly orders: StoreOrdersRepository,
     private readonly pets: PetsService,
+    private readonly accounts: AccountsService,
     private readonly holds: PetHolds,
     private readonly events: OrderEvents,
     private readonly clock: Clock,
@@ -33,33 +49,34 @@ export class StoreOrdersService {
   }
 
   /**
-   * Lists a page of an account's orders. A cursor does not contain the caller's account: a cursor of another account is
-   * only a position among this account's orders.
+   * Lists a page of the orders of `?account=`; without it of the caller's account. A cursor does not contain the
+   * caller's account: a cursor of another account is only a position among this account's orders.
    *
-   * @param accountId undefined: the orders of all accounts
    * @throws ApiError `invalid_cursor`
    */
-  list(accountId: bigint | undefined, query: ListOrdersQuery): Promise<Page<StoredOrder>> {
-    return this.orders.list(accountId, query);
+  async list(principal: Principal, query: ListOrdersQuery): Promise<Page<Order>> {
+    const accountId = await this.listedAccount(principal, query.account);
+    const page = await orderPages.list(this.sql, query, { accountId });
+    return page.with(await this.show(principal, page.items));
   }
 
   /** @throws ApiError `order_not_found` */
-  async get(order: OrderKey): Promise<StoredOrder> {
-    const found = await this.orders.find(order);
-    if (!found) throw orderErrors.order_not_found();
-    return found;
+  async get(principal: Principal, id: bigint): Promise<Order> {
+    const stored = await this.find(keyOf(principal, id));
+    const [order = stored] = await this.show(principal, [stored]);
+    return order;
   }
 
   /**
    * Places an order and reserves its animal in one transaction. Of concurrent orders of one animal exactly one succeeds.
+   * The order has no `account`, which staff sees elsewhere: any key of the account may repeat the request.
    *
    * @throws ApiError `pet_not_found`, `pet_not_available`
    */
-  place(accountId: bigint, { petId }: NewOrder, outer?: EntityManager): Promise<StoredOrder> {
+  place({ accountId }: Principal, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
     return this.sql.transaction(async (transaction) => {
       await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
-      const placedAt = new Date(this.clock.now());
-      const placed = await this.orders.insert(accountId, petId, placedAt, transaction);
+      const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), transaction);
       if (!placed) throw petErrors.pet_not_available();
       await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
@@ -69,18 +86,23 @@ export class StoreOrdersService {
   /**
    * Changes the status of an order, and of its animal, in one transaction. An order that has the status stays as it is.
    *
-   * @throws ApiError `order_not_found`, `precondition_failed`, `invalid_transition`
+   * @throws ApiError `order_not_found`, `precondition_failed`, `invalid_transition`, `insufficient_scope`
    */
-  update(
-    key: OrderKey,
+  async update(
+    principal: Principal,
+    id: bigint,
     status: OrderStatus,
-    precondition: Precondition<StoredOrder> = () => undefined,
-  ): Promise<StoredOrder> {
+    precondition: Precondition<Order>,
+  ): Promise<Order> {
+    if (OF_STAFF.has(status) && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
+    // The account of an order never changes. Read before the transaction, it occupies no second connection.
+    const { account } = isStaff(principal) ? await this.get(principal, id) : {};
+    const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
     return this.sql.transaction(async (transaction) => {
-      const previous = await this.orders.find(key, transaction);
-      if (!previous) throw orderErrors.order_not_found();
-      precondition(previous);
-      if (previous.status === status) return previous;
+      const previous = await this.find(keyOf(principal, id), transaction);
+      // The tag of placeOrder's response is that of an order without `account`.
+      precondition(view(previous), previous);
+      if (previous.status === status) return view(previous);
       if (!ORDER_TRANSITIONS[status].includes(previous.status)) {
         const message = `An order that is ${previous.status} cannot become ${status}.`;
         throw orderErrors.invalid_transition({ message });
@@ -89,9 +111,33 @@ export class StoreOrdersService {
       await this.orders.updateStatus(order, transaction);
       const petStatus = PET_STATUS_AFTER[status];
       if (petStatus) await this.pets.changeStatus(order.petId, petStatus, transaction);
-      const { accountId } = order;
-      await this.events.run({ order, accountId, previous: previous.status }, transaction);
-      return order;
+      await this.events.run({ order, accountId: order.accountId, previous: previous.status }, transaction);
+      return view(order);
     });
   }
+
+  private async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder> {
+    const order = await this.orders.find(key, transaction);
+    if (!order) throw orderErrors.order_not_found();
+    return order;
+  }
+
+  /** Returns the account that `?account=` names; undefined for `*`, all accounts. */
+  private async listedAccount({ accountId }: Principal, name: string | undefined) {
+    if (name === undefined) return accountId;
+    if (name === '*') return undefined;
+    return (await this.accounts.find(name))?.id ?? NO_ACCOUNT;
+  }
+
+  /** Returns orders as the key sees them: staff sees the names of their accounts. */
+  private async show(principal: Principal, orders: readonly StoredOrder[]): Promise<readonly Order[]> {
+    if (!isStaff(principal)) return orders;
+    const names = await this.accounts.namesOf(orders.map(({ accountId }) => accountId));
+    return orders.map((order) => ({ ...order, account: names.get(order.accountId) ?? '' }));
+  }
+}
+
+/** Staff accesses the orders of every account. */
+function keyOf(principal: Principal, id: bigint): OrderKey {
+  return isStaff(principal) ? { id } : { id, accountId: principal.accountId };
 }

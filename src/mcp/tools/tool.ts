@@ -21,7 +21,6 @@ interface Operation extends Pick<OperationObject, 'summary' | 'description' | 'd
   readonly 'x-uncounted'?: boolean;
   /** The date on which the operation is removed, such as `2030-12-05`. */
   readonly 'x-sunset'?: string;
-  /** The windows of `@Throttle`, in milliseconds. */
 }
 
 interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {

@@ -52,13 +52,11 @@ export interface RegisteredOperation extends OperationFacts, Omit<ParameterFacts
   readonly controller: Function;
 }
 
-/** All of them; of two with one id the map has the second one. */
 const DECLARED: RegisteredOperation[] = [];
-const OPERATIONS = new Map<string, RegisteredOperation>();
 
-/** Returns the operation with this id; undefined if its route has no `@Operation`. */
+/** Returns the operation with this id, of two the second; undefined if its route has no `@Operation`. */
 export function findOperation(id: string | undefined): RegisteredOperation | undefined {
-  return OPERATIONS.get(id ?? '');
+  return DECLARED.findLast((each) => each.id === id);
 }
 
 /** Lists the operations of a controller, those of its base classes included. */
@@ -89,7 +87,6 @@ export function Operation(declared: OperationFacts): MethodDecorator {
       controller: target.constructor,
     };
     DECLARED.push(facts);
-    OPERATIONS.set(facts.id, facts);
     applyDecorators(...decoratorsOf(facts))(target, name, descriptor);
   };
 }
@@ -150,11 +147,8 @@ export function ownCodes({ returns: [, body], ...facts }: RegisteredOperation): 
 }
 
 /** Lists the headers of the successful response, without those of every response. */
-export function ownHeaders({
-  returns: [status, body],
-  idempotent,
-  untagged,
-}: OperationFacts): ResponseHeader[] {
+export function ownHeaders({ returns, idempotent, untagged }: OperationFacts): ResponseHeader[] {
+  const [status, body] = returns;
   return [
     ...(status === 201 ? (['Location'] as const) : []),
     ...(isPage(body) ? (['Link'] as const) : []),

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
 import { Sql } from './sql';
-import type { Statement } from './statement';
 
 /** Locks no row, but fails if the database is read-only, such as on a standby. */
-const PING: Statement = { text: 'SELECT id FROM migrations LIMIT 0 FOR UPDATE' };
+const PING = 'SELECT id FROM migrations LIMIT 0 FOR UPDATE';
 
 /** Checks that the database is available and writable. Concurrent calls share queries, because any client may call. */
 @Injectable()

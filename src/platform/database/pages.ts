@@ -77,11 +77,13 @@ export function pages<Row extends { readonly id: bigint }, Member extends keyof 
  * NULLS FIRST.
  */
 export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
-  /** By combination of filters: a bit for each of them. */
+  /** By combination of members: a bit for each of them. */
   private readonly statements: Record<Direction, Statement[]> = { ascending: [], descending: [] };
   private readonly always: readonly string[];
-  private readonly filters: readonly (readonly [member: string, column: string])[];
-  private readonly ids: string | undefined;
+  private readonly filters: readonly string[];
+  private readonly columns: readonly string[];
+  /** The filters, then the list of ids. */
+  private readonly members: readonly string[];
 
   /** @internal */
   constructor(
@@ -90,8 +92,9 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     { always = [], filters = {}, ids }: ListFilters<string>,
   ) {
     this.always = always;
-    this.filters = Object.entries(filters);
-    this.ids = ids;
+    this.filters = Object.keys(filters);
+    this.columns = Object.values(filters);
+    this.members = this.filters.concat(ids ?? []);
   }
 
   /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
@@ -99,11 +102,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     class Query extends SortedPageQuery {}
     if (!this.table.type)
       throw new Error(`The list of ${this.table.table} has no type: add the class of its rows.`);
-    declareFilters(
-      Query,
-      this.table.type,
-      this.filters.map(([member]) => member),
-    );
+    declareFilters(Query, this.table.type, this.filters);
     // The fields declare the members.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return Query as never;
@@ -127,16 +126,12 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
       if (given[column] === undefined) throw new Error(`the list of ${this.table.table} needs ${column}`);
       parameters.push(given[column]);
     }
-    const members: GivenValues = Object.assign({}, query, given);
+    const values: GivenValues = Object.assign({}, query, given);
     let combination = 0;
-    for (const [at, [member]] of this.filters.entries()) {
-      if (members[member] === undefined) continue;
+    for (const [at, member] of this.members.entries()) {
+      if (values[member] === undefined) continue;
       combination |= 1 << at;
-      parameters.push(members[member]);
-    }
-    if (this.ids !== undefined && members[this.ids] !== undefined) {
-      combination |= 1 << this.filters.length;
-      parameters.push(members[this.ids]);
+      parameters.push(values[member]);
     }
     const statement = (this.statements[request.direction][combination] ??= this.statementOf(
       combination,
@@ -160,8 +155,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   }
 
   private columnsOf(combination: number): string[] {
-    const given = this.filters.filter((_, at) => combination & (1 << at));
-    return [...this.always, ...given.map(([, column]) => column)];
+    return this.always.concat(this.columns.filter((_, at) => combination & (1 << at)));
   }
 
   /** Parameters: the first id, the number of rows, the values of the columns, and the ids. */
@@ -198,13 +192,11 @@ function tuple(names: readonly string[]): string {
   return `(${names.join(', ')})`;
 }
 
-const FIND_INDEXES: Statement = {
-  text: `
-    SELECT name, ARRAY(
-      SELECT indexdef FROM pg_indexes WHERE tablename = name AND schemaname = ANY(current_schemas(false))
-    ) AS definitions
-    FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL`,
-};
+const FIND_INDEXES = `
+  SELECT name, ARRAY(
+    SELECT indexdef FROM pg_indexes WHERE tablename = name AND schemaname = ANY(current_schemas(false))
+  ) AS definitions
+  FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL`;
 
 /**
  * Requires an index for each combination of filters of each list whose table exists.

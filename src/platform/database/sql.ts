@@ -30,6 +30,8 @@ export class Sql {
   private readonly reads: PipelinedReads | undefined;
   /** The statements in the form that node-postgres takes. */
   private readonly queries = new WeakMap<Statement, QueryConfig>();
+  /** Those that are given by their text. */
+  private readonly statements = new Map<string, Statement>();
   /** False if a pooler has no prepared statements. */
   private readonly arePrepared: boolean;
   /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. @internal */
@@ -66,14 +68,16 @@ export class Sql {
   /**
    * Returns the rows of a SELECT, or of a change with RETURNING; int8 columns are bigints.
    *
+   * @param given a constant text, or a statement with more than its text
    * @param transaction runs the statement in this transaction; default: in its own
    * @throws OutcomeUnknownError if a change in its own transaction was sent and the connection was lost
    */
   rows<Row>(
-    statement: Statement,
+    given: Statement | string,
     parameters: readonly unknown[],
     transaction?: EntityManager,
   ): Promise<Row[]> {
+    const statement = typeof given === 'string' ? this.statementOf(given) : given;
     const found = this.run(statement, [...parameters], transaction);
     const { read } = statement;
     // The caller names the type of the statement's rows.
@@ -127,6 +131,12 @@ export class Sql {
       if (isUnusable(error)) this.reads?.renew();
       throw failureOf(query, parameters, error);
     }
+  }
+
+  private statementOf(text: string): Statement {
+    const statement = this.statements.get(text) ?? { text };
+    this.statements.set(text, statement);
+    return statement;
   }
 
   private queryOf(statement: Statement): QueryConfig {

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../database/sql';
-import type { Statement } from '../database/statement';
 import { DAY_MS as KEPT_MS } from '../runtime/time';
 
 /** The response to the first request with a key. */
@@ -14,33 +13,25 @@ export interface StoredResponse {
   readonly bodyHash: Buffer;
 }
 
-const TRY_LOCK: Statement = {
-  // The end of the transaction releases the lock, even after a crash or behind a transaction pooler.
-  text: 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"',
-};
+/** The end of the transaction releases the lock, even after a crash or behind a transaction pooler. */
+const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"';
 
-const FIND: Statement = {
-  text: `
-    SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys
-    WHERE id = $1 AND created_at > $2`,
-};
+const FIND = `
+  SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys
+  WHERE id = $1 AND created_at > $2`;
 
 /** A row with this id is older than 24 h, because FIND did not return it. It is replaced. */
-const STORE: Statement = {
-  text: `
-    INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
-    VALUES ($1, $2, $3, $4, $5, $6)
-    ON CONFLICT (id) DO UPDATE SET
-      created_at = excluded.created_at, body_hash = excluded.body_hash,
-      status = excluded.status, location = excluded.location, answer = excluded.answer`,
-};
+const STORE = `
+  INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
+  VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (id) DO UPDATE SET
+    created_at = excluded.created_at, body_hash = excluded.body_hash,
+    status = excluded.status, location = excluded.location, answer = excluded.answer`;
 
-const PURGE: Statement = {
-  text: `
-    DELETE FROM idempotency_keys WHERE id IN (
-      SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
-    ) RETURNING true`,
-};
+const PURGE = `
+  DELETE FROM idempotency_keys WHERE id IN (
+    SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+  ) RETURNING true`;
 
 /** The stored responses to requests with an Idempotency-Key. */
 @Injectable()

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import {
-  type ArgumentsHost,
   createParamDecorator,
   type ExecutionContext,
   Inject,
@@ -19,7 +18,7 @@ import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
-import { locationOf } from '../routes/resource-url';
+import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { MINUTE_MS } from '../runtime/time';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
@@ -96,10 +95,10 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
 
   /** Prints the response with the route's own serializer. */
   private responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
-    const { request, statusCode: status } = reply;
     const body = serializeJson(reply, value);
-    const location = reply.getHeader('Location') ?? locationOf(request, this.config.publicBaseUrl, value);
-    return { status, location: location?.toString() ?? null, body, bodyHash };
+    setLocation(reply, this.config.publicBaseUrl, value);
+    const location = reply.getHeader('Location')?.toString() ?? null;
+    return { status: reply.statusCode, location, body, bodyHash };
   }
 
   onModuleInit(): void {
@@ -149,24 +148,20 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
-type HttpArgumentsHost = ReturnType<ArgumentsHost['switchToHttp']>;
-
 /** Runs the work of a request: `IdempotentWork.run`. */
 type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
 
 @Injectable()
-class RunPipe implements PipeTransform<HttpArgumentsHost, Run> {
+class RunPipe implements PipeTransform<ExecutionContext, Run> {
   constructor(private readonly idempotent: IdempotentWork) {}
 
-  transform(http: HttpArgumentsHost): Run {
-    return (work) => this.idempotent.run(http.getResponse<FastifyReply>(), work);
+  transform(context: ExecutionContext): Run {
+    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work);
   }
 }
 
-const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  // Not its reply: that of Fastify can be awaited, and Nest would wait for the response.
-  context.switchToHttp(),
-);
+// Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
+const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) => context);
 
 /**
  * Injects the transaction in which an idempotent operation must work, or undefined if the request has no

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
  * Returns the URL of a request without its query: the path of its route below the configured base URL, never that of the
@@ -10,8 +10,9 @@ export function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: s
   return baseUrl + path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(String(values.get(name))));
 }
 
-/** Returns the `Location` of a created resource (RFC 9110, 10.2.2); undefined if the value has no `id`. */
-export function locationOf(request: FastifyRequest, baseUrl: string, created: unknown): string | undefined {
-  if (typeof created !== 'object' || created === null || !('id' in created)) return undefined;
-  return `${resourceUrl(request, baseUrl)}/${String(created.id)}`;
+/** Sets the `Location` of a created resource with an `id` (RFC 9110, 10.2.2), unless the handler has set it. */
+export function setLocation(reply: FastifyReply, baseUrl: string, created: unknown): void {
+  const hasId = typeof created === 'object' && created !== null && 'id' in created;
+  if (reply.statusCode !== 201 || reply.hasHeader('Location') || !hasId) return;
+  reply.header('Location', `${resourceUrl(reply.request, baseUrl)}/${String(created.id)}`);
 }

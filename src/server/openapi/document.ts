@@ -77,7 +77,11 @@ export function createDocument(
     ),
   };
   const documents = documentsOf(app, extensions, basis);
-  for (const { extension, paths } of documents) addTag(paths, Object.keys(extension.tags ?? {}));
+  for (const { extension, paths } of documents) {
+    const tags = Object.keys(extension.tags ?? {});
+    const untagged = operationsOf(paths).filter((operation) => !operation.tags?.length);
+    if (tags.length === 1) for (const operation of untagged) operation.tags = tags;
+  }
   // A document completes its own copy.
   const schemas: Record<string, SchemaObject | ReferenceObject> = Object.assign(
     {},
@@ -103,16 +107,6 @@ function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: C
   return [{ url: base, kind: deployment }, ...staging].map(({ url, kind }) => {
     return { url, description: SERVERS[kind], 'x-internal': kind === 'development' };
   });
-}
-
-/** Adds the only tag to each operation without one, at its place: the members are in alphabetical order. */
-function addTag(paths: OpenAPIObject['paths'], tags: readonly string[]): void {
-  for (const operation of operationsOf(paths)) {
-    if (tags.length !== 1 || operation.tags?.length) continue;
-    const later = Object.entries(operation).filter(([name]) => name > 'tags');
-    for (const [name] of later) Reflect.deleteProperty(operation, name);
-    Object.assign(operation, { tags }, Object.fromEntries(later));
-  }
 }
 
 /**

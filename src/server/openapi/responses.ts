@@ -63,15 +63,12 @@ export function completeResponses(
   return { responses, headers: HEADERS, examples: Object.fromEntries(examples) };
 }
 
-/** A window of `@Throttle`; the length in milliseconds. */
-interface RouteWindow {
-  readonly limit: number;
-  readonly ttl: number;
-}
-
-/** @param shared gets the responses that operations share, by name */
+/**
+ * @param operation `x-throttle` has the windows of `@Throttle`, with their length in milliseconds
+ * @param shared gets the responses that operations share, by name
+ */
 function complete(
-  operation: OperationObject & { readonly 'x-throttle'?: readonly RouteWindow[] },
+  operation: OperationObject & { readonly 'x-throttle'?: readonly { limit: number; ttl: number }[] },
   isRead: boolean,
   codes: Codes,
   shared: Record<string, ResponseObject>,
@@ -103,8 +100,9 @@ function complete(
     responses[status] = isShared ? { $ref: `#/components/responses/${name}` } : response;
   }
   // After the members that say what the operation is.
-  for (const name of ['security', 'parameters', 'requestBody', 'responses'] as const) {
-    const value = operation[name];
+  const marks = Object.keys(operation).filter((name) => name.startsWith('x-'));
+  for (const name of ['tags', ...marks, 'deprecated', 'security', 'parameters', 'requestBody', 'responses']) {
+    const value: unknown = Reflect.get(operation, name);
     Reflect.deleteProperty(operation, name);
     if (value !== undefined) Object.assign(operation, { [name]: value });
   }

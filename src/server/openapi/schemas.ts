@@ -91,10 +91,9 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
       );
     }
     for (const type of inputs) {
-      const readOnly = Object.entries(membersOf(type, components)).filter(
-        ([, member]) => 'readOnly' in member,
-      );
-      requireKnown(type, id, [...validatedFields(type), ...readOnly.map(([name]) => name)]);
+      const members = Object.entries(membersOf(type, components));
+      const readOnly = members.flatMap(([name, member]) => ('readOnly' in member ? name : []));
+      requireKnown(type, id, [...validatedFields(type), ...readOnly]);
     }
   }
 }
