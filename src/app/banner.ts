@@ -1,18 +1,22 @@
 import { existsSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService } from '../accounts';
 import type { StandardOutput } from '../server/standard-output';
 import type { BuiltService } from './build';
 import type { Config } from '../platform/config/config';
 import { DAY_MS } from '../platform/runtime/time';
-import { type Store, version } from './store';
+import { DEFAULT_SCOPES, type Store, version } from './store';
 
 const PROJECT = join(__dirname, '..', '..');
 
-/** The command line of an installed package, of the project, and of the image, which has no sources. */
+const [, program = ''] = process.argv;
+
+/** The command line of an installed package, of a team's program, of the project, and of the image, which has no sources. */
 const COMMAND = __dirname.split(sep).includes('node_modules')
-  ? 'npx animal-store'
+  ? program.split(sep).includes('node_modules')
+    ? 'npx animal-store'
+    : `node ${relative('', program)}`
   : existsSync(join(PROJECT, 'src'))
     ? 'npm run -s cli --'
     : 'node dist/cli/main.js';
@@ -29,7 +33,9 @@ export async function printBanner(
   const isRead = await output.print(text(addressLines(service)));
   if (!isRead) return;
   const key = await createDemoKey(service.app, service.config, service.store);
-  const newKey = ['Create an API key:', `  ${COMMAND} keys create --account NAME`];
+  const added = service.store.added.flatMap(({ scopes = [] }) => scopes);
+  const scopes = added.length > 0 ? ` --scopes ${[...DEFAULT_SCOPES, ...added].join(',')}` : '';
+  const newKey = ['Create an API key:', `  ${COMMAND} keys create --account NAME${scopes}`];
   await output.print(text(key === undefined ? newKey : demoKeyLines(service.url, key)));
 }
 

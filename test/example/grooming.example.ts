@@ -180,7 +180,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
       expect(run('test')).toContain('# fail 0');
     }, 300_000);
 
-    it('writes a package that starts and responds', async () => {
+    it('writes a package that starts and responds; its next start prints its command for keys', async () => {
       const store = await startExample(join(folder, 'pet-lab-2'));
       try {
         const path = '/v1/pet-lab-2/blood-analyses';
@@ -189,6 +189,11 @@ describe('examples/grooming, installed with the packed store in an empty folder,
       } finally {
         await store.stop();
       }
+      const again = await startExample(join(folder, 'pet-lab-2'));
+      await again.stop();
+      expect(again.key).toBe(
+        'node dist/src/main.js keys create --account NAME --scopes pets:read,pets:write,orders:read,orders:write,pet-lab-2:read,pet-lab-2:write',
+      );
     }, 120_000);
   });
 

@@ -35,7 +35,7 @@ export function runIn(folder: string, program: string, args: readonly string[], 
 
 export interface StartedExample {
   readonly url: string;
-  /** The demo key of the first start. */
+  /** The demo key of the first start; the command that creates one on later starts. */
   readonly key: string;
   stop(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function startExample(folder: string): Promise<StartedExample> {
   const deadline = Date.now() + MAX_START_MS;
   for (;;) {
     const [, url] = /listens on (\S+)/.exec(output) ?? [];
-    const [, key] = /^ {2}(ask_\w+)$/m.exec(output) ?? [];
+    const [, key] = /^ {2}(ask_\w+|.* keys create .*)$/m.exec(output) ?? [];
     if (url !== undefined && key !== undefined) return { url, key, stop: () => stop(child, ended) };
     if (child.exitCode !== null || Date.now() > deadline) throw new Error(`npm start failed: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
