@@ -77,11 +77,7 @@ export function createDocument(
     ),
   };
   const documents = documentsOf(app, extensions, basis);
-  for (const { extension, paths } of documents) {
-    const tags = Object.keys(extension.tags ?? {});
-    const untagged = operationsOf(paths).filter((operation) => !operation.tags?.length);
-    if (tags.length === 1) for (const operation of untagged) operation.tags = tags;
-  }
+  for (const { extension, paths } of documents) addTag(paths, Object.keys(extension.tags ?? {}));
   // A document completes its own copy.
   const schemas: Record<string, SchemaObject | ReferenceObject> = Object.assign(
     {},
@@ -107,6 +103,12 @@ function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: C
   return [{ url: base, kind: deployment }, ...staging].map(({ url, kind }) => {
     return { url, description: SERVERS[kind], 'x-internal': kind === 'development' };
   });
+}
+
+/** Adds the only tag to each operation without one. */
+function addTag(paths: OpenAPIObject['paths'], tags: string[]): void {
+  if (tags.length !== 1) return;
+  for (const operation of operationsOf(paths)) if (!operation.tags?.length) operation.tags = tags;
 }
 
 /**
