@@ -1,7 +1,8 @@
 import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
-import { migrate, revert } from '../platform/database/migrate';
+import type { DatabaseConfig } from '../platform/database/data-source';
+import { inMigrationTransaction, migrate, revert } from '../platform/database/migrate';
 import { Api } from './api';
 import { sendRequest, type TestRequest } from './http-client';
 import { checkPromises } from './promises/promises';
@@ -32,7 +33,8 @@ export async function brokenPromises(
   for (const { title } of api.operations.filter((each) => !api.succeeded.has(each))) {
     api.note(title, 'was not checked, because it never succeeds. Give examples that a new store accepts');
   }
-  return [...api.faults, ...(await brokenMigrations(store))];
+  const unchecked = api.operations.length > 0 ? [] : ['No operation of the store is below these paths.'];
+  return [...unchecked, ...api.faults, ...(await brokenMigrations(store))];
 }
 
 /** Applies, reverts and applies again the migrations of the extensions, in a database of their own. */
@@ -44,9 +46,14 @@ async function brokenMigrations(store: TestStore): Promise<string[]> {
   const config = { ...readConfig({}, settings), databaseUrl: database.url, migrations };
   let fault = 'The migrations cannot be applied.';
   try {
+    await migrate({ ...config, migrations: migrations.filter(({ extension }) => extension === undefined) });
+    const before = await relationsOf(config);
     await migrate(config);
     fault = 'The "down" of a migration fails.';
     for (const name of [...names].toReversed()) await revert(config, name);
+    const left = (await relationsOf(config)).filter((name) => !before.includes(name));
+    if (left.length > 0)
+      return [`The "down" of a migration leaves ${left.join(', ')}. Drop what its "up" creates.`];
     fault = 'The "down" of a migration does not take back what its "up" did.';
     await migrate(config);
     return [];
@@ -55,4 +62,12 @@ async function brokenMigrations(store: TestStore): Promise<string[]> {
   } finally {
     await database.drop();
   }
+}
+
+/** Lists the tables, indexes and sequences of a database. */
+async function relationsOf(config: DatabaseConfig): Promise<string[]> {
+  const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
+    runner.query('SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace'),
+  );
+  return rows.map(({ relname }) => relname);
 }

@@ -73,7 +73,7 @@ export class Resources {
     const known = id === undefined ? linked : `${this.pathOf(operation)}/${encoded(id)}`;
     // A Location that names another id could lead to a resource of others.
     const isOwn = linked?.endsWith(`/${encoded(id)}`) === true;
-    const path = (isOwn ? linked : known) ?? `${operation.path} (of an unknown id)`;
+    const path = (isOwn ? linked : known) ?? `${operation.path}/of-an-unknown-id`;
     const found = this.api.document.patternOf(`/v1${path}`) ?? '';
     const pattern = found.endsWith('}') ? found : '';
     const resource = { path, pattern, operation, body, response };

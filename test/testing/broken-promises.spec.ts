@@ -66,6 +66,13 @@ describe('brokenPromises', () => {
     }
   });
 
+  it('names paths without an operation', async () => {
+    const store = await startTestStore({ server: sharedServer });
+    const broken = await brokenPromises(store, { paths: ['/nowhere'] });
+    await store.close();
+    expect(broken).toEqual(['No operation of the store is below these paths.']);
+  });
+
   it.each([
     [
       'that fails',
@@ -77,6 +84,7 @@ describe('brokenPromises', () => {
       'DROP TABLE wrong',
       /^The "down" of a migration does not take back .*\(type "size" already exists\)/,
     ],
+    ['that leaves a table', 'DROP TYPE size', /^The "down" of a migration leaves wrong[.]/],
   ])('names a "down" %s', async (_what, down, sentence) => {
     const Wrong = migrationOf(
       'Wrong1795300000009',
@@ -85,7 +93,10 @@ describe('brokenPromises', () => {
     );
     const extensions = [extensionOf('wrong', Wrong)];
     const store = await startTestStore({ extensions, server: sharedServer });
-    expect(await brokenPromises(store, { paths: ['/wrong'] })).toEqual([expect.stringMatching(sentence)]);
+    expect(await brokenPromises(store, { paths: ['/wrong'] })).toEqual([
+      'No operation of the store is below these paths.',
+      expect.stringMatching(sentence),
+    ]);
     await store.close();
   });
 

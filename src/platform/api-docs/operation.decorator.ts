@@ -109,13 +109,14 @@ function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
     ...(facts.precondition === undefined ? [] : [ApiHeader(IF_MATCH_HEADER)]),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
     ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
+    HttpCode(facts.returns[0]),
     ...responseOf(facts),
     ...(transaction === undefined ? [] : [asIdempotentWork(transaction)]),
   ];
 }
 
 function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {
-  if (!body) return [HttpCode(status), ApiResponse({ status, description })];
+  if (!body) return [ApiResponse({ status, description })];
   if (!isPage(body))
     return [
       ApiResponse({ status, description, type: body }),
