@@ -56,17 +56,23 @@ export async function buildService(
     const serviceConfig = { ...config, databaseUrl: database.url };
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
-    const { removed } = await migrated();
-    const left = removed.map(
-      (name) =>
-        `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
-    );
-    for (const notice of left) logger.info(notice);
+    const { removed, changed } = await migrated();
+    const found = [
+      ...removed.map(
+        (name) =>
+          `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
+      ),
+      ...changed.map(
+        ({ name, extension }) =>
+          `The migration ${name} has changed since it was applied: restore it, or revert it with its data by "db revert --extension ${extension} --yes" and start again.`,
+      ),
+    ];
+    for (const notice of found) logger.info(notice);
     const app = await createApp(serviceConfig, logger, store);
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
-    const notices = [...database.notices, ...left];
+    const notices = [...database.notices, ...found];
     return { app, config, database: { ...database, notices }, store };
   } catch (error) {
     await database.close();

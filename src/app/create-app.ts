@@ -9,7 +9,7 @@ import { planTable } from '../accounts';
 import { DatabaseHealth } from '../platform/database/database-health';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
-import { requireIndexes } from '../platform/database/pages';
+import { missingIndexes } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
 import type { Logger } from '../platform/logging/logger';
 import { GUARDED } from '../platform/routes/route-facts';
@@ -90,7 +90,13 @@ async function assemble(
   }
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
-  await requireIndexes(app.get(Sql, { strict: false }));
+  const missing = await missingIndexes(app.get(Sql, { strict: false }));
+  if (missing.length > 0) {
+    const sentence = `A list lacks an index, without which its pages are slow: add ${missing.join('; ')} to a migration.`;
+    // A service with customers had better be slow than stopped.
+    if (config.deployment === 'development') throw new UserError(sentence);
+    logger.warn(sentence);
+  }
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store.extensions(config), added, planTable());

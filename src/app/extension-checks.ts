@@ -8,7 +8,6 @@ import { declaredOperations, ownCodes } from '../platform/api-docs/operation.dec
 import type { Config } from '../platform/config/config';
 import { settings } from '../platform/config/settings';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
-import { recordedStatements } from '../platform/database/recorded-statements';
 import { platformCodes } from '../platform/errors/platform.errors';
 import { UserError } from '../platform/errors/user-error';
 import type { Extension } from '../platform/extension/extension';
@@ -33,8 +32,8 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 /** A scope-token of RFC 6749, section 3.3, without the comma of `--scopes`. */
 const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
-/** Tables, indexes, views and sequences share their names. An index may have none. */
-const CREATED = /\bcreate (?:unique )?(?:table|index|view|sequence) (?:if not exists )?(?!on\b)([\w."]+)/gi;
+/** A statement in the source of a migration. A table that may exist is shared. */
+const CREATED = /(?<=[`'";]\s*)create table (?!if\b)(\w+)/gi;
 
 /**
  * Checks the extensions of a team before anything is written.
@@ -53,7 +52,7 @@ export async function checkExtensions(store: Store, config: Config): Promise<voi
     ...twice.map((name) => `the extension ${name} is given twice`),
     ...store.added.flatMap(problemsOf),
     ...once.flatMap(({ modules }) => modules).flatMap(undecoratedProviders),
-    ...collisionsOf((await Promise.all(once.map(claimsOf))).flat()),
+    ...collisionsOf(once.flatMap(claimsOf)),
   ];
   if (problems.length === 0) return;
   throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
@@ -102,12 +101,11 @@ interface Claim {
   readonly value: unknown;
 }
 
-async function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Promise<Claim[]> {
+function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Claim[] {
   const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
   const classes = operations.flatMap(({ returns: [, body = []] }) => body);
-  const statements = (await Promise.all(migrations.map(recordedStatements))).flat().join(';');
   const claim = (name: string, value: unknown = Symbol(name)): Claim => ({ owner, name, value });
   return [
     ...scopes.map((scope) => claim(`scope ${scope}`)),
@@ -121,7 +119,7 @@ async function claimsOf({ extension, modules, paths, schemas }: ExtensionDocumen
       return Object.keys(item).map((method) => claim(`route ${method.toUpperCase()} ${address}`));
     }),
     // Migrations of one extension may drop a table and create it again.
-    ...Array.from(statements.matchAll(CREATED), ([, table]) => claim(`table ${table}`, owner)),
+    ...Array.from(migrations.join(';').matchAll(CREATED), ([, table]) => claim(`table ${table}`, owner)),
     ...[...errors, ...operations.flatMap(ownCodes)].map((each) => claim(`error code ${each.code}`, each)),
     ...classes.map((each) => claim(`response class ${each.name}`, each)),
     // A schema of a query has other undefined members.

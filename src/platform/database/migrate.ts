@@ -1,9 +1,9 @@
+import { hash } from 'node:crypto';
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
 import { type DatabaseConfig, dataSourceOptions, STATEMENT_TIMEOUT_MS } from './data-source';
 import { isDatabaseUnavailable } from './database-errors';
 import { Audit1795219200012 } from './migrations/platform.migrations';
-import { fingerprintOf } from './recorded-statements';
 import { UserError } from '../errors/user-error';
 
 /** A migration of this program. */
@@ -61,9 +61,10 @@ const SET_TIMEOUTS = `
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
  * @param keyPrefix of a service, to which the database then belongs
- * @returns the names of the migrations, and the extensions with tables that this program does not have
- * @throws UserError if a newer version has migrated the database, an extension's migration fails or was edited, or the
- *   database belongs to a service with other keys
+ * @returns the names of the migrations, the extensions with tables that this program does not have, and the applied
+ *   migrations of extensions whose source has changed
+ * @throws UserError if a newer version has migrated the database, an extension's migration fails, or the database
+ *   belongs to a service with other keys
  */
 export function migrate(config: SchemaConfig, keyPrefix?: string) {
   return inMigrationTransaction(config, async (runner) => {
@@ -174,12 +175,12 @@ export async function rejectUsed(runner: QueryRunner): Promise<void> {
   );
 }
 
-/** Returns the migrations of extensions that have the statements with which they were applied, as far as is known. */
+/** Returns the migrations of extensions that have the source with which they were applied, as far as it is known. */
 const RECORD = `
   INSERT INTO extension_migrations AS known (name, extension, fingerprint)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
   ON CONFLICT (name) DO UPDATE
-    SET extension = excluded.extension, fingerprint = coalesce(excluded.fingerprint, known.fingerprint)
+    SET extension = excluded.extension, fingerprint = excluded.fingerprint
     WHERE (known.fingerprint = excluded.fingerprint) IS NOT FALSE
   RETURNING name`;
 
@@ -194,19 +195,14 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   const unchanged: { name: string }[] = await runner.query(RECORD, [
     owned.map(({ name }) => name),
     owned.map(({ extension }) => extension),
-    await Promise.all(owned.map(({ create }) => fingerprintOf(create))),
+    owned.map(({ create }) => hash('sha256', String(create))),
   ]);
-  const changed = owned.find(({ name }) => !unchanged.some((each) => each.name === name));
-  if (changed) {
-    throw new UserError(
-      `The migration ${changed.name} of the extension ${changed.extension} has changed since it was applied: run "db revert --extension ${changed.extension} --yes" and start again, or restore it.`,
-    );
-  }
+  const changed = owned.filter(({ name }) => !unchanged.some((each) => each.name === name));
   await runner.query(SET_TIMEOUTS);
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
   const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
-  return { applied, removed: [...new Set(removed)] };
+  return { applied, removed: [...new Set(removed)], changed };
 }
 
 /** TypeORM would run all of them by time; those of the store must run before those of extensions. */

@@ -1,5 +1,4 @@
 import type { Type } from '@nestjs/common';
-import { UserError } from '../errors/user-error';
 import {
   cutPage,
   type Direction,
@@ -192,30 +191,32 @@ function tuple(names: readonly string[]): string {
   return `(${names.join(', ')})`;
 }
 
+/** The columns of each whole and valid index, as `Pages.indexes` writes them. An option 2 is NULLS FIRST. */
 const FIND_INDEXES = `
   SELECT name, ARRAY(
-    SELECT indexdef FROM pg_indexes WHERE tablename = name AND schemaname = ANY(current_schemas(false))
-  ) AS definitions
-  FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL`;
+    SELECT string_agg(attname || CASE option WHEN 0 THEN '' WHEN 2 THEN ' NULLS FIRST' ELSE ' DESC' END, ', ' ORDER BY at) || ', '
+    FROM pg_index i
+    JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree',
+    unnest(i.indkey::int[], i.indoption::int[]) WITH ORDINALITY AS k (attnum, option, at)
+    JOIN pg_attribute a ON a.attnum = k.attnum
+    WHERE i.indrelid = to_regclass(name) AND a.attrelid = i.indrelid
+      AND at <= i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
+    GROUP BY i.indexrelid HAVING count(*) = i.indnkeyatts
+  ) AS known
+  FROM unnest($1::text[]) AS name JOIN pg_class t ON t.oid = to_regclass(name) AND t.relkind IN ('r', 'p')`;
 
 /**
- * Requires an index for each combination of filters of each list whose table exists.
- *
- * @throws UserError that has the missing ones
+ * Lists the statements that create the missing indexes of the lists whose table exists, each of them for a combination of
+ * filters.
  */
-export async function requireIndexes(sql: Sql): Promise<void> {
+export async function missingIndexes(sql: Sql): Promise<string[]> {
   const names = LISTS.map(({ table }) => table.table);
-  const found = await sql.rows<{ name: string; definitions: string[] }>(FIND_INDEXES, [names]);
-  const missing = found.flatMap(({ name, definitions }) => {
-    // Neither a partial index nor one on an expression.
-    const known = definitions.map((each) => `${/USING btree \(([^()]*)\)$/.exec(each)?.[1]}, `);
-    const needed = LISTS.filter(({ table }) => table.table === name).flatMap((list) => list.indexes());
-    return needed
-      .filter((columns) => !known.some((each) => each.startsWith(`${columns}, `)))
-      .map((columns) => `CREATE INDEX ON ${name} (${columns})`);
-  });
-  if (missing.length === 0) return;
-  throw new UserError(
-    `A list lacks an index, without which its pages are slow: add ${[...new Set(missing)].join('; ')} to a migration.`,
+  const found = await sql.rows<{ name: string; known: string[] }>(FIND_INDEXES, [names]);
+  const missing = found.flatMap(({ name, known }) =>
+    LISTS.filter(({ table }) => table.table === name)
+      .flatMap((list) => list.indexes())
+      .filter((columns) => !known.some((each) => each.startsWith(`${columns.replaceAll('"', '')}, `)))
+      .map((columns) => `CREATE INDEX ON ${name} (${columns})`),
   );
+  return [...new Set(missing)];
 }

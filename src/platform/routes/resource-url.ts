@@ -12,7 +12,7 @@ export function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: s
 
 /** Sets the `Location` of a created resource with an `id` (RFC 9110, 10.2.2), unless the handler has set it. */
 export function setLocation(reply: FastifyReply, baseUrl: string, created: unknown): void {
-  const hasId = typeof created === 'object' && created !== null && 'id' in created;
-  if (reply.statusCode !== 201 || reply.hasHeader('Location') || !hasId) return;
-  reply.header('Location', `${resourceUrl(reply.request, baseUrl)}/${String(created.id)}`);
+  const id = typeof created === 'object' && created !== null && 'id' in created ? created.id : undefined;
+  if (reply.statusCode !== 201 || reply.hasHeader('Location') || id === undefined) return;
+  reply.header('Location', `${resourceUrl(reply.request, baseUrl)}/${encodeURIComponent(String(id))}`);
 }
