@@ -67,7 +67,7 @@ export async function buildService(
           `The migration ${name} has changed since it was applied: restore it, or revert it with its data by "db revert --extension ${extension} --yes" and start again.`,
       ),
     ];
-    for (const notice of found) logger.info(notice);
+    for (const notice of found) logger.warn(notice);
     const app = await createApp(serviceConfig, logger, store);
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.

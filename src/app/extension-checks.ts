@@ -51,7 +51,7 @@ export async function checkExtensions(store: Store, config: Config): Promise<voi
   const problems = [
     ...twice.map((name) => `the extension ${name} is given twice`),
     ...store.added.flatMap(problemsOf),
-    ...once.flatMap(({ modules }) => modules).flatMap(undecoratedProviders),
+    ...once.flatMap(({ modules }) => modules).flatMap(untypedClasses),
     ...collisionsOf(once.flatMap(claimsOf)),
   ];
   if (problems.length === 0) return;
@@ -85,13 +85,19 @@ function problemsOf({ name, scopes = [], migrations = [], compatibility = '*' }:
   return [...problems, `${name} works with animal-store ${compatibility}, and this is ${version}: ${fix}`];
 }
 
-/** A class without any decorator has no types of its constructor: every argument would be undefined. */
-function undecoratedProviders({ name, providers, injectables }: NestModule): string[] {
-  return [...providers.values(), ...injectables.values()].flatMap(({ token, metatype, isNotMetatype }) =>
-    token === ModuleRef || isNotMetatype || !metatype?.length || Reflect.getMetadataKeys(metatype).length > 0
-      ? []
-      : `${metatype.name}, in ${name}, has no @Injectable(): add it, so that NestJS knows what its constructor needs`,
+/** Without the types of its constructor NestJS creates a class with undefined arguments. */
+function untypedClasses({ name, providers, injectables, controllers }: NestModule): string[] {
+  return [...providers.values(), ...injectables.values(), ...controllers.values()].flatMap(
+    ({ token, metatype, isNotMetatype }) =>
+      token === ModuleRef || isNotMetatype || !metatype?.length || hasTypes(metatype)
+        ? []
+        : `${metatype.name}, in ${name}, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json`,
   );
+}
+
+/** True if TypeScript emitted the types of a constructor, or `@Inject()` names them. */
+function hasTypes(metatype: object): boolean {
+  return Reflect.getMetadataKeys(metatype).some((key) => String(key).endsWith(':paramtypes'));
 }
 
 /** A name that only one thing of a store may have. It is the same thing if the values are equal. */

@@ -45,7 +45,7 @@ export function userMessage(error: unknown): string {
     return `${type} needs ${dependency}, which ${module} does not have: import the module that exports it, or add it to the providers.`;
   }
   if (type !== undefined)
-    return `${type}: the class of a parameter is missing at run time: import it without \`type\`.`;
+    return `${type}: the class of a parameter is missing at run time: import it without \`type\`, and set emitDecoratorMetadata in tsconfig.json.`;
   const sentence = SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
   if ('path' in error && 'syscall' in error && error.syscall === 'open') {

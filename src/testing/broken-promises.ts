@@ -1,8 +1,7 @@
 import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
-import type { DatabaseConfig } from '../platform/database/data-source';
-import { inMigrationTransaction, migrate, revert } from '../platform/database/migrate';
+import { migrate, relationsOf, revert } from '../platform/database/migrate';
 import { Api } from './api';
 import { sendRequest, type TestRequest } from './http-client';
 import { checkPromises } from './promises/promises';
@@ -11,8 +10,8 @@ import { readDocument, type TestStore } from './test-store';
 
 /**
  * Holds every operation of a store's OpenAPI document against the promises of the store, and runs the migrations of its
- * extensions in both directions. It creates resources from the
- * documented examples and breaks commits on purpose, so give each test a new store.
+ * extensions in both directions. It creates resources from the documented examples and breaks commits on purpose, so
+ * give each test a new store.
  *
  * @param options.paths only the operations below these paths, such as `/kennels`; default: all, those of the store included
  * @returns a sentence for each broken promise and for each operation that could not be checked, in the order of the
@@ -62,12 +61,4 @@ async function brokenMigrations(store: TestStore): Promise<string[]> {
   } finally {
     await database.drop();
   }
-}
-
-/** Lists the tables, indexes and sequences of a database. */
-async function relationsOf(config: DatabaseConfig): Promise<string[]> {
-  const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
-    runner.query('SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace'),
-  );
-  return rows.map(({ relname }) => relname);
 }

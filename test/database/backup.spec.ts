@@ -182,7 +182,11 @@ describe('a backup', () => {
     expect(await target.query('SELECT command, details FROM audit_entries ORDER BY id DESC LIMIT 1')).toEqual(
       [{ command: 'migrate', details: migrated.join(', ') }],
     );
-    expect(await migrate(schemaConfig(target.url))).toEqual({ applied: [], removed: ['kennels'] });
+    expect(await migrate(schemaConfig(target.url))).toEqual({
+      applied: [],
+      removed: ['kennels'],
+      changed: [],
+    });
     expect(await revert(config, 'kennels')).toEqual([KENNELS]);
   });
 });

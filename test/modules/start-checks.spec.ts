@@ -37,6 +37,7 @@ import {
   NeedyService,
   UndecoratedGuard,
   UndecoratedService,
+  UntypedService,
 } from './support/faulty-providers';
 
 /** The name of a response class of the store. */
@@ -164,7 +165,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleOf(UntypedListController),
     ],
     [
-      'NeedyOfType: the class of a parameter is missing at run time: import it without `type`.',
+      'NeedyOfType: the class of a parameter is missing at run time: import it without `type`, and set emitDecoratorMetadata in tsconfig.json.',
       moduleOf(PlainController, [NeedyOfType]),
     ],
     [
@@ -176,11 +177,15 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleOf(PlainController, [NeedyOfToken]),
     ],
     [
-      'Invalid extensions: UndecoratedService, in LabModule, has no @Injectable(): add it, so that NestJS knows what its constructor needs. Fix them and start again.',
+      'Invalid extensions: UndecoratedService, in LabModule, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json. Fix them and start again.',
       moduleOf(PlainController, [UndecoratedService]),
     ],
     [
-      'Invalid extensions: UndecoratedGuard, in LabModule, has no @Injectable(): add it, so that NestJS knows what its constructor needs. Fix them and start again.',
+      'Invalid extensions: UntypedService, in LabModule, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json. Fix them and start again.',
+      moduleOf(PlainController, [UntypedService]),
+    ],
+    [
+      'Invalid extensions: UndecoratedGuard, in LabModule, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json. Fix them and start again.',
       moduleWith([Get(), RequireScope('pets:read'), UseGuards(UndecoratedGuard)]),
     ],
     [

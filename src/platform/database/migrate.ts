@@ -126,6 +126,14 @@ export function migrationStates(config: SchemaConfig): Promise<MigrationState[]>
   );
 }
 
+/** Lists the tables, indexes and sequences of a database. */
+export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
+  const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
+    runner.query('SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace'),
+  );
+  return rows.map(({ relname }) => relname);
+}
+
 /**
  * Runs `work` in one transaction while no other process migrates the same database. The connection is its own: those of
  * the service must be opened after a migration has set the timeouts of the role.

@@ -8,6 +8,8 @@ import { schemaConfig } from '../../support/schema-config';
 export function migrationOf(name: string, up: string, down: string): MigrationClass {
   return {
     [name]: class {
+      /** The source of a migration contains its SQL. */
+      static toString = () => JSON.stringify({ up, down });
       up = (runner: QueryRunner) => runner.query(up);
       down = (runner: QueryRunner) => runner.query(down);
     },

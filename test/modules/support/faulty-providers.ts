@@ -5,6 +5,12 @@ export class UndecoratedService {
   constructor(readonly pets: PetsService) {}
 }
 
+/** Without `@`, TypeScript emits no types, as without `emitDecoratorMetadata`. */
+export class UntypedService {
+  constructor(readonly pets: PetsService) {}
+}
+Injectable()(UntypedService);
+
 export class UndecoratedGuard {
   constructor(readonly pets: PetsService) {}
 
