@@ -6,13 +6,20 @@ import type { SchemaMigration } from '../platform/database/migrate';
 import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { ChosenExtension, Extension, MigrationClass } from '../platform/extension/extension';
+import { eventsExtension } from '../events';
 import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, petsExtension } from '../pets';
 import { orderScopes, storeOrdersExtension } from '../store-orders';
 
 /** The extensions that every store has. */
-export const OWN_EXTENSIONS = [keyExtension, mcpExtension, petsExtension, storeOrdersExtension];
+export const OWN_EXTENSIONS = [
+  keyExtension,
+  mcpExtension,
+  petsExtension,
+  storeOrdersExtension,
+  eventsExtension,
+];
 
 /** The scopes of a new key, unless its creator names others. */
 export const DEFAULT_SCOPES: readonly DefinedScope[] = [

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
+import { WITHOUT_EVENTS, WITHOUT_TIMEOUTS } from '../platform/database/migrate';
 
 const NAMES =
   'Rex Bella Luna Max Charlie Milo Lucy Daisy Rocky Coco Oscar Simba Nala Felix Minka Balou Kira Sammy Lilly Paul Emma Bruno Jerry Tom Peggy Momo Findus Mimi Flocke Hansi Bobby Strolch'.split(
@@ -50,6 +50,7 @@ export async function seedPets(
   try {
     await client.query('BEGIN');
     await client.query(WITHOUT_TIMEOUTS);
+    await client.query(WITHOUT_EVENTS);
     for (let done = 0; done < count;) {
       const last = Math.min(done + STATEMENT_ROWS, count);
       await client.query(ADD_PETS, [done + 1, last, seed, NAMES, EPITHETS]);

@@ -43,6 +43,9 @@ export const WITHOUT_TIMEOUTS = `
   SELECT set_config(name, '0', true) FROM pg_settings
   WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
+/** Makes the changes of the running transaction write no events. */
+export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', true)`;
+
 /**
  * Bounds every request's waits in the server. The settings belong to the role, because poolers reject them at
  * connection. A role without the privilege has only the timeouts of the client.

@@ -82,6 +82,28 @@ export function OneOf({ name, description, values }: Choice, facts: FieldFacts<s
   );
 }
 
+/** Declares a list of at least one of the values of `choice`. In a query it is a repeated parameter. */
+export function SomeOf({ name, description, values }: Choice, facts: FieldFacts): PropertyDecorator {
+  const isKnown = (value: unknown) => values.some((known) => known === value);
+  return declareField(
+    facts,
+    {
+      isArray: true,
+      enum: [...values],
+      enumName: name,
+      enumSchema: { description },
+      minItems: 1,
+      maxItems: values.length,
+    },
+    {
+      rule: `1 to ${values.length} of ${values.join(', ')}`,
+      isValid: (given) =>
+        Array.isArray(given) && given.length > 0 && given.length <= values.length && given.every(isKnown),
+      fromText: (texts) => [texts].flat(),
+    },
+  );
+}
+
 /** Declares a boolean; `true` or `false` in a query. */
 export function Flag(facts: FieldFacts<boolean>): PropertyDecorator {
   return declareField(

@@ -21,6 +21,7 @@ import {
   readApplied,
   rejectUsed,
   type SchemaConfig,
+  WITHOUT_EVENTS,
 } from '../migrate';
 import { UserError } from '../../errors/user-error';
 
@@ -58,6 +59,7 @@ export async function restoreDatabase(
       await explained(path, applyMigrations(older, runner));
       // TypeORM types the connection as any; the driver is node-postgres.
       const client: Client = await runner.connect();
+      await client.query(WITHOUT_EVENTS);
       const tables = await explained(path, copyTables(client, header, backup));
       const { applied } = await explained(path, bringUpToDate(config, runner));
       // The copy may serve another deployment, such as staging: its first start decides.

@@ -1,0 +1,26 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { CurrentPrincipal, type Principal } from '../auth';
+import { Operation } from '../platform/api-docs/operation.decorator';
+import { Event, ListEventsQuery } from './events.dto';
+import { eventErrors } from './events.errors';
+import { eventScopes } from './events.scopes';
+import { EventsService } from './events.service';
+
+@Controller('events')
+export class EventsController {
+  constructor(private readonly events: EventsService) {}
+
+  @Get()
+  @Operation({
+    id: 'listEvents',
+    summary: 'List events',
+    description:
+      "Lists the changes of animals, and of the orders of the key's account, in the order in which they happened; with the scope `orders:manage` the changes of all orders. Each page has a next one: to learn of later changes, request it again.",
+    scope: eventScopes.read,
+    returns: [200, [Event], 'A page of events. `Link` has the next page, also on the last one.'],
+    rejects: [eventErrors.cursor_expired],
+  })
+  listEvents(@CurrentPrincipal() principal: Principal, @Query() query: ListEventsQuery) {
+    return this.events.list(principal, query);
+  }
+}

@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '../accounts';
+import type { Extension } from '../platform/extension/extension';
+import { EventsController } from './events.controller';
+import { EventsRepository } from './events.repository';
+import { eventScopes } from './events.scopes';
+import { EventsService } from './events.service';
+import { eventSettings } from './events.settings';
+import { eventsMigrations } from './migrations/events.migrations';
+
+@Module({
+  imports: [AccountsModule],
+  controllers: [EventsController],
+  providers: [EventsRepository, EventsService],
+  exports: [EventsRepository],
+})
+export class EventsModule {}
+
+export const eventsExtension: Extension = {
+  name: 'events',
+  modules: [EventsModule],
+  migrations: eventsMigrations,
+  scopes: Object.values(eventScopes),
+  tags: { events: 'What happened to animals and orders, for readers that follow the changes.' },
+  settings: eventSettings,
+};

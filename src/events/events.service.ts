@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { parse } from 'lossless-json';
+import { AccountsService } from '../accounts';
+import type { Principal } from '../auth';
+import { CONFIG } from '../platform/config/config.token';
+import type { ConfigOf } from '../platform/config/config';
+import { Page, pageRequestOf } from '../platform/paging/page';
+import { Clock } from '../platform/runtime/clock';
+import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
+import { isStaff } from '../store-orders';
+import type { Event, EventData, ListEventsQuery } from './events.dto';
+import { eventErrors } from './events.errors';
+import { EventsRepository, type StoredEvent } from './events.repository';
+import type { eventSettings } from './events.settings';
+
+const REMOVED_AT_ONCE = 1_000;
+
+@Injectable()
+export class EventsService extends PeriodicWork {
+  constructor(
+    private readonly events: EventsRepository,
+    private readonly accounts: AccountsService,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
+  ) {
+    super('The removal of old events', MINUTE_MS);
+  }
+
+  override async onModuleInit(): Promise<void> {
+    await this.events.prepare(this.config.eventsRetentionDays > 0);
+    return super.onModuleInit();
+  }
+
+  /**
+   * Lists a page of the events that the key may see. Each page has a next one, from which a reader continues.
+   *
+   * @throws ApiError `invalid_cursor`, `cursor_expired`
+   */
+  async list(principal: Principal, query: ListEventsQuery): Promise<Page<Event>> {
+    const request = pageRequestOf('/events', query);
+    const after = request.hasCursor ? request.first - 1n : 0n;
+    const accountId = isStaff(principal) ? undefined : principal.accountId;
+    const found = await this.events.read(after, request.limit, { types: query.type, accountId });
+    const { events, removedTo, end } = found;
+    if (request.hasCursor && (after < removedTo || after >= end)) throw eventErrors.cursor_expired();
+    const last = events.length < request.limit ? end - 1n : events.at(-1)?.id;
+    return new Page(request, await this.show(principal, events), last);
+  }
+
+  /** Removes the events that are older than EVENTS_RETENTION_DAYS. */
+  override async run(): Promise<void> {
+    const time = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
+    while ((await this.events.removeBefore(time, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
+  }
+
+  /** Returns events as the key sees them: staff sees the names of the accounts of orders. */
+  private async show(principal: Principal, events: readonly StoredEvent[]): Promise<readonly Event[]> {
+    const ids = isStaff(principal) ? events.flatMap(({ accountId }) => accountId ?? []) : [];
+    const names = await this.accounts.namesOf(ids);
+    return events.map(({ id, type, createdAt, data, accountId }) => {
+      const account = accountId === null ? undefined : names.get(accountId);
+      return { id, type, createdAt: createdAt.toISOString(), data: Object.assign(dataIn(data), { account }) };
+    });
+  }
+}
+
+/** Reads the data of an event. Every number in it is an int64. */
+function dataIn(json: string): EventData {
+  // The triggers write the members of an animal or of an order.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return parse(json, undefined, { parseNumber: BigInt }) as EventData;
+}

@@ -1,0 +1,46 @@
+import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+
+/**
+ * Work that each instance repeats until it stops. If a run fails, the log has one warning, and the next run tries again.
+ * No run begins before the last one has ended.
+ */
+export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy {
+  protected isStopping = false;
+  private readonly logger = new Logger(this.constructor.name);
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private isFailing = false;
+
+  /** @param purpose completes `… fails.` in the log */
+  protected constructor(
+    private readonly purpose: string,
+    private readonly intervalMs: number,
+  ) {}
+
+  /** Does the work once. A long run ends early if `isStopping`. */
+  abstract run(): Promise<void>;
+
+  onModuleInit(): void | Promise<void> {
+    this.timer = setInterval(() => {
+      this.running ??= this.tryOnce().finally(() => (this.running = undefined));
+    }, this.intervalMs).unref();
+  }
+
+  /** Runs before the pool of connections closes. */
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.timer);
+    this.isStopping = true;
+    await this.running;
+  }
+
+  private async tryOnce(): Promise<void> {
+    try {
+      await this.run();
+      this.isFailing = false;
+    } catch (error) {
+      if (!this.isFailing)
+        this.logger.warn(`${this.purpose} fails. The service retries. Cause: ${String(error)}`);
+      this.isFailing = true;
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import { Client } from 'pg';
+import type { GivenConfig } from '../../src/app/build';
+import { seedPets } from '../../src/cli/seed.repository';
+import { EventsService } from '../../src/events/events.service';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+import type { RequestOptions } from '../support/http';
+import { linksOf } from '../support/links';
+
+const PATH = '/v1/events';
+const DAY_SECONDS = 86_400;
+const ORDERS = '/v1/store/orders';
+
+interface Event {
+  readonly id: number;
+  readonly type: string;
+  readonly createdAt: string;
+  readonly data: Record<string, unknown>;
+}
+
+describe('GET /v1/events (listEvents)', () => {
+  let app: TestApp;
+  /** Follows the feed from its start, or from where it was. */
+  const readerOf = (options: RequestOptions = {}, query = 'limit=2') => {
+    let path = `${PATH}?${query}`;
+    return async (): Promise<Event[]> => {
+      const found: Event[] = [];
+      for (let count = 1; count > 0;) {
+        const page = await app.get(path, options);
+        expect(page.status).toBe(200);
+        count = page.json.length;
+        found.push(...page.json);
+        path = linksOf(page)['next']!;
+      }
+      return found;
+    };
+  };
+  const removeOld = () => app.nest.get(EventsService, { strict: false }).run();
+  const update = (path: string, body: object, options: RequestOptions = {}) =>
+    app.send('PATCH', path, { body, ...options });
+
+  beforeEach(async () => {
+    app = await startApp();
+  });
+  afterEach(() => app.close());
+
+  it('has each change of an animal and of an order in its order, with the body of the response', async () => {
+    const read = readerOf();
+    const pet = (await app.post('/v1/pets', aNewPet({ categoryId: 3 }))).json;
+    const renamed = (await update(`/v1/pets/${pet.id}`, { name: '☃ "\\ Rex' })).json;
+    await update(`/v1/pets/${pet.id}`, { name: renamed.name });
+    const buyer = await app.createKey();
+    const placed = (await app.post(ORDERS, { petId: pet.id }, { key: buyer.key })).json;
+    const steps = [];
+    for (const status of ['approved', 'delivered'])
+      steps.push((await update(`${ORDERS}/${placed.id}`, { status })).json);
+    await app.send('DELETE', `/v1/pets/${pet.id}`);
+    const { account } = steps[0];
+    const events = await read();
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      ['pet.created', pet],
+      ['pet.updated', renamed],
+      ['pet.updated', { ...renamed, status: 'pending' }],
+      ['order.placed', { ...placed, account }],
+      ['order.approved', steps[0]],
+      ['order.delivered', steps[1]],
+      ['pet.updated', { ...renamed, status: 'sold' }],
+      ['pet.deleted', { ...renamed, status: 'sold' }],
+    ]);
+    const ids = events.map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted((one, other) => one - other));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(await read()).toEqual([]);
+  });
+
+  it('keeps int64 exactly', async () => {
+    await app.post('/v1/pets', '{"name":"Rex","categoryId":9007199254740993}');
+    expect((await app.get(PATH)).text).toContain('"categoryId":9007199254740993');
+  });
+
+  it('shows a key the orders of its account; with orders:manage those of every account', async () => {
+    const buyers = [await app.createKey(), await app.createKey()];
+    for (const { key } of buyers) {
+      const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+      await app.post(ORDERS, { petId }, { key });
+    }
+    const reader = await app.createKey({ scopes: ['events:read', 'orders:read'] });
+    const orders = async (key?: string, query = 'type=order.placed') =>
+      (await readerOf(key === undefined ? {} : { key }, query)()).map(({ data }) => data['id']);
+    expect(await orders()).toHaveLength(2);
+    expect(await orders(reader.key)).toEqual([]);
+    expect(await orders(reader.key, 'limit=1')).toHaveLength(4);
+  });
+
+  it('filters by type, repeated', async () => {
+    const { id } = (await app.post('/v1/pets', aNewPet())).json;
+    await update(`/v1/pets/${id}`, { status: 'sold' });
+    await app.send('DELETE', `/v1/pets/${id}`);
+    const types = async (query: string) => (await readerOf({}, query)()).map(({ type }) => type);
+    expect(await types('type=pet.updated')).toEqual(['pet.updated']);
+    expect(await types('type=pet.deleted&type=pet.created&limit=1')).toEqual(['pet.created', 'pet.deleted']);
+    expectError(await app.get(`${PATH}?type=pet`), 400, 'validation_failed');
+    const { next } = linksOf(await app.get(`${PATH}?type=pet.created`));
+    expectError(await app.get(next!.replace('pet.created', 'pet.deleted')), 400, 'invalid_cursor');
+  });
+
+  it('never skips an event that is committed later than a newer one', async () => {
+    const client = new Client({ connectionString: app.database.directUrl });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(`INSERT INTO pets (name, category_id, status) VALUES ('slow', 1, 'available')`);
+    const read = readerOf();
+    const seen = await read();
+    await app.post('/v1/pets', aNewPet({ name: 'quick' }));
+    seen.push(...(await read()));
+    expect(seen).toEqual([]);
+    await client.query('COMMIT');
+    await client.end();
+    expect((await read()).map(({ data }) => data['name'])).toEqual(['slow', 'quick']);
+  });
+
+  it('has no event of a change that was rolled back', async () => {
+    await app.database.query(`DO $$ BEGIN
+      INSERT INTO pets (name, category_id, status) VALUES ('gone', 1, 'available');
+      RAISE EXCEPTION 'no';
+      EXCEPTION WHEN raise_exception THEN NULL; END $$`);
+    expect(await readerOf()()).toEqual([]);
+  });
+
+  it('returns 410 to a cursor whose next events were deleted after EVENTS_RETENTION_DAYS', async () => {
+    const { next: early } = linksOf(await app.get(PATH));
+    await app.post('/v1/pets', aNewPet());
+    const { next: late } = linksOf(await app.get(PATH));
+    await removeOld();
+    expect((await app.get(early!)).json).toHaveLength(1);
+    // The database itself knows when an event was written.
+    app.clock.advance({ seconds: 20 * DAY_SECONDS });
+    await removeOld();
+    expectError(await app.get(early!), 410, 'cursor_expired');
+    expect((await app.get(late!)).json).toEqual([]);
+    const { next } = linksOf(await app.get(PATH));
+    expect((await app.get(next!)).status).toBe(200);
+  });
+
+  it('has no events of changes while EVENTS_RETENTION_DAYS is 0, nor of seed', async () => {
+    await app.post('/v1/pets', aNewPet());
+    await seedPets(app.database.directUrl, 3, '1', () => undefined);
+    expect(await readerOf()()).toHaveLength(1);
+    const settings: GivenConfig = { eventsRetentionDays: 0 };
+    const off = await startApp(settings, { beside: app });
+    await off.post('/v1/pets', aNewPet());
+    await off.close();
+    expect(await readerOf()()).toHaveLength(1);
+  });
+
+  it('continues with higher ids in a database of another cluster', async () => {
+    await app.post('/v1/pets', aNewPet());
+    const read = readerOf();
+    const [first] = await read();
+    await app.database.query('UPDATE event_log SET cluster = 1, shift = shift - 1000');
+    await app.restart();
+    await app.post('/v1/pets', aNewPet());
+    const [second] = await read();
+    expect(second!.id).toBeGreaterThan(first!.id);
+  });
+
+  it('responds 304 while nothing has happened, with the next page', async () => {
+    const first = await app.get(PATH);
+    const headers = { 'if-none-match': String(first.headers.etag) };
+    const again = await app.get(PATH, { headers });
+    expect(again.status).toBe(304);
+    expect(linksOf(again)['next']).toMatch(/cursor=/);
+    await app.post('/v1/pets', aNewPet());
+    expect((await app.get(PATH, { headers })).status).toBe(200);
+  });
+});
