@@ -24,12 +24,12 @@ export class EventsService extends PeriodicWork {
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {
-    super('The removal of old events', MINUTE_MS);
+    super('The preparation of events', MINUTE_MS);
   }
 
   override async onModuleInit(): Promise<void> {
-    await this.events.prepare(this.config.eventsRetentionDays > 0);
-    return super.onModuleInit();
+    await super.onModuleInit();
+    await this.runOnce();
   }
 
   /**
@@ -48,8 +48,9 @@ export class EventsService extends PeriodicWork {
     return new Page(request, await this.show(principal, events), last);
   }
 
-  /** Removes the events that are older than EVENTS_RETENTION_DAYS. */
+  /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */
   override async run(): Promise<void> {
+    await this.events.prepare(this.config.eventsRetentionDays > 0);
     const time = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
     while ((await this.events.removeBefore(time, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
   }

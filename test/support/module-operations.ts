@@ -109,6 +109,12 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     scopes: ['orders:write', 'orders:manage'],
     isExtension: true,
   },
+  listEvents: {
+    route: 'get /events',
+    codes: { ...LIST, 410: ['cursor_expired'] },
+    scopes: ['events:read'],
+    isExtension: true,
+  },
   getKey: {
     route: 'get /key',
     // Only a request without a valid key counts in a window: that of its address.

@@ -1,6 +1,7 @@
 import type { TestApp } from './app';
 import { aNewPet } from './factories';
 import type { HttpResponse } from './http';
+import { linksOf } from './links';
 import type { Rejection } from './module-operations';
 
 const REX = { name: 'Rex', categoryId: 1 };
@@ -40,6 +41,13 @@ const keyed = (app: TestApp, key: string, body: object): Promise<HttpResponse> =
 async function order(app: TestApp, status: string) {
   const { id: petId } = (await app.post('/v1/pets', aNewPet({ status }))).json;
   return app.post('/v1/store/orders', { petId });
+}
+
+/** Reads from before an event that was deleted. */
+async function readRemoved(app: TestApp): Promise<HttpResponse> {
+  const { next } = linksOf(await app.get('/v1/events?type=pet.deleted'));
+  await app.database.query('UPDATE event_log SET removed_to = event_id_of(pg_current_xact_id())');
+  return app.get(next!);
 }
 
 async function removeOrdered(app: TestApp): Promise<HttpResponse> {
@@ -83,6 +91,7 @@ export const rejections: readonly Rejection[] = [
     'unsupported_media_type',
     (app) => app.post('/v1/pets', 'x', { headers: { 'content-type': 'text/plain' } }),
   ],
+  [410, 'cursor_expired', readRemoved],
   [417, 'expectation_failed', (app) => app.get('/v1/pets', { headers: { expect: 'x' } })],
   [
     422,

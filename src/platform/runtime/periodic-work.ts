@@ -21,9 +21,7 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy {
   abstract run(): Promise<void>;
 
   onModuleInit(): void | Promise<void> {
-    this.timer = setInterval(() => {
-      this.running ??= this.tryOnce().finally(() => (this.running = undefined));
-    }, this.intervalMs).unref();
+    this.timer = setInterval(() => void this.runOnce(), this.intervalMs).unref();
   }
 
   /** Runs before the pool of connections closes. */
@@ -33,7 +31,12 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy {
     await this.running;
   }
 
-  private async tryOnce(): Promise<void> {
+  /** Runs unless a run is under way. */
+  protected runOnce(): Promise<void> {
+    return (this.running ??= this.attempt().finally(() => (this.running = undefined)));
+  }
+
+  private async attempt(): Promise<void> {
     try {
       await this.run();
       this.isFailing = false;
