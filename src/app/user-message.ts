@@ -49,7 +49,7 @@ export function userMessage(error: unknown): string {
   const sentence = SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
   if ('path' in error && 'syscall' in error && error.syscall === 'open') {
-    return `The file ${String(error.path)} cannot be read: correct its name in DATABASE_URL, or let this user read it.`;
+    return `The file ${String(error.path)} cannot be read: correct its name, or let this user read it.`;
   }
   const known = DRIVER_SENTENCES.find(([beginning]) => error.message.startsWith(beginning));
   if (known) return known[1];

@@ -1,14 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { createWriteStream, lstatSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { isDatabaseUnavailable } from '../database-errors';
 import { type AppliedMigration, readApplied, WITHOUT_TIMEOUTS } from '../migrate';
-import { codeOf, UserError } from '../../errors/user-error';
+import { UserError } from '../../errors/user-error';
+import { rejectExisting, writeWholeFile } from './whole-file';
 
 /**
  * A backup is text, compressed by gzip, whose checksum shows damage: JSON lines, and between them the rows of each
@@ -106,11 +102,7 @@ export async function backupDatabase(
   { path, isReplacing, program }: { path: string; isReplacing: boolean; program: string },
   onProgress: (share: number) => void = () => undefined,
 ) {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found && !found.isFile()) throw new UserError(`${path} is not a regular file: give another name.`);
-  if (found && !isReplacing) {
-    throw new UserError(`The file ${path} exists: give another name, or replace it with --force.`);
-  }
+  rejectExisting(path, isReplacing);
   const client = new Client({ connectionString: databaseUrl });
   // The running query fails, too. An event without a listener would end the process.
   client.on('error', () => undefined);
@@ -118,7 +110,8 @@ export async function backupDatabase(
   try {
     const header = await beginSnapshot(client, program);
     const tables: CopiedTable[] = [];
-    const bytes = await writeWholeFile(path, backupText(client, header, tables, onProgress));
+    const text = backupText(client, header, tables, onProgress);
+    const bytes = await writeWholeFile(path, (file) => pipeline(text, createGzip(), file));
     return { createdAt: header.createdAt, bytes, tables };
   } finally {
     await client.end();
@@ -154,11 +147,8 @@ async function* backupText(
   for (const { table, columns } of header.tables) {
     yield jsonLine({ table });
     const rows = client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
-    for await (const chunk of rows as AsyncIterable<Buffer>) {
-      for (let at = -1; (at = chunk.indexOf('\n', at + 1)) >= 0;) read += 1;
-      onProgress(read / (total?.rows ?? read));
-      yield chunk;
-    }
+    const before = read;
+    yield* countLines(rows, (lines) => onProgress((read = before + lines) / (total?.rows ?? read)));
     yield END_OF_ROWS;
     // The number of rows arrives after the last row, and before the response to the next query.
     await client.query('');
@@ -173,31 +163,19 @@ async function* backupText(
   yield jsonLine(totals);
 }
 
-function jsonLine(value: object): string {
-  return `${JSON.stringify(value)}\n`;
+/** Passes text on. @param onLines receives the number of lines so far */
+export async function* countLines(
+  text: AsyncIterable<Buffer>,
+  onLines: (lines: number) => void,
+): AsyncGenerator<Buffer> {
+  let lines = 0;
+  for await (const chunk of text) {
+    for (let at = -1; (at = chunk.indexOf('\n', at + 1)) >= 0;) lines += 1;
+    onLines(lines);
+    yield chunk;
+  }
 }
 
-/**
- * Compresses text into a file that appears when it is complete and on the disk. Until then it has another name next
- * to it. Only its owner may read it: it holds the hashes of keys.
- *
- * @returns the number of bytes
- */
-async function writeWholeFile(path: string, text: AsyncIterable<Buffer | string>): Promise<number> {
-  const partial = `${path}.${randomUUID()}.partial`;
-  const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
-  try {
-    await pipeline(text, createGzip(), file);
-    await rename(partial, path);
-    const folder = await open(dirname(path));
-    await folder.sync();
-    await folder.close();
-    return file.bytesWritten;
-  } catch (error) {
-    await rm(partial, { force: true });
-    if (!(error instanceof Error && 'syscall' in error) || isDatabaseUnavailable(error)) throw error;
-    throw new UserError(
-      `The file ${path} cannot be written (${codeOf(error)}): give a file in an existing folder that this user may write, with enough space.`,
-    );
-  }
+function jsonLine(value: object): string {
+  return `${JSON.stringify(value)}\n`;
 }
