@@ -2,7 +2,7 @@ export { petsExtension } from './pets.extension';
 export { PET_STATUSES, type PetStatus } from './pet-status';
 export { type PetChange, PetEvents } from './pet-events';
 export { type PetHold, PetHolds } from './pet-holds';
-export { ListPetsQuery, type NewPet, type Pet, type PetUpdate } from './pets.dto';
+export { ListPetsQuery, NewPet, type Pet, type PetUpdate } from './pets.dto';
 export { petErrors } from './pets.errors';
 export { petScopes } from './pets.scopes';
 export { PetsModule } from './pets.module';

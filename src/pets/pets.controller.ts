@@ -4,7 +4,7 @@ import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { Transaction } from '../platform/idempotency';
 import { parseInt64, PathId } from '../platform/validation/int64';
-import { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
+import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate } from './pets.dto';
 import { petErrors } from './pets.errors';
 import { petScopes } from './pets.scopes';
 import { PetsService } from './pets.service';
@@ -51,6 +51,21 @@ export class PetsController {
   })
   createPet(@Body() pet: NewPet, @Transaction() transaction: EntityManager | undefined) {
     return this.pets.create(pet, transaction);
+  }
+
+  @Post('batch')
+  @Operation({
+    id: 'createPets',
+    summary: 'Add several animals',
+    description:
+      'Adds 1 to 100 animals, all or none, in one request of the limits. The body has at most `BODY_LIMIT_BYTES` (64 KiB), as every body.',
+    scope: petScopes.write,
+    idempotent: true,
+    untagged: true,
+    returns: [201, [Pet], 'The created animals, in the order of `items`. Their ids ascend.'],
+  })
+  createPets(@Body() { items }: NewPets, @Transaction() transaction: EntityManager | undefined) {
+    return this.pets.createAll(items, transaction);
   }
 
   @Get(':petId')

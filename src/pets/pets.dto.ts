@@ -1,11 +1,13 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, Int64List, OneOf, Text } from '../platform/validation/fields';
+import { type Choice, Int64, Int64List, ListOf, OneOf, Text } from '../platform/validation/fields';
 import { AtLeastOne, QuickDto } from '../platform/validation/validation.pipe';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** Most ids of one request for the list. */
 const MAX_IDS = 100;
+/** Most animals of one batch. */
+const MAX_BATCH = 100;
 
 const STATUS: Choice = {
   name: 'PetStatus',
@@ -33,6 +35,13 @@ export class NewPet {
     example: 'available',
   })
   readonly status: PetStatus = 'available';
+}
+
+/** Body of createPets. */
+@ApiSchema({ description: 'Animals to add, all or none.' })
+export class NewPets {
+  @ListOf(() => NewPet, { min: 1, max: MAX_BATCH, description: 'The animals, in the order of their ids.' })
+  readonly items!: readonly NewPet[];
 }
 
 /** Body of updatePet. */

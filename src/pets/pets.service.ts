@@ -40,6 +40,16 @@ export class PetsService {
     }, outer);
   }
 
+  /** Adds animals, all or none. Their ids ascend in the order of the animals. */
+  createAll(pets: readonly NewPet[], outer?: EntityManager): Promise<readonly Pet[]> {
+    if (this.events.isEmpty) return this.pets.insertAll(pets, outer);
+    return this.sql.transaction(async (transaction) => {
+      const created = await this.pets.insertAll(pets, transaction);
+      for (const pet of created) await this.events.run({ pet, previous: undefined }, transaction);
+      return created;
+    }, outer);
+  }
+
   /** @throws ApiError `pet_not_found` */
   async get(id: bigint, transaction?: EntityManager): Promise<Pet> {
     const pet = await this.pets.find(id, transaction);

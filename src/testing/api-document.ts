@@ -180,8 +180,13 @@ export class ApiDocument {
   }
 }
 
-export function isList({ success }: Operation): boolean {
-  return success?.type === 'array';
+export function isList({ method, success }: Operation): boolean {
+  return method === 'GET' && success?.type === 'array';
+}
+
+/** True if one request creates several resources. They belong to the list above its path. */
+export function isBatch({ method, success }: Operation): boolean {
+  return method === 'POST' && success?.type === 'array';
 }
 
 export function takesHeader(operation: Operation, name: string | undefined): boolean {

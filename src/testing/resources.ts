@@ -1,6 +1,6 @@
 import { DAY_MS } from '../platform/runtime/time';
 import { type Api, isSuccess, pathOfLink } from './api';
-import { encoded, type Operation, parametersIn, type Schema, withQuery } from './api-document';
+import { encoded, isBatch, type Operation, parametersIn, type Schema, withQuery } from './api-document';
 import type { TestRequest, TestResponse } from './http-client';
 import { changedAt, jsonIn, type Place, valueAt } from './json';
 
@@ -66,20 +66,30 @@ export class Resources {
     return this.withNewOthers(operation, this.newBody(operation));
   }
 
-  /** Keeps what a successful response created, to use it and to remove it; a replayed response created nothing. */
-  add(operation: Operation, body: unknown, response: TestResponse): Resource {
-    const id = valueAt(jsonIn(response.text), 'id');
+  /**
+   * Keeps what a successful response created, to use it and to remove it; a replayed response created nothing.
+   *
+   * @returns the resource; the first one of a batch
+   */
+  add(operation: Operation, body: unknown, response: TestResponse): Resource | undefined {
+    const resources = [jsonIn(response.text)]
+      .flat()
+      .map((item) => this.resourceOf(valueAt(item, 'id'), operation, body, response));
+    const isReplayed = response.headers['idempotent-replayed'] !== undefined;
+    if (response.status === 201 && !isReplayed) this.created.push(...resources);
+    return resources[0];
+  }
+
+  private resourceOf(id: unknown, operation: Operation, body: unknown, response: TestResponse): Resource {
     const linked = pathOfLink(response.headers.location);
-    const known = id === undefined ? linked : `${this.pathOf(operation)}/${encoded(id)}`;
+    const known =
+      id === undefined ? linked : `${collectionOf(operation, this.pathOf(operation))}/${encoded(id)}`;
     // A Location that names another id could lead to a resource of others.
     const isOwn = linked?.endsWith(`/${encoded(id)}`) === true;
     const path = (isOwn ? linked : known) ?? `${operation.path}/of-an-unknown-id`;
     const found = this.api.document.patternOf(`/v1${path}`) ?? '';
     const pattern = found.endsWith('}') ? found : '';
-    const resource = { path, pattern, operation, body, response };
-    const isReplayed = response.headers['idempotent-replayed'] !== undefined;
-    if (response.status === 201 && !isReplayed) this.created.push(resource);
-    return resource;
+    return { path, pattern, operation, body, response };
   }
 
   /** The resource was removed. */
@@ -141,7 +151,7 @@ export class Resources {
   lasting(): Operation[] {
     const { operations } = this.api.document;
     const isRemovable = (creation: Operation) =>
-      operations.some(({ path }) => parentOf(path) === creation.path && this.removalOf(path));
+      operations.some(({ path }) => parentOf(path) === collectionOf(creation) && this.removalOf(path));
     return operations.filter((each) => this.creates(each) && !isRemovable(each));
   }
 
@@ -224,6 +234,11 @@ function valueOfId(resource: Resource): unknown {
 /** Returns the path of the collection of a resource: `/pets` for `/pets/{petId}`. */
 export function parentOf(path: string): string {
   return path.replace(/\/[^/]+$/, '');
+}
+
+/** Returns the path of the list that gets what an operation creates. */
+export function collectionOf(operation: Operation, path = operation.path): string {
+  return isBatch(operation) ? parentOf(path) : path;
 }
 
 /** A later day is also a time of the same form. A bigint may be the highest int64. */

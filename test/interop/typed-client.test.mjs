@@ -23,6 +23,7 @@ suite('openapi-typescript and openapi-fetch', () => {
     assert.deepEqual(await client.callOwnOperations(baseUrl, key), {
       listPets: 200,
       createPet: 201,
+      createPets: 201,
       getPet: 200,
       listOrders: 200,
       placeOrder: 201,

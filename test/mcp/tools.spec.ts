@@ -84,6 +84,7 @@ describe('the tools of an agent', () => {
     const client = await connectAgent(app, await app.unlimitedKey(['pets:read']));
     const args: Record<string, Record<string, unknown>> = {
       createPet: { name: 'Rex', categoryId: 3 },
+      createPets: { items: [{ name: 'Rex', categoryId: 3 }] },
       updatePet: { petId: 1, name: 'Rex' },
       deletePet: { petId: 1 },
       placeOrder: { petId: 1 },
@@ -154,6 +155,7 @@ describe('the tools of an agent', () => {
     };
     await succeed('getKey');
     const { id: petId } = await succeed('createPet', { name: 'Rex', categoryId: 3 });
+    await succeed('createPets', { items: [{ name: 'Bo', categoryId: '9223372036854775807' }] });
     await succeed('listPets', { id: [petId], sort: '-id' });
     await succeed('getPet', { petId });
     await succeed('updatePet', { petId, name: 'Max' });

@@ -12,7 +12,7 @@ interface ExpectedOperation {
   readonly isDeprecated?: true;
   /** True if the specification does not have the operation. */
   readonly isExtension?: true;
-  /** True if a GET has no entity tag. */
+  /** True if its success has no entity tag. */
   readonly isUntagged?: true;
 }
 
@@ -59,6 +59,13 @@ const { 304: _tagged, 403: _scoped, ...OF_KEY } = { ...ONE, ...ALWAYS };
 export const operations: Readonly<Record<string, ExpectedOperation>> = {
   listPets: { route: 'get /pets', codes: LIST, scopes: ['pets:read'] },
   createPet: { route: 'post /pets', codes: KEYED, scopes: ['pets:write'] },
+  createPets: {
+    route: 'post /pets/batch',
+    codes: KEYED,
+    scopes: ['pets:write'],
+    isExtension: true,
+    isUntagged: true,
+  },
   getPet: {
     route: 'get /pets/{petId}',
     codes: { ...ONE, 404: ['pet_not_found'] },

@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Decimal, Flag, Int64, Int64List, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../src';
+import { PetsService } from '../../src/pets';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { extensionOf, migrationOf } from '../database/support/extensions';
 import { itemsExtension } from './support/items.extension';
@@ -64,6 +65,23 @@ describe('brokenPromises', () => {
     } finally {
       await store.close();
     }
+  });
+
+  it('names a batch that changes a value, or creates outside its transaction', async () => {
+    const store = await startTestStore({ server: sharedServer });
+    const pets = store.app.get(PetsService, { strict: false });
+    const createAll = pets.createAll.bind(pets);
+    jest
+      .spyOn(pets, 'createAll')
+      .mockImplementation((all) =>
+        createAll(all.map((pet) => Object.assign(pet, { name: pet.name.trim() }))),
+      );
+    const broken = await brokenPromises(store, { paths: ['/pets/batch'] });
+    await store.close();
+    expect(broken).toEqual([
+      expect.stringMatching('POST /v1/pets/batch responds with items.0.name = Žofie'),
+      expect.stringMatching('POST /v1/pets/batch keeps what it created although its transaction'),
+    ]);
   });
 
   it('names paths without an operation', async () => {

@@ -29,7 +29,7 @@ export interface OperationFacts {
   readonly description: string;
   /** The scope that the key needs, several of which it needs one, or `'any key'`. */
   readonly scope: RequiredScope;
-  /** The successful response: its status, its DTO class (`[Class]` for a page, undefined for 204), its description. */
+  /** The successful response: its status, its DTO class (`[Class]` for a list, undefined for 204), its description. */
   readonly returns:
     | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
     | readonly [status: 204, body: undefined, description: string];
@@ -37,7 +37,10 @@ export interface OperationFacts {
   readonly rejects?: readonly DefinedError[];
   /** True if the operation accepts an Idempotency-Key. Its handler works in the transaction of `@Transaction()`. */
   readonly idempotent?: true;
-  /** True for a body that soon changes, such as a counter: it has no `ETag`, and clients must not store it. */
+  /**
+   * True for a body that soon changes, such as a counter, or is not a resource, such as a batch: it has no `ETag`, and
+   * clients must not store it.
+   */
   readonly untagged?: true;
   readonly deprecation?: Deprecation;
   /** True for an operation of the specification. The document marks the others with `x-extension`. */
@@ -76,8 +79,7 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
     const inputs = types.filter(
       // A page needs a query. The type of another parameter may be a function.
-      (type) =>
-        (Object.is(type, Function) && isPage(declared.returns[1])) || validatedFields(type).length > 0,
+      (type) => (Object.is(type, Function) && isPage(declared)) || validatedFields(type).length > 0,
     );
     const facts = {
       ...declared,
@@ -117,7 +119,7 @@ function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
 
 function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {
   if (!body) return [ApiResponse({ status, description })];
-  if (!isPage(body))
+  if (!isList(body))
     return [
       ApiResponse({ status, description, type: body }),
       RouteSchema({ response: { [status]: { $ref: `${body.name}#` } } }),
@@ -131,28 +133,34 @@ function responseOf({ returns: [status, body, description] }: OperationFacts): M
   ];
 }
 
-/** A page is a bare array. */
-function isPage(body: Type | readonly [Type] | undefined): body is readonly [Type] {
+/** A list is a bare array. */
+function isList(body: Type | readonly [Type] | undefined): body is readonly [Type] {
   return Array.isArray(body);
 }
 
+/** The list of a 201 is what the request has created. Any other list is a page. */
+function isPage({ returns: [status, body] }: OperationFacts): boolean {
+  return status === 200 && isList(body);
+}
+
 /** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
-export function ownCodes({ returns: [, body], ...facts }: RegisteredOperation): DefinedError[] {
+export function ownCodes(facts: RegisteredOperation): DefinedError[] {
   const { rejects = [], idempotent, precondition } = facts;
   return [
     ...rejects,
     ...(precondition === undefined ? [] : [platformErrors.precondition_failed]),
-    ...(isPage(body) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
+    ...(isPage(facts) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ...(idempotent ? [platformErrors.idempotency_key_in_use, platformErrors.idempotency_key_reused] : []),
   ];
 }
 
 /** Lists the headers of the successful response, without those of every response. */
-export function ownHeaders({ returns, idempotent, untagged }: OperationFacts): ResponseHeader[] {
+export function ownHeaders(facts: OperationFacts): ResponseHeader[] {
+  const { returns, idempotent, untagged } = facts;
   const [status, body] = returns;
   return [
-    ...(status === 201 ? (['Location'] as const) : []),
-    ...(isPage(body) ? (['Link'] as const) : []),
+    ...(status === 201 && !isList(body) ? (['Location'] as const) : []),
+    ...(isPage(facts) ? (['Link'] as const) : []),
     ...(body && !untagged ? (['ETag'] as const) : []),
     ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
   ];

@@ -217,17 +217,21 @@ export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDec
   );
 }
 
-/** Declares a list of objects of another DTO class. */
-export function ListOf(type: () => Type, { max, ...facts }: ListFacts<object>): PropertyDecorator {
+/** Declares a list of objects of another DTO class. @param facts `min` is 0 by default */
+export function ListOf(
+  type: () => Type,
+  { min = 0, max, ...facts }: ListFacts<object> & { readonly min?: number },
+): PropertyDecorator {
   return applyDecorators(
     ClassOf(type),
     ValidateNested({ each: true }),
     declareField(
       facts,
-      { type: () => type(), isArray: true, maxItems: max },
+      { type: () => type(), isArray: true, ...(min > 0 && { minItems: min }), maxItems: max },
       {
-        rule: `a list of at most ${max} JSON objects`,
-        isValid: (value) => Array.isArray(value) && value.length <= max && value.every(isObject),
+        rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
+        isValid: (value) =>
+          Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
       },
     ),
   );

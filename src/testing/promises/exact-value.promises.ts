@@ -1,5 +1,5 @@
 import { isSuccess, pathOfLink, shown } from '../api';
-import type { Schema } from '../api-document';
+import { isBatch, type Schema } from '../api-document';
 import { changedAt, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
 import type { Resource } from '../resources';
 import type { OperationUnderTest, Promises } from './operation-under-test';
@@ -81,10 +81,12 @@ async function checkExact(
   if (response.status === 400) tested.note(`rejects ${what}, which its document allows`);
   if (!isSuccess(response)) return;
   const created = resources.add(operation, body, response);
-  const texts = [response.text];
-  const read = tested.readAt(created.pattern);
-  if (read) texts.push((await api.send(read, { path: created.path })).text);
-  const wrong = texts.map((each) => valueAt(jsonIn(each), ...place)).find((got) => !isSame(got, wanted));
+  // A member of the first item of a batch is one of the first resource.
+  const inResource = isBatch(operation) ? place.slice(2) : place;
+  const found = [[jsonIn(response.text)].flat()[0]];
+  const read = created && tested.readAt(created.pattern);
+  if (read) found.push(jsonIn((await api.send(read, { path: created.path })).text));
+  const wrong = found.map((each) => valueAt(each, ...inResource)).find((got) => !isSame(got, wanted));
   if (wrong !== undefined) tested.note(`responds with ${name} = ${shown(wrong)} ${cause}`);
 }
 

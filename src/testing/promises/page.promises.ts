@@ -18,9 +18,9 @@ const SINGLE_VALUE = /^(string|integer|number|boolean)$/;
 /** Lists: `limit`, `cursor`, the order, filters, and `Link`. */
 export const pagePromises: Promises = {
   async 'lists have the order of their ids, on one page and over pages by Link'(tested) {
-    const { isAllowed, isThorough, path } = tested;
+    const { isAllowed, isThorough, operation, path } = tested;
     // A short, fixed list has no pages.
-    if (!isAllowed || membersOf(tested)['id'] === undefined) return;
+    if (!isAllowed || !isList(operation) || membersOf(tested)['id'] === undefined) return;
     if (!queryOf(tested, 'cursor')) {
       tested.note('is a list without the parameter cursor. Its query must extend SortedPageQuery');
       return;

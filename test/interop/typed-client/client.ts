@@ -17,6 +17,7 @@ export async function callOwnOperations(
 
   const created = await client.POST('/pets', { body: { name: 'Rex', categoryId: 3 } });
   const pet: Pet = required(created.data);
+  const batch = await client.POST('/pets/batch', { body: { items: [{ name: 'Bo', categoryId: 3 }] } });
   const listed = await client.GET('/pets', {
     params: { query: { id: [pet.id, 1], status: 'available', sort: '-id' } },
   });
@@ -49,6 +50,7 @@ export async function callOwnOperations(
   return {
     listPets: listed.response.status,
     createPet: created.response.status,
+    createPets: batch.response.status,
     getPet: fetched.response.status,
     listOrders: orders.response.status,
     placeOrder: placed.response.status,

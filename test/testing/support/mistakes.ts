@@ -147,7 +147,7 @@ export const LIST_MISTAKES: Mistakes = on(['list'], {
     decorators: { create: [ApiHeader(IDEMPOTENCY_KEY_HEADER)] },
   },
   'replay-creates-twice': {
-    sentence: /creates more than one resource for one Idempotency-Key/,
+    sentence: /creates more than once for one Idempotency-Key/,
     handlers: ['list', 'create'],
     async create(body, _reply, transaction) {
       await this.insert({ ...body, name: `${body.name} ${Math.random()}`.slice(0, 50) });

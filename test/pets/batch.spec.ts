@@ -1,0 +1,129 @@
+import { PetEvents } from '../../src/pets';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+
+const PATH = '/v1/pets/batch';
+const MANY = 100;
+
+describe('POST /v1/pets/batch (createPets)', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  beforeEach(() => app.database.query('TRUNCATE pets CASCADE'));
+  afterAll(() => app.close());
+
+  const countPets = async () => (await app.database.query('SELECT FROM pets')).length;
+  const items = (count: number) =>
+    Array.from({ length: count }, (_, at) => aNewPet({ name: `"${at}" \\ {NULL}, 🐈`, categoryId: at }));
+  const add = (list: readonly unknown[], headers = {}) => app.post(PATH, { items: list }, { headers });
+
+  it('201 returns 100 animals in the order of the items, with ascending ids, from one transaction and one request', async () => {
+    const { key } = await app.createKey();
+    const sent = items(MANY).toReversed();
+    const { status, json, headers } = await app.post(PATH, { items: sent }, { key });
+    expect(status).toBe(201);
+    const ids = json.map(({ id }: { id: number }) => id);
+    expect(json).toEqual(sent.map((item, at) => ({ id: ids[at], ...item, status: 'available' })));
+    expect(ids).toEqual(ids.toSorted((one: number, other: number) => one - other));
+    expect((await app.get(`/v1/pets?limit=100`)).json).toEqual(json);
+    const [row] = await app.database.query('SELECT count(DISTINCT xmin::text) FROM pets');
+    expect(row).toEqual({ count: '1' });
+    expect(Number(headers['x-ratelimit-limit']) - Number(headers['x-ratelimit-remaining'])).toBe(1);
+  });
+
+  it('201 has neither Location nor ETag, because a batch is not a resource', async () => {
+    const { status, headers } = await add(items(1));
+    expect(status).toBe(201);
+    expect([headers['location'], headers['etag'], headers['cache-control']]).toEqual([
+      undefined,
+      undefined,
+      'no-store',
+    ]);
+  });
+
+  it('400 names each invalid item by its index, in the message and as a pointer, and creates none', async () => {
+    const sent = items(MANY).map((item, at) => (at === 7 ? { ...item, name: '', status: 'lost' } : item));
+    sent[99] = { name: 'Rex' };
+    const rejected = await add(sent, { accept: 'application/problem+json' });
+    expect(rejected.status).toBe(400);
+    expect(rejected.json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '#/items/7/name',
+      '#/items/7/status',
+      '#/items/99/categoryId',
+    ]);
+    expect(rejected.json.detail).toMatch(/^items\.7\.name must be .*; items\.99\.categoryId must be /);
+    expect(await countPets()).toBe(0);
+  });
+
+  it.each([
+    ['no items', { items: [] }],
+    ['101 items', { items: Array.from({ length: MANY + 1 }, () => aNewPet()) }],
+    ['items that are no list', { items: aNewPet() }],
+    ['an item that is null', { items: [null] }],
+    ['a bare array', [aNewPet()]],
+    ['a single animal', aNewPet()],
+  ])('400 validation_failed for %s', async (_what, body) => {
+    expectError(await app.post(PATH, body), 400, 'validation_failed');
+    expect(await countPets()).toBe(0);
+  });
+
+  it('413 for a body larger than BODY_LIMIT_BYTES, also of 100 valid animals', async () => {
+    const large = items(MANY).map((item) => ({ ...item, name: '🐶'.repeat(255) }));
+    expectError(await add(large), 413, 'payload_too_large');
+    expect(await add(large.slice(0, 50))).toMatchObject({ status: 201 });
+  });
+
+  it('keeps exact values, ignores unknown members, and names them with handling=strict', async () => {
+    const item = '{"id":7,"name":" Zoë ","categoryId":9007199254740993,"status":"sold"}';
+    const { text } = await app.post(PATH, `{"items":[${item}]}`);
+    expect(text).toMatch(/^\[\{"id":\d+,"name":" Zoë ","categoryId":9007199254740993,"status":"sold"\}\]$/);
+    const strict = await app.post(PATH, `{"items":[${item}]}`, { headers: { prefer: 'handling=strict' } });
+    expectError(strict, 400, 'validation_failed');
+    expect(strict.json.message).toContain('items.0.id');
+  });
+
+  it('returns the same response for the same Idempotency-Key and creates once; 422 for other items', async () => {
+    const headers = { 'idempotency-key': 'batch' };
+    const first = await add(items(MANY), headers);
+    const again = await add(items(MANY), headers);
+    expect(again).toMatchObject({ status: 201, text: first.text });
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(await countPets()).toBe(MANY);
+    expectError(await add(items(2), headers), 422, 'idempotency_key_reused');
+  });
+
+  it('creates none if the database rejects one', async () => {
+    await app.database.query(`ALTER TABLE pets ADD CONSTRAINT no_bad CHECK (name <> 'bad')`);
+    const rejected = await add([...items(3), aNewPet({ name: 'bad' })]);
+    await app.database.query('ALTER TABLE pets DROP CONSTRAINT no_bad');
+    expectError(rejected, 500, 'internal_error');
+    expect(await countPets()).toBe(0);
+  });
+
+  it('405 with Allow for a method without an operation; 404 for GET, because no animal has the id "batch"', async () => {
+    const put = await app.send('PUT', PATH);
+    expectError(put, 405, 'method_not_allowed');
+    expect(put.headers['allow']).toContain('POST');
+    expectError(await app.get('/v1/pets/batch'), 404, 'pet_not_found');
+  });
+
+  it('403 without the scope pets:write', async () => {
+    const { key } = await app.createKey({ scopes: ['pets:read', 'pets:manage'] });
+    expectError(await app.post(PATH, { items: items(1) }, { key }), 403, 'insufficient_scope');
+  });
+
+  // The last one, because listeners stay.
+  it('tells listeners of each animal in its order, inside the transaction: an error of one keeps all from being created', async () => {
+    const told: string[] = [];
+    app.nest.get(PetEvents, { strict: false }).onChanged(({ pet, previous }) => {
+      if (pet.name === 'bad') throw new Error('no');
+      told.push(`${pet.id} ${previous?.name ?? 'new'}`);
+    });
+    const { json } = await add(items(3));
+    expect(told).toEqual(json.map(({ id }: { id: number }) => `${id} new`));
+    expectError(await add([...items(3), aNewPet({ name: 'bad' })]), 500, 'internal_error');
+    expect(await countPets()).toBe(3);
+  });
+});
