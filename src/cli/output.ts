@@ -25,10 +25,12 @@ export class OutputCommand extends Command {
     return this;
   }
 
-  /** Adds `--json`, and an action whose result is printed. */
-  prints(action: (...args: Arguments) => Promise<Output>): void {
+  /** Adds `--json`, and an action whose result is printed, unless it has printed itself. */
+  prints(action: (...args: Arguments) => Promise<Output | undefined>): void {
     this.option('--json', 'print one JSON document').action(async (...args) => {
-      const { json, text, failure } = await action(...args);
+      const output = await action(...args);
+      if (!output) return;
+      const { json, text, failure } = output;
       printLine(this.getOptionValue('json') === true ? JSON.stringify(json) : text);
       if (failure !== undefined) throw new UserError(failure);
     });

@@ -10,6 +10,7 @@ import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addNewCommand } from './new.command';
 import { OutputCommand } from './output';
+import { addPetsCommands } from './pets.commands';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
 
@@ -56,6 +57,7 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
   addDbCommands(program.command('db').description('migrate, back up and restore the database'), context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addVerifyCommand(program);
+  addPetsCommands(program.command('pets').description('export and import animals'), context);
   addSeedCommand(program.command('seed'), context);
   addNewCommand(program.command('new'));
   return program;

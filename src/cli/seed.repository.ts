@@ -1,5 +1,5 @@
-import { Client } from 'pg';
-import { WITHOUT_EVENTS, WITHOUT_TIMEOUTS } from '../platform/database/migrate';
+import { WITHOUT_EVENTS } from '../platform/database/migrate';
+import { inOwnTransaction } from './pets.repository';
 
 const NAMES =
   'Rex Bella Luna Max Charlie Milo Lucy Daisy Rocky Coco Oscar Simba Nala Felix Minka Balou Kira Sammy Lilly Paul Emma Bruno Jerry Tom Peggy Momo Findus Mimi Flocke Hansi Bobby Strolch'.split(
@@ -43,13 +43,7 @@ export async function seedPets(
   seed: string,
   onProgress: (done: number) => void,
 ): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl });
-  // A lost connection rejects the running query; without a listener it would also end the process.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await client.query('BEGIN');
-    await client.query(WITHOUT_TIMEOUTS);
+  await inOwnTransaction(databaseUrl, async (client) => {
     await client.query(WITHOUT_EVENTS);
     for (let done = 0; done < count;) {
       const last = Math.min(done + STATEMENT_ROWS, count);
@@ -59,9 +53,5 @@ export async function seedPets(
     }
     // Without it the planner uses the old statistics until autovacuum runs.
     await client.query('ANALYZE pets');
-    await client.query('COMMIT');
-  } finally {
-    // The server rolls back what was not committed.
-    await client.end();
-  }
+  });
 }

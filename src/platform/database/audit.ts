@@ -1,5 +1,4 @@
 import { userInfo } from 'node:os';
-import type { EntityManager } from 'typeorm';
 
 /** One administrative change. */
 export interface AuditEntry {
@@ -14,7 +13,7 @@ export interface AuditEntry {
 
 /** Records a change inside its transaction, with the operating-system user of this process. */
 export async function recordAudit(
-  transaction: Pick<EntityManager, 'query'>,
+  transaction: { readonly query: (text: string, values: unknown[]) => Promise<unknown> },
   { command, account, keyId, details = '' }: AuditEntry,
 ): Promise<void> {
   await transaction.query(

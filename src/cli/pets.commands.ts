@@ -1,0 +1,81 @@
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type Command, Option } from 'commander';
+import { rejectExisting, writeWholeFile } from '../platform/database/backup/whole-file';
+import type { CommandContext } from './context';
+import type { OutputCommand } from './output';
+import { PET_FORMATS, PetFile, type PetFormat } from './pet-file';
+import { exportPets, importPets } from './pets.repository';
+import { withProgressBar } from './progress-bar';
+
+interface Options {
+  readonly format?: PetFormat;
+  readonly force?: true;
+  readonly json?: true;
+  readonly dryRun?: true;
+  readonly newIds?: true;
+}
+
+export function addPetsCommands(pets: OutputCommand, context: CommandContext): void {
+  pets
+    .command('export [file]')
+    .description('write all animals to a file or to standard output; the service may run')
+    .addOption(formatOption('default: by the ending of the file, else jsonl'))
+    .option('--force', 'replace an existing file')
+    .prints(async (name: string | undefined, { json, force, ...options }: Options, command: Command) => {
+      if (name === undefined && json) command.error('error: --json needs a file for the animals.');
+      const format = formatOf(name, options) ?? 'jsonl';
+      const file = name === undefined ? undefined : resolve(name);
+      if (file !== undefined) rejectExisting(file, force === true);
+      const write = (text: AsyncIterable<Buffer>): Promise<unknown> =>
+        file === undefined
+          ? pipeline(text, process.stdout, { end: false })
+          : writeWholeFile(file, (target) => pipeline(text, target));
+      // On a terminal the bar would be between the animals.
+      const isBar = file !== undefined || !process.stdout.isTTY;
+      const animals = await context.withSchema(({ databaseUrl }) =>
+        withProgressBar((show) => exportPets(databaseUrl, format, write, isBar ? show : () => undefined)),
+      );
+      if (file === undefined) return undefined;
+      return { json: { file, format, animals }, text: `Wrote ${named(animals)} to ${file}.` };
+    });
+  pets
+    .command('import <file>')
+    .description('add the animals of a file, all or none; the service may run')
+    .addOption(formatOption('default: by the ending of the file'))
+    .option('--dry-run', 'only check the file')
+    .option('--new-ids', 'ignore the ids of the file; without it a store without animals keeps them')
+    .prints((name: string, options: Options, command: Command) => {
+      const format = formatOf(name, options);
+      if (!format) command.error('error: The file must end with .csv or .jsonl. Otherwise add --format.');
+      return context.withSchema(({ databaseUrl }) =>
+        withProgressBar((show) => {
+          const file = new PetFile(resolve(name), format, options.newIds === true, show);
+          return readPets(databaseUrl, file, options.dryRun === true);
+        }),
+      );
+    });
+}
+
+function formatOption(otherwise: string): Option {
+  return new Option('--format <format>', `format of the file (${otherwise})`).choices(PET_FORMATS);
+}
+
+function formatOf(name = '', { format }: Options): PetFormat | undefined {
+  return format ?? PET_FORMATS.find((each) => name.toLowerCase().endsWith(`.${each}`));
+}
+
+async function readPets(databaseUrl: string, file: PetFile, isDryRun: boolean) {
+  const isGood = await importPets(databaseUrl, file, isDryRun);
+  const { path, animals: valid, badLines: bad, problems } = file;
+  const json = { file: path, valid, bad, imported: isGood && !isDryRun ? valid : 0, problems };
+  if (isGood) return { json, text: `${isDryRun ? 'Checked' : 'Imported'} ${named(valid)} of ${path}.` };
+  const lines = problems.map(({ line, problems: each }) => `line ${line}: ${each.join('; ')}`);
+  if (bad > lines.length) lines.push(`and ${bad - lines.length} more`);
+  const failure = `${path} has bad lines (${bad}): nothing was imported. Correct them and repeat.`;
+  return { json, text: lines.join('\n'), failure };
+}
+
+function named(animals: number): string {
+  return animals === 1 ? '1 animal' : `${animals} animals`;
+}

@@ -1,0 +1,255 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../support/cli';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { send } from '../support/http';
+import { dataFolder } from '../support/service';
+import { startHere } from '../support/start';
+
+/** Names that a format could change, with their line of CSV. */
+const NAMES = [
+  ['a "quoted", name', '"a ""quoted"", name"'],
+  ['\\. \\N \\t \\\\', '\\. \\N \\t \\\\'],
+  [' spaces ', ' spaces '],
+  ['"', '""""'],
+  ["Zoë's 🐈 \u2028 \uFEFF", "Zoë's 🐈 \u2028 \uFEFF"],
+  ['NULL', 'NULL'],
+  ['{"a":1}', '"{""a"":1}"'],
+] as const;
+
+const ALL = 'SELECT * FROM pets ORDER BY id';
+
+describe('pets export and pets import', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pets-'));
+  const fileOf = (name: string) => join(folder, name);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  let database: TestDatabase;
+  let other: TestDatabase;
+  beforeEach(async () => {
+    database = await createDatabase();
+    other = await createDatabase();
+  });
+  afterEach(async () => {
+    await database.drop();
+    await other.drop();
+  });
+
+  const pets = (args: readonly string[], { url } = database) =>
+    runCli(['pets', ...args], { DATABASE_URL: url });
+  /** Imports a file with this text. */
+  const read = (name: string, text: string | Buffer, ...options: string[]) => {
+    writeFileSync(fileOf(name), text);
+    return pets(['import', fileOf(name), ...options]);
+  };
+  const rowsOf = (store: TestDatabase) => store.query(ALL);
+  const add = (names: readonly string[]) =>
+    database.query(
+      `INSERT INTO pets (name, category_id, status) SELECT name, -9223372036854775808, 'sold' FROM unnest($1::text[]) AS name`,
+      [names],
+    );
+  const addNames = async () => {
+    await add(NAMES.map(([name]) => name));
+    await database.query('DELETE FROM pets WHERE id IN (1, 3)');
+  };
+
+  it.each(['csv', 'jsonl'])(
+    '%s: an import of an export makes an equal table and an event for each animal, and ids continue',
+    async (format) => {
+      await addNames();
+      const file = fileOf(`all.${format}`);
+      expect(await pets(['export', file])).toMatchObject({ status: 0, all: `Wrote 5 animals to ${file}.\n` });
+      expect(await pets(['import', file], other)).toMatchObject({
+        status: 0,
+        all: `Imported 5 animals of ${file}.\n`,
+      });
+      const rows = await rowsOf(other);
+      expect(rows).toEqual(await rowsOf(database));
+      const [next] = await other.query(
+        `INSERT INTO pets (name, category_id, status) VALUES ('Rex', 1, 'sold') RETURNING id`,
+      );
+      expect(next).toEqual({ id: '8' });
+      const [entry] = await other.query(
+        `SELECT command, details FROM audit_entries WHERE command LIKE 'pets%'`,
+      );
+      expect(entry).toEqual({ command: 'pets import', details: '5 animals' });
+      expect(await other.query(`SELECT FROM events WHERE type = 'pet.created'`)).toHaveLength(6);
+    },
+  );
+
+  it('exports to standard output: JSON lines as the API has them, or CSV (RFC 4180) with a header', async () => {
+    await add(NAMES.map(([name]) => name));
+    const jsonl = await pets(['export']);
+    const lines = NAMES.map(
+      ([name], at) =>
+        `{"id":${at + 1},"name":${JSON.stringify(name)},"categoryId":-9223372036854775808,"status":"sold"}\n`,
+    );
+    expect(jsonl).toMatchObject({ status: 0, all: lines.join('') });
+    const csv = await pets(['export', '--format', 'csv']);
+    const records = NAMES.map(([, text], at) => `${at + 1},${text},-9223372036854775808,sold\n`);
+    expect(csv).toMatchObject({ status: 0, all: `id,name,categoryId,status\n${records.join('')}` });
+  });
+
+  it('exports to a new file only, unless --force is given; --json needs a file', async () => {
+    const file = fileOf('existing.csv');
+    writeFileSync(file, 'old');
+    expect(await pets(['export', file])).toMatchObject({
+      status: 1,
+      all: expect.stringContaining('--force'),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('old');
+    expect((await pets(['export', file, '--force', '--json'])).json()).toEqual({
+      file,
+      format: 'csv',
+      animals: 0,
+    });
+    expect(readFileSync(file, 'utf8')).toBe('id,name,categoryId,status\n');
+    expect(await pets(['export', '--json'])).toMatchObject({ status: 2, out: '' });
+  });
+
+  it.each([
+    [
+      'lines.jsonl',
+      '\n{"name":"Rex","categoryId":1e3,"unknown":[1]}\r\n\n{"categoryId":9007199254740993,"name":"Bo","status":"sold"}',
+    ],
+    [
+      'columns.csv',
+      '\uFEFFstatus,"name",note,categoryId\r\n,Rex,"a, b",1000\r\nsold,"Bo",,9007199254740993\r\n\r\n',
+    ],
+  ])(
+    'imports %s: blank lines, line ends of Windows, any order, defaults, and members that an animal lacks',
+    async (name, text) => {
+      await add(['first']);
+      expect(await read(name, text)).toMatchObject({ status: 0 });
+      expect((await rowsOf(database)).slice(1)).toEqual([
+        { id: '2', name: 'Rex', category_id: '1000', status: 'available' },
+        { id: '3', name: 'Bo', category_id: '9007199254740993', status: 'sold' },
+      ]);
+    },
+  );
+
+  it('names each bad line of JSON with its number and its fields, and imports nothing', async () => {
+    const text =
+      '{"name":"Rex","categoryId":1}\n{"name":"","categoryId":1.5}\n[]\n\n{"name":"Bo"\n{"name":"\\ud800","categoryId":"7"}\n';
+    const { status, out, all } = await read('bad.jsonl', text);
+    expect(status).toBe(1);
+    expect(out.split('\n')).toEqual([
+      expect.stringMatching(/^line 2: name must be .*; categoryId must be an integer/),
+      'line 3: the line must be a JSON object',
+      expect.stringMatching(/^line 5: the line is not acceptable JSON: it cannot be parsed/),
+      expect.stringMatching(/^line 6: name must be .*; categoryId must be/),
+      '',
+    ]);
+    expect(all).toContain('bad lines (4): nothing was imported.');
+    expect(await rowsOf(database)).toEqual([]);
+  });
+
+  it('names each bad line of CSV: quotes, numbers of values, bytes that are not UTF-8, values', async () => {
+    const text = Buffer.from(
+      'name,categoryId\nRex,1\n"Bo,1\nBo"x,1\nBo,1,2\nBo\xff,1\nBo,1.0\n"a\u0001b",1\n,1\n',
+      'latin1',
+    );
+    const { status, out } = await read('bad.csv', text);
+    expect(status).toBe(1);
+    expect(out.match(/^line \d+: \S+ \S+ \S+/gm)).toEqual([
+      'line 3: a quote is',
+      'line 4: a quote is',
+      'line 5: the line has',
+      'line 6: the line is',
+      'line 7: categoryId must be',
+      'line 8: name must be',
+      'line 9: name must be',
+    ]);
+    const headless = await read('headless.csv', 'Rex,1\n');
+    expect(headless).toMatchObject({ status: 1, all: expect.stringContaining('must name the columns') });
+    expect(await rowsOf(database)).toEqual([]);
+  });
+
+  it('names the first 20 bad lines and the number of the others; --json has the same in one document', async () => {
+    const text = `{"name":"Rex","categoryId":1}\n${'{}\n'.repeat(30_000)}`;
+    const { status, out } = await read('many.jsonl', text);
+    expect([status, out.split('\n').length, out.split('\n').at(-2)]).toEqual([1, 22, 'and 29980 more']);
+    const { json } = await read('many.jsonl', text, '--json');
+    expect(json()).toMatchObject({ valid: 1, bad: 30_000, imported: 0 });
+    expect(json().problems[19]).toEqual({ line: 21, problems: expect.any(Array) });
+    expect(await rowsOf(database)).toEqual([]);
+  });
+
+  it('imports nothing if only the last line of 50,001 is bad', async () => {
+    const text = `${'{"name":"Rex","categoryId":1}\n'.repeat(50_000)}{"name":"Rex"}`;
+    expect(await read('last.jsonl', text)).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/^line 50001: categoryId/),
+    });
+    expect(await rowsOf(database)).toEqual([]);
+    expect(await database.query(`SELECT FROM audit_entries WHERE command = 'pets import'`)).toEqual([]);
+  });
+
+  it('--dry-run checks all lines, writes nothing, and fails as the import would', async () => {
+    const good = '{"id":5,"name":"Rex","categoryId":1}\n';
+    const { json, status } = await read('dry.jsonl', good, '--dry-run', '--json');
+    expect([status, json()]).toEqual([
+      0,
+      { file: fileOf('dry.jsonl'), valid: 1, bad: 0, imported: 0, problems: [] },
+    ]);
+    expect(await read('dry.jsonl', `${good}{}\n`, '--dry-run')).toMatchObject({ status: 1 });
+    expect(await rowsOf(database)).toEqual([]);
+    await add(['first']);
+    expect(await read('dry.jsonl', good, '--dry-run')).toMatchObject({ status: 1 });
+  });
+
+  it('rejects a file with ids if the store has animals; --new-ids gives them new ones', async () => {
+    await add(['first']);
+    const text = 'id,name,categoryId\n7,Rex,1\n7,Bo,1\n';
+    expect(await read('ids.csv', text)).toMatchObject({
+      status: 1,
+      all: expect.stringContaining('--new-ids'),
+    });
+    expect(await read('ids.csv', text, '--new-ids')).toMatchObject({ status: 0 });
+    expect((await rowsOf(database)).map(({ id }) => id)).toEqual(['1', '2', '3']);
+  });
+
+  it('rejects ids that do not ascend, and lines with and without one', async () => {
+    const { status, out } = await read(
+      'ids.csv',
+      'id,name,categoryId\n7,Rex,1\n7,Bo,1\n6,Bo,1\n,Bo,1\nx,Bo,1\n',
+    );
+    expect([status, out.match(/^line \d+: id must be \S+/gm)]).toEqual([
+      1,
+      [
+        'line 3: id must be larger',
+        'line 4: id must be larger',
+        'line 5: id must be in',
+        'line 6: id must be an',
+      ],
+    ]);
+  });
+
+  it.each([
+    ['pets.txt', '', 2, '--format'],
+    ['missing.csv', undefined, 1, 'cannot be read'],
+    ['long.csv', `name,categoryId\n${'x'.repeat(140_000)}`, 1, 'Line 2 of .* is longer than 65536 bytes'],
+  ])('exits with a sentence for %s', async (name, text, status, sentence) => {
+    const run = text === undefined ? pets(['import', fileOf(name)]) : read(name, text);
+    expect(await run).toMatchObject({ status, out: '', all: expect.stringMatching(sentence) });
+  });
+});
+
+describe('pets import while a service runs', () => {
+  const folder = dataFolder();
+  afterAll(folder.remove);
+
+  it('uses its embedded server, and the service immediately lists the animals', async () => {
+    const environment = { DATA_DIR: folder.path };
+    const service = await startHere(environment);
+    const file = join(folder.path, 'pets.csv');
+    writeFileSync(file, 'name,categoryId\nRex,1\n');
+    expect(await runCli(['pets', 'import', file], environment)).toMatchObject({ status: 0 });
+    const listed = await send(service.url, 'GET', '/v1/pets', { key: service.key });
+    expect(listed.json).toEqual([expect.objectContaining({ name: 'Rex' })]);
+    const { out } = await runCli(['pets', 'export'], environment);
+    expect(JSON.parse(out)).toEqual(listed.json[0]);
+    await service.stop();
+  });
+});
