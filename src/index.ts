@@ -20,12 +20,14 @@ export { Operation } from './platform/api-docs/operation.decorator';
 export {
   Decimal,
   Flag,
+  Instant,
   Int64,
   Int64List,
   Integer,
   ListOf,
   Nested,
   OneOf,
+  SomeOf,
   Text,
   Timestamp,
 } from './platform/validation/fields';

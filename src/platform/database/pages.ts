@@ -27,8 +27,12 @@ export interface ListedTable<Row extends { readonly id: bigint }> {
 interface ListFilters<Member extends string> {
   /** Columns of which each request gives the value, such as that of the account. */
   readonly always?: readonly string[];
-  /** The columns of the filters that a request may have, by the members of its query. */
+  /** The columns of the filters that a request may have, by the members of its query. A value may be a list of values. */
   readonly filters?: Readonly<Record<Member, string>>;
+  /** The columns of filters with few rows for each value. Their one index is on the column and `id`. */
+  readonly rare?: Readonly<Record<string, string>>;
+  /** By the member with the lowest value of a column: this column, after those of filters with few values. */
+  readonly since?: Readonly<Record<string, readonly string[]>>;
   /** The member of the query with a list of ids. */
   readonly ids?: string;
 }
@@ -43,8 +47,23 @@ interface SelectedPage {
   readonly parameters: readonly unknown[];
 }
 
+/** A condition that a request may have. */
+interface Condition {
+  readonly kind: 'always' | 'filter' | 'rare' | 'since' | 'ids';
+  /** The member of the query; the column of `always`. */
+  readonly member: string;
+  /** The column; of `since` those of its index. */
+  readonly columns: readonly string[];
+}
+
+/** A condition of a statement, with the parameters of its values. */
+type GivenCondition = Condition & { readonly values: readonly string[] };
+
 /** The most rows that a page reads. */
 const MAX_ROWS = MAX_ITEMS + 1;
+
+/** Equal for 4,096 neighbouring ids. An index on blocks and a time finds the late rows of each block (decision 34). */
+const BLOCK = '(id >> 12)';
 
 /** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
 const ORDERS = {
@@ -59,7 +78,9 @@ const LISTS: Pages<{ readonly id: bigint }, never>[] = [];
  * Declares the list of a table: its pages in both orders of `id`, for every combination of its filters.
  *
  * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
- * `(account_id NULLS FIRST, town, id)`. The start names those that are missing.
+ * `(account_id NULLS FIRST, town, id)`. `rare: { dogId: 'dog_id' }` needs `(dog_id, id)`, and
+ * `since: { changedSince: ['town', 'changed_at'] }` needs `((id >> 12), account_id, town, changed_at)`. The start names
+ * those that are missing.
  */
 export function pages<Row extends { readonly id: bigint }, Member extends keyof Row & string = never>(
   table: ListedTable<Row>,
@@ -73,27 +94,27 @@ export function pages<Row extends { readonly id: bigint }, Member extends keyof 
 /**
  * Reads the pages of a list. An index on the columns of the filters and `id`, in this order, serves both directions at
  * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the constant inner LIMIT, and
- * NULLS FIRST.
+ * NULLS FIRST; decision 34 the lists of values, `rare` and `since`.
  */
 export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
-  /** By combination of members: a bit for each of them. */
-  private readonly statements: Record<Direction, Statement[]> = { ascending: [], descending: [] };
-  private readonly always: readonly string[];
-  private readonly filters: readonly string[];
-  private readonly columns: readonly string[];
-  /** The filters, then the list of ids. */
-  private readonly members: readonly string[];
+  /** By direction and number of values of each condition. */
+  private readonly statements = new Map<string, Statement>();
+  /** In the order of their parameters. */
+  private readonly conditions: readonly Condition[];
 
   /** @internal */
   constructor(
     /** @internal */
     readonly table: ListedTable<Row>,
-    { always = [], filters = {}, ids }: ListFilters<string>,
+    { always = [], filters = {}, rare = {}, since = {}, ids }: ListFilters<string>,
   ) {
-    this.always = always;
-    this.filters = Object.keys(filters);
-    this.columns = Object.values(filters);
-    this.members = this.filters.concat(ids ?? []);
+    this.conditions = [
+      ...conditionsOf('always', Object.fromEntries(always.map((column) => [column, column]))),
+      ...conditionsOf('filter', filters),
+      ...conditionsOf('rare', rare),
+      ...conditionsOf('since', since),
+      ...conditionsOf('ids', ids === undefined ? {} : { [ids]: 'id' }),
+    ];
   }
 
   /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
@@ -101,7 +122,11 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     class Query extends SortedPageQuery {}
     if (!this.table.type)
       throw new Error(`The list of ${this.table.table} has no type: add the class of its rows.`);
-    declareFilters(Query, this.table.type, this.filters);
+    declareFilters(
+      Query,
+      this.table.type,
+      this.of('filter', ({ member }) => member),
+    );
     // The fields declare the members.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return Query as never;
@@ -121,21 +146,17 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     // The cursors of earlier versions have the path of the list.
     const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
     const parameters: unknown[] = [request.first, request.count];
-    for (const column of this.always) {
-      if (given[column] === undefined) throw new Error(`the list of ${this.table.table} needs ${column}`);
-      parameters.push(given[column]);
-    }
-    const values: GivenValues = Object.assign({}, query, given);
-    let combination = 0;
-    for (const [at, member] of this.members.entries()) {
-      if (values[member] === undefined) continue;
-      combination |= 1 << at;
-      parameters.push(values[member]);
-    }
-    const statement = (this.statements[request.direction][combination] ??= this.statementOf(
-      combination,
-      request.direction,
-    ));
+    const all: GivenValues = Object.assign({}, query, given);
+    const counts = this.conditions.map(({ kind, member }) => {
+      const value = (kind === 'always' ? given : all)[member];
+      if (value === undefined && kind === 'always')
+        throw new Error(`the list of ${this.table.table} needs ${member}`);
+      const values = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
+      return value === undefined ? 0 : parameters.push(...values) && values.length;
+    });
+    const shape = `${request.direction} ${counts.join(' ')}`;
+    const statement = this.statements.get(shape) ?? this.statementOf(counts, request.direction);
+    this.statements.set(shape, statement);
     return { request, statement, parameters };
   }
 
@@ -144,47 +165,97 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     return cutPage(request, await sql.rows<Row>(statement, parameters));
   }
 
-  /** Lists the columns of the indexes: one for each combination of filters. @internal */
+  /** Lists the columns of the indexes, for each combination of filters. @internal */
   indexes(): string[] {
-    return Array.from({ length: 1 << this.filters.length }, (_, combination) => {
-      const [first, ...others] = this.columnsOf(combination);
-      if (first === undefined) return 'id';
-      return [others.length > 0 ? `${first} NULLS FIRST` : first, ...others, 'id'].join(', ');
-    });
+    const columnsOf = (kind: Condition['kind']) => this.of(kind, ({ columns }) => columns);
+    const [always, filters] = [columnsOf('always').flat(), columnsOf('filter').flat()];
+    return [
+      ...subsetsOf(filters).map((some) => indexOn([...always, ...some])),
+      ...columnsOf('rare').map(indexOn),
+      ...columnsOf('since').flatMap((last) =>
+        subsetsOf(filters.filter((column) => !last.includes(column))).map((some) =>
+          [BLOCK, ...always, ...some, ...last].join(', '),
+        ),
+      ),
+    ];
   }
 
-  private columnsOf(combination: number): string[] {
-    return this.always.concat(this.columns.filter((_, at) => combination & (1 << at)));
+  private of<T>(wanted: Condition['kind'], read: (condition: Condition) => T): T[] {
+    return this.conditions.filter(({ kind }) => kind === wanted).map(read);
   }
 
-  /** Parameters: the first id, the number of rows, the values of the columns, and the ids. */
-  private statementOf(combination: number, direction: Direction): Statement {
+  /** Parameters: the first id, the number of rows, and the values of each condition. */
+  private statementOf(counts: readonly number[], direction: Direction): Statement {
     const { table, columns, read } = this.table;
-    const { from, to, order, nulls } = ORDERS[direction];
-    const fixed = this.columnsOf(combination);
-    const values = fixed.map((_, at) => `$${at + 3}`);
-    const isOfIds = combination >> this.filters.length > 0;
-    const where = isOfIds
-      ? [
-          `id = ANY($${fixed.length + 3}::bigint[])`,
-          `id ${from} $1`,
-          ...fixed.map((each, at) => `${each} = ${values[at]}`),
-        ]
-      : [
-          `${tuple([...fixed, 'id'])} ${from} ${tuple([...values, '$1'])}`,
-          ...(fixed.length > 0 ? [`${tuple(fixed)} ${to} ${tuple(values)}`] : []),
-        ];
-    const sorted = isOfIds ? ['id'] : [...fixed, 'id'];
-    const first = sorted.length > 2 ? `${order} ${nulls}` : order;
-    const orderBy = sorted.map((column, at) => `${column} ${at === 0 ? first : order}`).join(', ');
-    // The rows are sorted by columns that `columns` may lack.
-    const rows = `SELECT * FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
+    const { order, nulls } = ORDERS[direction];
+    let last = 2;
+    const given = this.conditions
+      .map((each, at) => ({ ...each, values: Array.from({ length: counts[at] ?? 0 }, () => `$${++last}`) }))
+      .filter(({ values }) => values.length > 0);
+    const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
+    const isFiltered = has('ids') || has('rare') || has('since');
+    const blocks = has('ids') || has('rare') ? [] : [BLOCK];
+    const sorted = [...(isFiltered ? blocks : given.flatMap((each) => each.columns)), 'id'];
+    const ways = sorted.map((_, at) => (at === 0 && sorted.length > 2 ? `${order} ${nulls}` : order));
+    const orderBy = sorted.map((column, at) => `${column} ${ways[at]}`).join(', ');
+    const parts = (isFiltered ? [filtered(given, sorted, direction)] : ranges(given, sorted, direction)).map(
+      (where) => `(SELECT * FROM ${table} WHERE ${where} ORDER BY ${orderBy} LIMIT ${MAX_ROWS})`,
+    );
+    const pageOrder = parts.length > 1 ? `id ${order}` : orderBy;
     return {
       read,
-      isPipelined: true,
-      text: `SELECT ${columns} FROM (${rows}) AS page ORDER BY ${orderBy} LIMIT $2`,
+      ...(has('rare') || has('since') ? { isPlannedAnew: true } : { isPipelined: true }),
+      // The rows are sorted by columns that `columns` may lack.
+      text: `SELECT ${columns} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${pageOrder} LIMIT $2`,
     };
   }
+}
+
+function conditionsOf(
+  kind: Condition['kind'],
+  columns: Readonly<Record<string, string | readonly string[]>>,
+): Condition[] {
+  return Object.entries(columns).map(([member, each]) => ({ kind, member, columns: [each].flat() }));
+}
+
+/** Returns the range of the index for each combination of values. */
+function ranges(given: readonly GivenCondition[], sorted: readonly string[], direction: Direction): string[] {
+  const { from, to } = ORDERS[direction];
+  const fixed = sorted.slice(0, -1);
+  let combinations: string[][] = [[]];
+  for (const { values } of given)
+    combinations = combinations.flatMap((some) => values.map((value) => [...some, value]));
+  return combinations.map((values) => {
+    const start = `${tuple(sorted)} ${from} ${tuple([...values, '$1'])}`;
+    return fixed.length === 0 ? start : `${start} AND ${tuple(fixed)} ${to} ${tuple(values)}`;
+  });
+}
+
+/** Returns the conditions by column, and the start of the page. */
+function filtered(given: readonly GivenCondition[], sorted: readonly string[], direction: Direction): string {
+  const { from } = ORDERS[direction];
+  const where = given.map(({ kind, columns, values }) => {
+    if (kind === 'ids') return `id = ANY(${values.join()}::bigint[])`;
+    return kind === 'since'
+      ? `${columns.at(-1)} >= ${values.join()}`
+      : `${columns.join()} IN ${tuple(values)}`;
+  });
+  const start = sorted.map((each) => `${each} ${from} ${each.replace('id', () => '$1::bigint')}`);
+  return [...where, ...start].join(' AND ');
+}
+
+/** Lists the columns of the index of a page. */
+function indexOn([first, ...others]: readonly string[]): string {
+  if (first === undefined) return 'id';
+  return [others.length > 0 ? `${first} NULLS FIRST` : first, ...others, 'id'].join(', ');
+}
+
+/** Lists the combinations of names, with none and with all of them. */
+function subsetsOf(names: readonly string[]): string[][] {
+  const [last] = names.slice(-1);
+  if (last === undefined) return [[]];
+  const subsets = subsetsOf(names.slice(0, -1));
+  return [...subsets, ...subsets.map((each) => [...each, last])];
 }
 
 function tuple(names: readonly string[]): string {
@@ -194,14 +265,12 @@ function tuple(names: readonly string[]): string {
 /** The columns of each whole and valid index, as `Pages.indexes` writes them. An option 2 is NULLS FIRST. */
 const FIND_INDEXES = `
   SELECT name, ARRAY(
-    SELECT string_agg(attname || CASE option WHEN 0 THEN '' WHEN 2 THEN ' NULLS FIRST' ELSE ' DESC' END, ', ' ORDER BY at) || ', '
+    SELECT string_agg(pg_get_indexdef(i.indexrelid, at::int, true) || CASE option WHEN 0 THEN '' WHEN 2 THEN ' NULLS FIRST' ELSE ' DESC' END, ', ' ORDER BY at) || ', '
     FROM pg_index i
     JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree',
-    unnest(i.indkey::int[], i.indoption::int[]) WITH ORDINALITY AS k (attnum, option, at)
-    JOIN pg_attribute a ON a.attnum = k.attnum
-    WHERE i.indrelid = to_regclass(name) AND a.attrelid = i.indrelid
-      AND at <= i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
-    GROUP BY i.indexrelid HAVING count(*) = i.indnkeyatts
+    unnest(i.indoption::int[]) WITH ORDINALITY AS k (option, at)
+    WHERE i.indrelid = to_regclass(name) AND at <= i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
+    GROUP BY i.indexrelid
   ) AS known
   FROM unnest($1::text[]) AS name JOIN pg_class t ON t.oid = to_regclass(name) AND t.relkind IN ('r', 'p')`;
 
@@ -215,8 +284,12 @@ export async function missingIndexes(sql: Sql): Promise<string[]> {
   const missing = found.flatMap(({ name, known }) =>
     LISTS.filter(({ table }) => table.table === name)
       .flatMap((list) => list.indexes())
-      .filter((columns) => !known.some((each) => each.startsWith(`${columns.replaceAll('"', '')}, `)))
+      .filter((columns) => !known.some((each) => unquoted(each).startsWith(`${unquoted(columns)}, `)))
       .map((columns) => `CREATE INDEX ON ${name} (${columns})`),
   );
   return [...new Set(missing)];
+}
+
+function unquoted(columns: string): string {
+  return columns.replaceAll('"', '');
 }

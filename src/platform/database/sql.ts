@@ -142,9 +142,10 @@ export class Sql {
   private queryOf(statement: Statement): QueryConfig {
     const known = this.queries.get(statement);
     if (known) return known;
-    const { text, read } = statement;
+    const { text, read, isPlannedAnew = false } = statement;
+    const isNamed = this.arePrepared && !isPlannedAnew;
     const rowMode = read ? { rowMode: 'array' } : {};
-    const config = { name: this.arePrepared ? nameOf(text) : undefined, text, types: TYPES, ...rowMode };
+    const config = { name: isNamed ? nameOf(text) : undefined, text, types: TYPES, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
     this.queries.set(statement, query);

@@ -54,15 +54,35 @@ export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
     { type: 'string', format: 'date-time', minLength: TIME_LENGTH, maxLength: TIME_LENGTH },
     {
       rule: 'a time in UTC to the millisecond, such as 2026-11-21T12:00:00.000Z',
-      isValid: (value) => typeof value === 'string' && value.length === TIME_LENGTH && isPrinted(value),
+      isValid: isPrinted,
     },
   );
 }
 
 /** True if `toISOString` prints this text. Another text may name a day that does not exist. */
-function isPrinted(text: string): boolean {
+function isPrinted(text: unknown): boolean {
+  if (typeof text !== 'string' || text.length !== TIME_LENGTH) return false;
   const time = Date.parse(text);
   return time >= FIRST_TIME && new Date(time).toISOString() === text;
+}
+
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** Declares a time of a query, with any offset and to the nanosecond (RFC 3339). The value is as `Timestamp` has it. */
+export function Instant(facts: FieldFacts<string>): PropertyDecorator {
+  return declareField(
+    facts,
+    { type: 'string', format: 'date-time', minLength: 20, maxLength: 35 },
+    {
+      rule: 'a time such as 2026-11-21T12:00:00Z (RFC 3339), in a URL with %2B for +',
+      isValid: isPrinted,
+      fromText: (text) => {
+        const [match = '', day] = RFC_3339.exec(String(text)) ?? [];
+        const time = isPrinted(`${day}T00:00:00.000Z`) ? Date.parse(match.toUpperCase()) : Number.NaN;
+        return Number.isNaN(time) ? text : new Date(time).toISOString();
+      },
+    },
+  );
 }
 
 /** A schema of the document that several fields share. */
@@ -82,24 +102,28 @@ export function OneOf({ name, description, values }: Choice, facts: FieldFacts<s
   );
 }
 
-/** Declares a list of at least one of the values of `choice`. In a query it is a repeated parameter. */
-export function SomeOf({ name, description, values }: Choice, facts: FieldFacts): PropertyDecorator {
-  const isKnown = (value: unknown) => values.some((known) => known === value);
+/**
+ * Declares a list of different values of `choice`. In a query it is a repeated parameter, and the handler gets the values in
+ * the order of the choice.
+ */
+export function SomeOf({ values }: Choice, facts: FieldFacts): PropertyDecorator {
+  const placeOf = (value: unknown) => values.findIndex((known) => known === value);
   return declareField(
     facts,
     {
-      isArray: true,
-      enum: [...values],
-      enumName: name,
-      enumSchema: { description },
+      type: 'array',
+      items: { type: 'string', enum: [...values] },
       minItems: 1,
       maxItems: values.length,
+      uniqueItems: true,
     },
     {
-      rule: `1 to ${values.length} of ${values.join(', ')}`,
+      rule: `one or more of ${values.join(', ')}, each once`,
       isValid: (given) =>
-        Array.isArray(given) && given.length > 0 && given.length <= values.length && given.every(isKnown),
-      fromText: (texts) => [texts].flat(),
+        Array.isArray(given) &&
+        given.length > 0 &&
+        given.every((each, at) => placeOf(each) >= 0 && given.indexOf(each) === at),
+      fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
     },
   );
 }
