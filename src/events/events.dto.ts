@@ -33,6 +33,9 @@ export class EventData {
   @Timestamp({ optional: true, description: 'Only of an order: when it was placed or last changed.' })
   readonly updatedAt?: string;
 
+  @Timestamp({ optional: true, nullable: true, description: 'Only of an order: when it expires, or null.' })
+  readonly expiresAt?: string | null;
+
   @Text({
     max: 100,
     optional: true,

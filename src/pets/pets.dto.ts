@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, Int64List, ListOf, OneOf, Text } from '../platform/validation/fields';
+import { type Choice, Int64, Int64List, ListOf, OneOf, SomeOf, Text } from '../platform/validation/fields';
 import { AtLeastOne, QuickDto } from '../platform/validation/validation.pipe';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
@@ -91,6 +91,9 @@ export class ListPetsQuery extends SortedPageQuery {
   @Int64({ optional: true, description: 'Only animals of this category.' })
   readonly categoryId?: bigint;
 
-  @OneOf(STATUS, { optional: true, description: 'Only animals with this status.', example: 'available' })
-  readonly status?: PetStatus;
+  @SomeOf(STATUS, {
+    optional: true,
+    description: 'Only animals with one of these statuses, as `status=available&status=pending`.',
+  })
+  readonly status?: readonly PetStatus[];
 }

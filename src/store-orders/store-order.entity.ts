@@ -22,4 +22,8 @@ export class StoreOrderEntity {
 
   @Column({ type: 'timestamptz', name: 'updated_at', default: () => 'now()' })
   readonly updatedAt!: Date;
+
+  /** Null unless the order is placed and expires. */
+  @Column({ type: 'timestamptz', name: 'expires_at', nullable: true })
+  readonly expiresAt!: Date | null;
 }

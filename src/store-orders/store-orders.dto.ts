@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf, Text, Timestamp } from '../platform/validation/fields';
+import { type Choice, Instant, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/validation.pipe';
 import { SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
@@ -53,6 +53,14 @@ export class Order {
   })
   readonly updatedAt!: string;
 
+  @Timestamp({
+    nullable: true,
+    description:
+      'When the service cancels the order unless it is approved before (RFC 3339, UTC, to the millisecond). Null if it is not `placed`, or does not expire.',
+    example: '2026-11-24T12:00:00.000Z',
+  })
+  readonly expiresAt!: string | null;
+
   @Text({
     ...ACCOUNT_NAME,
     optional: true,
@@ -73,6 +81,19 @@ export class ListOrdersQuery extends SortedPageQuery {
   })
   readonly account?: string;
 
-  @OneOf(STATUS, { optional: true, description: 'Only orders with this status.', example: 'placed' })
-  readonly status?: OrderStatus;
+  @SomeOf(STATUS, {
+    optional: true,
+    description: 'Only orders with one of these statuses, as `status=placed&status=approved`.',
+  })
+  readonly status?: readonly OrderStatus[];
+
+  @Int64({ optional: true, description: 'Only orders of this animal.' })
+  readonly petId?: bigint;
+
+  @Instant({
+    optional: true,
+    description: 'Only orders that were placed or changed at this time or later (RFC 3339).',
+    example: '2026-11-21T12:00:00Z',
+  })
+  readonly updatedSince?: string;
 }

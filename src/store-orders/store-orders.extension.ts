@@ -1,5 +1,6 @@
 import type { Extension } from '../platform/extension/extension';
 import { storeOrdersMigrations } from './migrations/store-orders.migrations';
+import { orderSettings } from './order-settings';
 import { StoreOrdersModule } from './store-orders.module';
 import { orderScopes } from './store-orders.scopes';
 
@@ -7,6 +8,7 @@ export const storeOrdersExtension: Extension = {
   name: 'orders',
   modules: [StoreOrdersModule],
   migrations: storeOrdersMigrations,
+  settings: orderSettings,
   scopes: Object.values(orderScopes),
   tags: {
     'store orders':

@@ -13,31 +13,61 @@ export interface StoredOrder extends Order {
   readonly accountId: bigint;
 }
 
-const COLUMNS = 'id, account_id, pet_id, status, placed_at, updated_at';
+const COLUMNS = 'id, account_id, pet_id, status, placed_at, updated_at, expires_at';
 
-type Columns = [bigint, bigint, bigint, OrderStatus, Date, Date];
+type Columns = [bigint, bigint, bigint, OrderStatus, Date, Date, Date | null];
 
-const read = ([id, accountId, petId, status, placedAt, updatedAt]: Columns): StoredOrder =>
-  storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt });
+const read = ([id, accountId, petId, status, placedAt, updatedAt, expiresAt]: Columns): StoredOrder =>
+  storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt, expiresAt });
 
-function storedOrderOf({ placedAt, updatedAt, ...order }: StoreOrderEntity): StoredOrder {
-  return { ...order, placedAt: placedAt.toISOString(), updatedAt: updatedAt.toISOString() };
+function storedOrderOf({ placedAt, updatedAt, expiresAt, ...order }: StoreOrderEntity): StoredOrder {
+  return {
+    ...order,
+    placedAt: placedAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    // An instance of an earlier version leaves it when it approves the order.
+    expiresAt: (order.status === 'placed' && expiresAt?.toISOString()) || null,
+  };
 }
 
 /** The list of orders. */
 export const orderPages = pages(
   { table: 'store_orders', columns: COLUMNS, read },
-  { filters: { accountId: 'account_id', status: 'status' } },
+  {
+    filters: { accountId: 'account_id', status: 'status' },
+    rare: { petId: 'pet_id' },
+    since: { updatedSince: ['status', 'updated_at'] },
+  },
 );
 
 /** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
 const INSERT: Statement = {
   read,
   text: `
-    INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at) VALUES ($1, $2, 'placed', $3, $3)
+    INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at, expires_at)
+    VALUES ($1, $2, 'placed', $3, $3, $4)
     ON CONFLICT (pet_id) WHERE status IN ('placed', 'approved') DO NOTHING
     RETURNING ${COLUMNS}`,
 };
+
+/** The most orders that a transaction changes without a request. */
+export const MAX_AT_ONCE = 100;
+
+/** Skips the orders that a buyer, staff or another instance changes now. */
+const LOCK_EXPIRED: Statement = {
+  read,
+  text: `
+    SELECT ${COLUMNS} FROM store_orders
+    WHERE status = 'placed' AND expires_at <= $1 AND id <> ALL($2::bigint[])
+    ORDER BY expires_at LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED`,
+};
+
+/** Gives the placed orders an expiry that have none, or takes it from those that have one. */
+const setExpiry = (found: 'NULL' | 'NOT NULL') => `
+  UPDATE store_orders SET expires_at = $1, updated_at = $2 WHERE id IN (
+    SELECT id FROM store_orders WHERE status = 'placed' AND expires_at IS ${found}
+    LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED
+  ) RETURNING true`;
 
 /** An order id and the account that may access it; without one, an order of any account. */
 export interface OrderKey {
@@ -65,15 +95,29 @@ export class StoreOrdersRepository {
     accountId: bigint,
     petId: bigint,
     placedAt: Date,
+    expiresAt: Date | null,
     transaction: EntityManager,
   ): Promise<StoredOrder | undefined> {
-    const [order] = await this.sql.rows<StoredOrder>(INSERT, [accountId, petId, placedAt], transaction);
+    const values = [accountId, petId, placedAt, expiresAt];
+    const [order] = await this.sql.rows<StoredOrder>(INSERT, values, transaction);
     return order;
+  }
+
+  /** Locks orders whose time has passed until the transaction ends, the oldest first. @param others are left out */
+  lockExpired(now: Date, others: readonly bigint[], transaction: EntityManager): Promise<StoredOrder[]> {
+    return this.sql.rows<StoredOrder>(LOCK_EXPIRED, [now, others], transaction);
+  }
+
+  /** Sets the expiry of placed orders that have none; null removes it. @returns the number of changed orders */
+  async setExpiry(expiresAt: Date | null, now: Date): Promise<number> {
+    const statement = setExpiry(expiresAt ? 'NULL' : 'NOT NULL');
+    return (await this.sql.rows(statement, [expiresAt, now])).length;
   }
 
   /** Changes the status of an order that the transaction has locked. */
   async updateStatus({ id, status, updatedAt }: StoredOrder, transaction: EntityManager): Promise<void> {
-    await this.within(transaction).update({ id }, { status, updatedAt: new Date(updatedAt) });
+    const change = { status, updatedAt: new Date(updatedAt), expiresAt: null };
+    await this.within(transaction).update({ id }, change);
   }
 
   /** True if an order of the animal is neither delivered nor cancelled. */

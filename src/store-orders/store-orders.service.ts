@@ -1,13 +1,15 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccountsService } from '../accounts';
 import { insufficientScope, type Principal } from '../auth';
+import { CONFIG } from '../platform/config/config.token';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
+import { expiryOf, type OrderConfig } from './order-settings';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import { isStaff } from './order-staff';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
@@ -37,6 +39,7 @@ export class StoreOrdersService {
     private readonly holds: PetHolds,
     private readonly events: OrderEvents,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: OrderConfig,
   ) {}
 
   /** @internal */
@@ -76,7 +79,9 @@ export class StoreOrdersService {
   place({ accountId }: Principal, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
     return this.sql.transaction(async (transaction) => {
       await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
-      const placed = await this.orders.insert(accountId, petId, new Date(this.clock.now()), transaction);
+      const now = new Date(this.clock.now());
+      const expiresAt = expiryOf(this.config, now);
+      const placed = await this.orders.insert(accountId, petId, now, expiresAt, transaction);
       if (!placed) throw petErrors.pet_not_available();
       await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
@@ -107,13 +112,24 @@ export class StoreOrdersService {
         const message = `An order that is ${previous.status} cannot become ${status}.`;
         throw orderErrors.invalid_transition({ message });
       }
-      const order = { ...previous, status, updatedAt: new Date(this.clock.now()).toISOString() };
-      await this.orders.updateStatus(order, transaction);
-      const petStatus = PET_STATUS_AFTER[status];
-      if (petStatus) await this.pets.changeStatus(order.petId, petStatus, transaction);
-      await this.events.run({ order, accountId: order.accountId, previous: previous.status }, transaction);
-      return view(order);
+      return view(await this.move(previous, status, transaction));
     });
+  }
+
+  /**
+   * Changes the status of an order that the transaction has locked, and of its animal.
+   *
+   * @throws ApiError `pet_not_available`
+   * @internal
+   */
+  async move(previous: StoredOrder, status: OrderStatus, transaction: EntityManager): Promise<StoredOrder> {
+    const updatedAt = new Date(this.clock.now()).toISOString();
+    const order = { ...previous, status, updatedAt, expiresAt: null };
+    await this.orders.updateStatus(order, transaction);
+    const petStatus = PET_STATUS_AFTER[status];
+    if (petStatus) await this.pets.changeStatus(order.petId, petStatus, transaction);
+    await this.events.run({ order, accountId: order.accountId, previous: previous.status }, transaction);
+    return order;
   }
 
   private async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder> {

@@ -87,6 +87,7 @@ describe('migrations', () => {
       'KeyBans1795219200014',
       'DeploymentAndDisabledAccounts1795219200015',
       'MigrationFingerprints1795219200016',
+      'ForgottenOrders1795219200020',
       'Events1795219200030',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);

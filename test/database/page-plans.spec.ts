@@ -20,32 +20,66 @@ const orders =
 
 const CASES: readonly Case[] = [
   ['animals', pets({}), 'pets_pkey'],
-  ['animals of a frequent status', pets({ status: 'available' }), 'pets_status_id'],
-  ['animals of a rare status', pets({ status: 'sold' }), 'pets_status_id'],
+  ['animals of a frequent status', pets({ status: ['available'] }), 'pets_status_id'],
+  ['animals of a rare status', pets({ status: ['sold'] }), 'pets_status_id'],
   ['animals of a category', pets({ categoryId: 1n }), 'pets_category_id_id'],
   [
     'animals of a category and status',
-    pets({ categoryId: 1n, status: 'pending' }),
+    pets({ categoryId: 1n, status: ['pending'] }),
     'pets_category_id_status_id',
   ],
   ['orders', orders({}), 'store_orders_pkey'],
-  ['orders of a status', orders({ status: 'approved' }), 'store_orders_status_id'],
-  ['orders of a rare status', orders({ status: 'cancelled' }), 'store_orders_status_id'],
+  ['orders of a status', orders({ status: ['approved'] }), 'store_orders_status_id'],
+  ['orders of a rare status', orders({ status: ['cancelled'] }), 'store_orders_status_id'],
   ['orders of an account', orders({ accountId: 1n }), 'store_orders_account_id_id'],
   ['orders of a small account', orders({ accountId: 8n }), 'store_orders_account_id_id'],
   [
     'orders of an account and status',
-    orders({ accountId: 1n, status: 'approved' }),
+    orders({ accountId: 1n, status: ['approved'] }),
     'store_orders_account_id_status_id',
   ],
 ];
 
+/** Lists of values: a range of the index for each of them. */
+const OF_VALUES: readonly Case[] = [
+  ['animals of two statuses', pets({ status: ['available', 'sold'] }), 'pets_status_id'],
+  [
+    'animals of a category and two statuses',
+    pets({ categoryId: 1n, status: ['pending', 'sold'] }),
+    'pets_category_id_status_id',
+  ],
+  ['orders of two statuses', orders({ status: ['placed', 'cancelled'] }), 'store_orders_status_id'],
+  [
+    'orders of an account and all statuses',
+    orders({ accountId: 1n, status: ['placed', 'approved', 'delivered', 'cancelled'] }),
+    'store_orders_account_id_status_id',
+  ],
+];
+
+/** Since a time, or of an animal: the best index depends on the values. */
+const OF_ANY_INDEX: readonly [what: string, list: List][] = [undefined, 1n, 8n].flatMap((accountId) =>
+  [undefined, ['placed'] as const, ['approved', 'cancelled'] as const].flatMap((status) =>
+    [
+      { updatedSince: '1990-01-01T00:00:00.000Z' },
+      { updatedSince: '2200-01-01T00:00:00.000Z' },
+      { petId: 7n },
+    ].map((filter): [string, List] => [
+      `account ${accountId}, status ${status?.join()}, ${Object.entries(filter).join()}`,
+      orders({
+        ...(accountId === undefined ? {} : { accountId }),
+        ...(status === undefined ? {} : { status }),
+        ...filter,
+      }),
+    ]),
+  ),
+);
+
 /** The other conditions filter the few rows of the ids. */
 const BY_IDS: readonly Partial<ListPetsQuery>[] = [
   { id: [7n, 19_990n] },
-  { id: [7n, 19_990n], status: 'sold' },
+  { id: [7n, 19_990n], status: ['sold'] },
   { id: [7n, 19_990n], categoryId: 1n },
-  { id: [7n], categoryId: 1n, status: 'sold' },
+  { id: [7n], categoryId: 1n, status: ['sold'] },
 ];
 
 const ROWS = 20_000;
@@ -95,6 +129,27 @@ describe('a page', () => {
           expect(plan).toMatch(/"Index Cond":"[^"]*id = ANY/);
           expect(plan).not.toMatch(/Sort|Seq Scan|Bitmap/);
         }
+      }
+    });
+
+    it.each(OF_VALUES)(
+      'of %s reads at most a page of each value, at any depth',
+      async (_what, list, index) => {
+        for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+          for (const plan of await plansOf(list, mode, [0, ROWS / 2, ROWS - 100])) {
+            const scans = plan.match(/"Node Type":"Index Scan"/g)!.length;
+            expect(new Set(plan.match(/"Index Name":"\w+"/g))).toEqual(new Set([`"Index Name":"${index}"`]));
+            expect(plan.match(/"Node Type":"Limit"/g)).toHaveLength(1 + scans);
+            expect(plan).not.toMatch(/Seq Scan|Bitmap|"Filter"/);
+          }
+        }
+      },
+    );
+
+    it.each(OF_ANY_INDEX)('of orders of %s is served from an index', async (_what, list) => {
+      for (const plan of await plansOf(list, 'force_custom_plan', [0, ROWS / 2])) {
+        expect(plan).toMatch(/"Index Name"/);
+        expect(plan).not.toMatch(/Seq Scan/);
       }
     });
 

@@ -211,11 +211,11 @@ describe('openapi.json', () => {
       if (['integer', 'string', 'array'].includes(value?.type)) schemas.push(value);
       return value;
     });
-    const isBounded = ({ type, minimum, maximum, maxLength, enum: values, maxItems }: any) => {
+    const isBounded = ({ type, minimum, maximum, maxLength, enum: values, maxItems, items }: any) => {
       if (type === 'integer') return minimum !== undefined && maximum !== undefined;
       if (type === 'string') return (maxLength ?? values) !== undefined;
-      // A page or a parameter, or the scopes of a key.
-      return type !== 'array' || maxItems === 100 || maxItems === 1_000;
+      // A page or a parameter, the values of a choice, or the scopes of a key.
+      return type !== 'array' || maxItems === (items.enum?.length ?? 100) || maxItems === 1_000;
     };
     expect(schemas.length).toBeGreaterThan(20);
     expect(schemas.filter((schema) => !isBounded(schema))).toEqual([]);

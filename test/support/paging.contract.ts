@@ -88,7 +88,9 @@ export function pagingContract(
     const wrong = [
       '',
       `${status.charAt(0).toUpperCase()}${status.slice(1)}`,
-      `${status}&status=${otherStatus}`,
+      `${status}&status=`,
+      `${status}&status=${status}`,
+      `${status},${otherStatus}`,
     ];
     it.each([...limits.map((value) => ['limit', value]), ...wrong.map((value) => ['status', value])])(
       '400 validation_failed for %s=%s',

@@ -46,10 +46,12 @@ const FUNCTIONS = `
   CREATE FUNCTION pet_data(id bigint, name text, category_id bigint, status text) RETURNS text LANGUAGE sql IMMUTABLE
     RETURN (SELECT row_to_json(data)::text FROM (SELECT id, name, category_id AS "categoryId", status) AS data);
 
-  CREATE FUNCTION order_data(id bigint, pet_id bigint, status text, placed_at timestamptz, updated_at timestamptz)
-    RETURNS text LANGUAGE sql IMMUTABLE
+  CREATE FUNCTION order_data(
+    id bigint, pet_id bigint, status text, placed_at timestamptz, updated_at timestamptz, expires_at timestamptz
+  ) RETURNS text LANGUAGE sql IMMUTABLE
     RETURN (SELECT row_to_json(data)::text FROM (
-      SELECT id, pet_id AS "petId", status, event_time(placed_at) AS "placedAt", event_time(updated_at) AS "updatedAt"
+      SELECT id, pet_id AS "petId", status, event_time(placed_at) AS "placedAt", event_time(updated_at) AS "updatedAt",
+        CASE status WHEN 'placed' THEN event_time(expires_at) END AS "expiresAt"
     ) AS data);
 
   -- \`changed\` has the rows after a statement, or those that it removed; \`previous\` has those before an UPDATE.
@@ -81,12 +83,12 @@ const FUNCTIONS = `
     IF TG_OP = 'UPDATE' THEN
       INSERT INTO events (id, account_id, type, data)
       SELECT used + row_number() OVER (ORDER BY changed.id), changed.account_id, 'order.' || changed.status, order_data(
-        changed.id, changed.pet_id, changed.status, changed.placed_at, changed.updated_at)
+        changed.id, changed.pet_id, changed.status, changed.placed_at, changed.updated_at, changed.expires_at)
       FROM changed JOIN previous USING (id) WHERE changed.status <> previous.status;
     ELSE
       INSERT INTO events (id, account_id, type, data)
       SELECT used + row_number() OVER (ORDER BY id), account_id, 'order.' || status, order_data(
-        changed.id, changed.pet_id, changed.status, changed.placed_at, changed.updated_at)
+        changed.id, changed.pet_id, changed.status, changed.placed_at, changed.updated_at, changed.expires_at)
       FROM changed;
     END IF;
     RETURN NULL;

@@ -84,9 +84,30 @@ export class OrdersOrder1795219200011 implements MigrationInterface {
   }
 }
 
+export class ForgottenOrders1795219200020 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // Null for open orders, too: OrderExpiry gives them the whole time, from its first run on.
+    await runner.query('ALTER TABLE store_orders ADD COLUMN expires_at timestamptz');
+    // For the expired orders, and for the pages of an animal's orders and of those since a time (decision 34).
+    await runner.query(`
+      CREATE INDEX store_orders_expires_at ON store_orders (expires_at) WHERE status = 'placed';
+      CREATE INDEX store_orders_pet_id_id ON store_orders (pet_id, id);
+      CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), status, updated_at);
+      CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, status, updated_at)`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(
+      'DROP INDEX store_orders_pet_id_id, store_orders_updated_at, store_orders_account_id_updated_at',
+    );
+    await runner.query('ALTER TABLE store_orders DROP COLUMN expires_at');
+  }
+}
+
 export const storeOrdersMigrations = [
   StoreOrders1795219200003,
   OrdersOnce1795219200004,
   ManagedOrders1795219200009,
   OrdersOrder1795219200011,
+  ForgottenOrders1795219200020,
 ];

@@ -58,13 +58,20 @@ class Comparison {
       const now = after.find(sameAs(parameter));
       const where = `${at} ${parameter.in} ${parameter.name}`;
       if (now === undefined) this.report(where, 'removed');
-      else this.schema('request', where, parameter.schema, now.schema);
+      else this.schema('request', where, parameter.schema, this.single(parameter, now));
     }
     for (const parameter of after) {
       const was = before.find(sameAs(parameter));
       if (parameter.required && !was?.required)
         this.report(`${at} ${parameter.in} ${parameter.name}`, 'is required');
     }
+  }
+
+  /** A parameter that may now be repeated takes the single value as before, unless its values are in one text. */
+  private single(before: any, now: any): any {
+    const isRepeated = now.in === 'query' && now.schema.type === 'array' && now.explode !== false;
+    const wasSingle = this.old(before.schema)?.type !== 'array';
+    return isRepeated && wasSingle && !(now.schema.minItems > 1) ? now.schema.items : now.schema;
   }
 
   private requestBody(at: string, before: any, after: any): void {

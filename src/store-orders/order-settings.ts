@@ -1,0 +1,20 @@
+import type { ConfigOf } from '../platform/config/config';
+import * as parsers from '../platform/config/parsers';
+import { HOUR_MS } from '../platform/runtime/time';
+
+export const orderSettings = {
+  orderExpiresAfterHours: {
+    variable: 'ORDER_EXPIRES_AFTER_HOURS',
+    defaultText: '72',
+    parse: parsers.integer(0, 87_600),
+    meaning:
+      'Hours after which an order that is still `placed` is cancelled; `0`: never. Orders that have an expiry keep it when this changes, but for `0`.',
+  },
+} as const;
+
+export type OrderConfig = ConfigOf<typeof orderSettings>;
+
+/** Returns when an order of this time expires; null: never. */
+export function expiryOf({ orderExpiresAfterHours }: OrderConfig, placedAt: Date): Date | null {
+  return orderExpiresAfterHours > 0 ? new Date(placedAt.getTime() + orderExpiresAfterHours * HOUR_MS) : null;
+}
