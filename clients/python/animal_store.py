@@ -82,7 +82,7 @@ class AnimalStore:
     remaining: int | None = field(default=None, init=False)
 
     def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
-        """Filters: status, categoryId, id (a list), sort. `limit` is the size of a page."""
+        """Filters: status and id (each also as a list), categoryId, sort. `limit` is the size of a page."""
         return chain.from_iterable(self.pages("/pets", limit=limit, **filters))
 
     def get_pet(self, pet_id: int) -> dict:
@@ -99,7 +99,7 @@ class AnimalStore:
         self.request("DELETE", f"/pets/{pet_id:d}", headers={"If-Match": if_match})
 
     def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
-        """Filters: status, sort, account. `limit` is the size of a page."""
+        """Filters: status (also as a list), petId, updatedSince, sort, account. `limit` is the size of a page."""
         return chain.from_iterable(self.pages("/store/orders", limit=limit, **filters))
 
     def get_order(self, order_id: int) -> dict:

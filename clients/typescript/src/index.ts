@@ -40,7 +40,11 @@ export type { List } from './paging.js';
 export type { AnimalStoreOptions, CallOptions, ChangeOptions, PostOptions, Query, Reply, RequestOptions };
 export type { RetryOptions, Wait } from './retry.js';
 
-type Filters<T extends { query?: object }> = Omit<NonNullable<T['query']>, 'cursor'>;
+/** The filters of a list. A parameter that may be repeated takes one value, too. */
+type Filters<T extends { query?: object }> = {
+  readonly [K in keyof Omit<NonNullable<T['query']>, 'cursor'>]: OneOrMore<NonNullable<T['query']>[K]>;
+};
+type OneOrMore<V> = V extends readonly (infer Item)[] ? Item | readonly Item[] : V;
 
 export type PetFilters = Filters<ListPetsData>;
 export type OrderFilters = Filters<ListOrdersData>;

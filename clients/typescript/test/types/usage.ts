@@ -20,7 +20,11 @@ export async function accepted(store: AnimalStore): Promise<void> {
     { idempotencyKey: 'a', retry: { budgetMs: 1 } },
   );
   await store.orders.update(order.id, { status: 'cancelled' });
-  for await (const each of store.orders.list({ status: 'placed', account: '*' }))
+  for await (const each of store.orders.list({
+    status: ['placed', 'approved'],
+    updatedSince: '2026-11-21T12:00:00Z',
+    account: '*',
+  }))
     await store.orders.get(each.id);
   for await (const page of store.pets.list({ id: [id], sort: '-id' }).pages()) etagOf(page);
   const { data } = await store.request<{ readonly visits: number }>('GET', '/visits');
