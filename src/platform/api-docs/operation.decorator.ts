@@ -95,9 +95,8 @@ export function Operation(declared: OperationFacts): MethodDecorator {
 
 function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
   const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, transaction } = facts;
-  const [removal = ''] = deprecation?.sunset.toISOString().split('T', 1) ?? [];
   return [
-    routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
+    routeFacts({ idempotent, entityTag: !facts.untagged }),
     declareScope(scope),
     ApiOperation({
       operationId: id,
@@ -110,10 +109,20 @@ function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
     ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
     ...(facts.precondition === undefined ? [] : [ApiHeader(IF_MATCH_HEADER)]),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
-    ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
+    ...(deprecation ? deprecationOf(deprecation) : []),
     HttpCode(facts.returns[0]),
     ...responseOf(facts),
     ...(transaction === undefined ? [] : [asIdempotentWork(transaction)]),
+  ];
+}
+
+function deprecationOf(deprecation: Deprecation): MethodDecorator[] {
+  const { since, sunset } = deprecation;
+  // RFC 9745 and RFC 8594.
+  const headers = { Deprecation: `@${since.getTime() / 1000}`, Sunset: sunset.toUTCString() };
+  return [
+    routeFacts({ deprecation: { ...deprecation, headers } }),
+    ApiExtension('x-sunset', sunset.toISOString().slice(0, 'YYYY-MM-DD'.length)),
   ];
 }
 

@@ -33,8 +33,8 @@ declare module 'fastify' {
     anyKey?: boolean;
     /** True if a request with a valid key is counted in no window. */
     uncounted?: boolean;
-    /** The source of the deprecation headers of every response. */
-    deprecation?: Deprecation;
+    /** The deprecation, with the headers that are the same in every response. */
+    deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
     /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
     entityTag?: boolean;
     /** True if the operation accepts an Idempotency-Key. */
