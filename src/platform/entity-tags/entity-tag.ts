@@ -13,9 +13,6 @@ import { platformErrors } from '../errors/platform.errors';
  */
 export type Precondition<T> = (...representations: readonly T[]) => void;
 
-/** The schemas of responses by DTO class. Fastify keeps one serializer for each of these objects. */
-const SCHEMAS = new WeakMap<Type, { readonly $ref: string }>();
-
 /** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
 export function serializeJson(reply: FastifyReply, value: unknown): string {
   return textOf(reply.serialize(value));
@@ -32,8 +29,10 @@ export function entityTagOf(bytes: string | Buffer): string {
  * @param type the class of the response of GET
  */
 export function IfMatch(type: Type<object>): ParameterDecorator {
+  // Fastify keeps one serializer for each of these objects.
+  const schema = { $ref: `${type.name}#` };
   const inject = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), type),
+    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), schema),
   );
   return (target, key = '', index) => {
     inject()(target, key, index);
@@ -41,13 +40,11 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   };
 }
 
-function preconditionOf(reply: FastifyReply, type: Type<object>): Precondition<object> {
+function preconditionOf(reply: FastifyReply, schema: { $ref: string }): Precondition<object> {
   const { headers } = reply.request;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   return (...representations) => {
     if (ifMatch === undefined && ifNoneMatch === undefined) return;
-    const schema = SCHEMAS.get(type) ?? { $ref: `${type.name}#` };
-    SCHEMAS.set(type, schema);
     const tags = representations.map((each) =>
       entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema))),
     );
