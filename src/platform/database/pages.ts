@@ -191,31 +191,22 @@ function tuple(names: readonly string[]): string {
   return `(${names.join(', ')})`;
 }
 
-/** The columns of each whole and valid index, as `Pages.indexes` writes them. An option 2 is NULLS FIRST. */
+/** The definitions of the whole and valid indexes of each table, without quotes. A comma ends each column. */
 const FIND_INDEXES = `
   SELECT name, ARRAY(
-    SELECT string_agg(attname || CASE option WHEN 0 THEN '' WHEN 2 THEN ' NULLS FIRST' ELSE ' DESC' END, ', ' ORDER BY at) || ', '
-    FROM pg_index i
-    JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree',
-    unnest(i.indkey::int[], i.indoption::int[]) WITH ORDINALITY AS k (attnum, option, at)
-    JOIN pg_attribute a ON a.attnum = k.attnum
-    WHERE i.indrelid = to_regclass(name) AND a.attrelid = i.indrelid
-      AND at <= i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
-    GROUP BY i.indexrelid HAVING count(*) = i.indnkeyatts
+    SELECT translate(pg_get_indexdef(indexrelid), ')"', ',') FROM pg_index
+    WHERE indrelid = t.oid AND indisvalid AND indpred IS NULL
   ) AS known
   FROM unnest($1::text[]) AS name JOIN pg_class t ON t.oid = to_regclass(name) AND t.relkind IN ('r', 'p')`;
 
-/**
- * Lists the statements that create the missing indexes of the lists whose table exists, each of them for a combination of
- * filters.
- */
+/** Lists the statements that create the missing indexes of each list whose table exists. */
 export async function missingIndexes(sql: Sql): Promise<string[]> {
   const names = LISTS.map(({ table }) => table.table);
   const found = await sql.rows<{ name: string; known: string[] }>(FIND_INDEXES, [names]);
   const missing = found.flatMap(({ name, known }) =>
     LISTS.filter(({ table }) => table.table === name)
       .flatMap((list) => list.indexes())
-      .filter((columns) => !known.some((each) => each.startsWith(`${columns.replaceAll('"', '')}, `)))
+      .filter((columns) => !known.some((each) => each.includes(`btree (${columns.replaceAll('"', '')},`)))
       .map((columns) => `CREATE INDEX ON ${name} (${columns})`),
   );
   return [...new Set(missing)];
