@@ -5,7 +5,6 @@ import {
   MAX_ITEMS,
   type Page,
   type PageQuery,
-  type PageRequest,
   pageRequestOf,
   SortedPageQuery,
 } from '../paging/page';
@@ -35,16 +34,6 @@ interface ListFilters<Member extends string> {
 
 /** The values of `always` by column, and of filters that the query does not have. */
 type GivenValues = Readonly<Record<string, unknown>>;
-
-/** A valid request for a page, and the statement that reads its rows. */
-interface SelectedPage {
-  readonly request: PageRequest;
-  readonly statement: Statement;
-  readonly parameters: readonly unknown[];
-}
-
-/** The most rows that a page reads. */
-const MAX_ROWS = MAX_ITEMS + 1;
 
 /** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
 const ORDERS = {
@@ -79,9 +68,9 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /** By combination of members: a bit for each of them. */
   private readonly statements: Record<Direction, Statement[]> = { ascending: [], descending: [] };
   private readonly always: readonly string[];
-  private readonly filters: readonly string[];
+  /** Those of the filters. */
   private readonly columns: readonly string[];
-  /** The filters, then the list of ids. */
+  /** Those of the filters, then that of the list of ids. */
   private readonly members: readonly string[];
 
   /** @internal */
@@ -91,17 +80,16 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     { always = [], filters = {}, ids }: ListFilters<string>,
   ) {
     this.always = always;
-    this.filters = Object.keys(filters);
     this.columns = Object.values(filters);
-    this.members = this.filters.concat(ids ?? []);
+    this.members = Object.keys(filters).concat(ids ?? []);
   }
 
   /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
   get Query(): Type<SortedPageQuery & { readonly [Each in Member]?: Row[Each] }> {
     class Query extends SortedPageQuery {}
-    if (!this.table.type)
-      throw new Error(`The list of ${this.table.table} has no type: add the class of its rows.`);
-    declareFilters(Query, this.table.type, this.filters);
+    const { table, type } = this.table;
+    if (!type) throw new Error(`The list of ${table} has no type: add the class of its rows.`);
+    declareFilters(Query, type, this.members.slice(0, this.columns.length));
     // The fields declare the members.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return Query as never;
@@ -117,7 +105,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   }
 
   /** @throws ApiError `invalid_cursor` @internal */
-  select(query: PageQuery, given: GivenValues = {}): SelectedPage {
+  select(query: PageQuery, given: GivenValues = {}) {
     // The cursors of earlier versions have the path of the list.
     const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
     const parameters: unknown[] = [request.first, request.count];
@@ -132,21 +120,19 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
       combination |= 1 << at;
       parameters.push(values[member]);
     }
-    const statement = (this.statements[request.direction][combination] ??= this.statementOf(
-      combination,
-      request.direction,
-    ));
+    const known = this.statements[request.direction];
+    const statement = (known[combination] ??= this.statementOf(combination, request.direction));
     return { request, statement, parameters };
   }
 
   /** @internal */
-  async read(sql: Sql, { request, statement, parameters }: SelectedPage): Promise<Page<Row>> {
-    return cutPage(request, await sql.rows<Row>(statement, parameters));
+  async read(sql: Sql, page: ReturnType<Pages<Row, Member>['select']>): Promise<Page<Row>> {
+    return cutPage(page.request, await sql.rows<Row>(page.statement, page.parameters));
   }
 
   /** Lists the columns of the indexes: one for each combination of filters. @internal */
   indexes(): string[] {
-    return Array.from({ length: 1 << this.filters.length }, (_, combination) => {
+    return Array.from({ length: 1 << this.columns.length }, (_, combination) => {
       const [first, ...others] = this.columnsOf(combination);
       if (first === undefined) return 'id';
       return [others.length > 0 ? `${first} NULLS FIRST` : first, ...others, 'id'].join(', ');
@@ -163,22 +149,17 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const { from, to, order, nulls } = ORDERS[direction];
     const fixed = this.columnsOf(combination);
     const values = fixed.map((_, at) => `$${at + 3}`);
-    const isOfIds = combination >> this.filters.length > 0;
-    const where = isOfIds
-      ? [
-          `id = ANY($${fixed.length + 3}::bigint[])`,
-          `id ${from} $1`,
-          ...fixed.map((each, at) => `${each} = ${values[at]}`),
-        ]
-      : [
-          `${tuple([...fixed, 'id'])} ${from} ${tuple([...values, '$1'])}`,
-          ...(fixed.length > 0 ? [`${tuple(fixed)} ${to} ${tuple(values)}`] : []),
-        ];
+    const isOfIds = combination >> this.columns.length > 0;
     const sorted = isOfIds ? ['id'] : [...fixed, 'id'];
+    const where = isOfIds
+      ? [`id = ANY($${fixed.length + 3}::bigint[])`, `id ${from} $1`]
+      : [`${tuple(sorted)} ${from} ${tuple([...values, '$1'])}`];
+    if (isOfIds) where.push(...fixed.map((each, at) => `${each} = ${values[at]}`));
+    else if (fixed.length > 0) where.push(`${tuple(fixed)} ${to} ${tuple(values)}`);
     const first = sorted.length > 2 ? `${order} ${nulls}` : order;
     const orderBy = sorted.map((column, at) => `${column} ${at === 0 ? first : order}`).join(', ');
     // The rows are sorted by columns that `columns` may lack.
-    const rows = `SELECT * FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}`;
+    const rows = `SELECT * FROM ${table} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${MAX_ITEMS + 1}`;
     return {
       read,
       isPipelined: true,
