@@ -8,9 +8,8 @@ import { UserError } from '../errors/user-error';
 
 /** A migration of this program. */
 export interface SchemaMigration {
+  /** It ends with a timestamp in milliseconds. */
   readonly name: string;
-  /** In milliseconds, as at the end of its name. */
-  readonly timestamp: number;
   /** Undefined for a migration of the store. */
   readonly extension: string | undefined;
   readonly create: new () => MigrationInterface;
@@ -216,6 +215,11 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   return { applied, removed: [...new Set(removed)], changed };
 }
 
+/** Returns the time in the name of a migration. */
+export function timestampOf({ name }: SchemaMigration): number {
+  return Number(name.slice(-13));
+}
+
 /** TypeORM would run all of them by time; those of the store must run before those of extensions. */
 export async function applyMigrations(
   migrations: readonly SchemaMigration[],
@@ -223,9 +227,9 @@ export async function applyMigrations(
 ): Promise<void> {
   const executor = new MigrationExecutor(runner.dataSource, runner);
   for (const migration of migrations) {
-    const { timestamp, name, create } = migration;
+    const { name, create } = migration;
     await explainFailure(migration, 'up', () =>
-      executor.executeMigration(new Migration(undefined, timestamp, name, new create())),
+      executor.executeMigration(new Migration(undefined, timestampOf(migration), name, new create())),
     );
   }
 }
