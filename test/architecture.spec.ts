@@ -21,13 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/routes': ['platform/errors'],
   'platform/entity-tags': ['platform/errors', 'platform/routes'],
   'platform/paging': ['platform/errors', 'platform/validation'],
-  'platform/api-docs': [
-    'platform/errors',
-    'platform/idempotency',
-    'platform/paging',
-    'platform/routes',
-    'platform/validation',
-  ],
+  'platform/api-docs': ['platform/errors', 'platform/paging', 'platform/routes', 'platform/validation'],
   'platform/extension': ['platform/config', 'platform/errors'],
   'platform/idempotency': [
     'platform/config',

@@ -4,7 +4,7 @@ import { ModuleRef, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { parse, stringify } from 'lossless-json';
 import { satisfies } from 'semver';
-import { declaredOperations, ownCodes } from '../platform/api-docs/operation.decorator';
+import { declaredOperations } from '../platform/api-docs/operation.decorator';
 import type { Config } from '../platform/config/config';
 import { settings } from '../platform/config/settings';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
@@ -126,7 +126,9 @@ function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Cl
     }),
     // Migrations of one extension may drop a table and create it again.
     ...Array.from(migrations.join(';').matchAll(CREATED), ([, table]) => claim(`table ${table}`, owner)),
-    ...[...errors, ...operations.flatMap(ownCodes)].map((each) => claim(`error code ${each.code}`, each)),
+    ...[...errors, ...operations.flatMap(({ rejects }) => rejects)].map((each) =>
+      claim(`error code ${each.code}`, each),
+    ),
     ...classes.map((each) => claim(`response class ${each.name}`, each)),
     // A schema of a query has other undefined members.
     ...Object.entries(schemas).map(([name, each]) => claim(`schema ${name}`, parse(stringify(each) ?? ''))),

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
+import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { addParameterFacts } from '../routes/parameter-facts';
+import { text } from '../errors/error.schemas';
 import { platformErrors } from '../errors/platform.errors';
+import { addParameterFacts } from '../routes/parameter-facts';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
@@ -12,6 +14,29 @@ import { platformErrors } from '../errors/platform.errors';
  * @throws ApiError `precondition_failed`
  */
 export type Precondition<T> = (...representations: readonly T[]) => void;
+
+// Neither header has an example: Swagger UI would send it with every request.
+
+/** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
+const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
+
+/** The request header of a conditional change (RFC 9110, 13.1.1). */
+export const IF_MATCH_HEADER: ApiHeaderOptions = {
+  name: 'If-Match',
+  required: false,
+  description:
+    'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
+  schema: TAGS,
+};
+
+/** The request header of a conditional read (RFC 9110, 13.1.2). */
+export const IF_NONE_MATCH_HEADER: ApiHeaderOptions = {
+  name: 'If-None-Match',
+  required: false,
+  description:
+    'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
+  schema: TAGS,
+};
 
 /** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
 export function serializeJson(reply: FastifyReply, value: unknown): string {
@@ -36,7 +61,8 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   );
   return (target, key = '', index) => {
     inject()(target, key, index);
-    addParameterFacts(target, key, { precondition: index });
+    const rejects = [platformErrors.precondition_failed];
+    addParameterFacts(target, key, { rejects, decorators: [ApiHeader(IF_MATCH_HEADER)] });
   };
 }
 

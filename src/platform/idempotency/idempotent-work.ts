@@ -9,15 +9,17 @@ import {
   type OnModuleInit,
   type PipeTransform,
 } from '@nestjs/common';
+import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import { addParameterFacts } from '../routes/parameter-facts';
 import type { Config } from '../config/config';
 import { CONFIG } from '../config/config.token';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
+import { text } from '../errors/error.schemas';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
+import { addParameterFacts } from '../routes/parameter-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { MINUTE_MS } from '../runtime/time';
@@ -30,6 +32,18 @@ const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${MAX_LENGTH}}$`);
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
 const PURGED_AT_ONCE = 1_000;
+
+/** The bare form, or the quoted form, in which a backslash precedes quotes and backslashes. */
+const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
+
+/** The request header of an idempotent operation, in the OpenAPI document. Swagger UI would send an example with every request. */
+export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
+  name: 'Idempotency-Key',
+  required: false,
+  description:
+    'Makes retries safe: for 24 h a request with the same key and body gets the first response again. The key is a text of 1 to 255 visible ASCII characters, bare or quoted, such as a UUID. Use a new key for each new request.',
+  schema: text(512, PATTERN, { minLength: 1 }),
+};
 
 /** Does the work of idempotent operations. */
 @Injectable()
@@ -170,7 +184,9 @@ const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionCon
 export function Transaction(): ParameterDecorator {
   return (target, key = '', index) => {
     RunOfRequest(RunPipe)(target, key, index);
-    addParameterFacts(target, key, { transaction: index });
+    const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
+    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index)];
+    addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
   };
 }
 
@@ -180,7 +196,7 @@ export function Transaction(): ParameterDecorator {
  *
  * @param index that of the parameter with `@Transaction()`
  */
-export function asIdempotentWork(index: number): MethodDecorator {
+function asIdempotentWork(index: number): MethodDecorator {
   return (_target, _key, descriptor: PropertyDescriptor) => {
     const handler: (...args: unknown[]) => Promise<unknown> = descriptor.value;
     const work = function (this: unknown, ...args: unknown[]): Promise<unknown> {

@@ -37,8 +37,6 @@ declare module 'fastify' {
     deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
     /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
     entityTag?: boolean;
-    /** True if the operation accepts an Idempotency-Key. */
-    idempotent?: boolean;
     /** True for the route of addresses and methods of the API without an operation: `server/route-methods.ts`. */
     unrouted?: boolean;
     /** True for a method of a controller, which the guards protect. */

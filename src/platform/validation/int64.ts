@@ -1,4 +1,5 @@
 import { Param, type PipeTransform } from '@nestjs/common';
+import { ApiParam } from '@nestjs/swagger';
 import { addParameterFacts } from '../routes/parameter-facts';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
@@ -61,7 +62,9 @@ export function PathId(
 ): ParameterDecorator {
   return (target, key = '', index) => {
     Param(name, new IdPipe(notFound))(target, key, index);
-    addParameterFacts(target, key, { pathIds: { [name]: description }, rejects: [notFound] });
+    const schema = { type: 'integer', format: 'int64' } as const;
+    const decorators = [ApiParam({ name, description, example: 1, schema })];
+    addParameterFacts(target, key, { rejects: [notFound], decorators });
   };
 }
 

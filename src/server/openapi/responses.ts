@@ -10,7 +10,7 @@ import type {
 } from '@nestjs/swagger';
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
 import { findOperation, ownHeaders } from '../../platform/api-docs/operation.decorator';
-import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
+import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { problemDetails } from '../../platform/errors/problem-details';
