@@ -38,9 +38,12 @@ export class PageQuery {
       description:
         'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
     },
-    { type: 'string', minLength: 1, maxLength: MAX_CURSOR_LENGTH, pattern: '^[A-Za-z0-9_-]+$' },
-    // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
-    { rule: 'given once', isValid: (value) => typeof value === 'string' },
+    {
+      schema: { type: 'string', minLength: 1, maxLength: MAX_CURSOR_LENGTH, pattern: '^[A-Za-z0-9_-]+$' },
+      rule: 'given once',
+      // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
+      isValid: (value) => typeof value === 'string',
+    },
   )
   readonly cursor?: string;
 }
