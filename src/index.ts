@@ -11,8 +11,7 @@ export { runAnimalStoreCommand } from './cli/program';
 export type { Extension } from './platform/extension/extension';
 export { defineScopes } from './platform/extension/define-scopes';
 export { type DefinedErrors, defineErrors } from './platform/errors/define-errors';
-export { CONFIG } from './platform/config/config.token';
-export type { ConfigOf } from './platform/config/config';
+export { CONFIG, type ConfigOf } from './platform/config/config';
 export * as parsers from './platform/config/parsers';
 export { UserError } from './platform/errors/user-error';
 

@@ -13,6 +13,9 @@ export type ConfigOf<S extends Settings> = {
 /** The settings of one process, read and validated once. Those of extensions are members, too. */
 export type Config = ConfigOf<typeof settings>;
 
+/** Injection token of the `Config`. */
+export const CONFIG = Symbol('CONFIG');
+
 /**
  * Adds the variables of `.env` in the working directory to the environment. Variables that are set keep their value.
  *

@@ -12,8 +12,7 @@ import {
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
+import { CONFIG, type Config } from '../config/config';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
