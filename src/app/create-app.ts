@@ -6,7 +6,7 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
-import { DatabaseHealth } from '../platform/database/database-health';
+import { platformErrors } from '../platform/errors/platform.errors';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { missingIndexes } from '../platform/database/pages';
@@ -18,7 +18,6 @@ import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../server/cors';
 import { guardFraming } from '../server/framing';
-import { serveHealth } from '../server/health';
 import { Connections, createAdapter } from '../server/http-server';
 import { leaveBodiesUnread } from '../server/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
@@ -90,7 +89,8 @@ async function assemble(
   }
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
-  const missing = await missingIndexes(app.get(Sql, { strict: false }));
+  const sql = app.get(Sql, { strict: false });
+  const missing = await missingIndexes(sql);
   if (missing.length > 0) {
     const sentence = `A list lacks an index, without which its pages are slow: add ${missing.join('; ')} to a migration.`;
     // A service with customers had better be slow than stopped.
@@ -102,7 +102,7 @@ async function assemble(
   const document = createDocument(app, config, store.extensions(config), added, planTable());
   addResponseSchemas(fastify, document);
   app.get(StrictHandling).follow(document);
-  serveHealth(fastify, app.get(DatabaseHealth));
+  serveHealth(fastify, sql);
   serveDocument(fastify, document);
   const codes = codesOf(document.paths, added);
   serveProblemPages(fastify, config, codes);
@@ -149,6 +149,19 @@ function requireDeclaration({ method, url, config = {} }: RouteOptions, declared
       `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
     );
   }
+}
+
+const OK = { status: 'ok' } as const;
+
+/** Serves the health checks for load balancers and orchestrators. */
+export function serveHealth(fastify: FastifyInstance, sql: Sql): void {
+  const config = { public: true, probe: true };
+  fastify.get('/livez', { config }, () => OK);
+  fastify.get('/readyz', { config }, async () => {
+    if (!fastify.server.listening) throw platformErrors.service_unavailable();
+    await sql.ping();
+    return OK;
+  });
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */
