@@ -38,8 +38,7 @@ export { Page, SortedPageQuery } from './platform/paging/page';
 export { Pages, pages } from './platform/database/pages';
 export { Transaction } from './platform/idempotency';
 
-export { Sql } from './platform/database/sql';
-export type { Statement } from './platform/database/statement';
+export { Sql, type Statement } from './platform/database/sql';
 export { Clock } from './platform/runtime/clock';
 
 export { petErrors, PetEvents, PetHolds, PetsModule, PetsService } from './pets';
