@@ -1,7 +1,5 @@
 #!/usr/bin/env node
-import '../platform/runtime/node-version';
-import '../platform/runtime/v8-flags';
-import 'reflect-metadata';
+import '../platform/runtime/prepare-process';
 import { runAnimalStoreCommand } from './program';
 
 const FIRST_ARGUMENT = 2;
