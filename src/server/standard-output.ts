@@ -92,16 +92,8 @@ export function readable(line: string): string {
 
 type LogLine = Readonly<Partial<Record<string, string | number>>>;
 
-function requestText({
-  time = 0,
-  method,
-  path,
-  status = 0,
-  code,
-  durationMs = 0,
-  account,
-  ip,
-}: LogLine): string {
+function requestText(line: LogLine): string {
+  const { time = 0, method, path, status = 0, code, durationMs = 0, account, ip } = line;
   const at = new Date(time).toTimeString().slice(0, 'HH:MM:SS'.length);
   const duration = `${Math.round(Number(durationMs))} ms`;
   // JSON escapes the control characters of a path that the log shows decoded.

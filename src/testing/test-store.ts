@@ -86,12 +86,8 @@ const NO_LIMIT = 1_000_000_000;
  *
  * @throws UserError for a mistake of an extension
  */
-export async function startTestStore({
-  extensions = [],
-  settings = {},
-  clock = new TestClock(),
-  ...given
-}: TestStoreOptions = {}): Promise<TestStore> {
+export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+  const { extensions = [], settings = {}, clock = new TestClock(), ...given } = options;
   /** Closes what was opened, in the order in which it was. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -134,12 +130,8 @@ export async function readDocument(url: string): Promise<ApiDocument> {
 
 function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestStore['key'] {
   const accounts = new Set<string>();
-  return async ({
-    account = `account ${accounts.size + 1}`,
-    scopes = allScopes,
-    expiresAt,
-    ...limits
-  } = {}) => {
+  return async (options = {}) => {
+    const { account = `account ${accounts.size + 1}`, scopes = allScopes, expiresAt, ...limits } = options;
     const { plan = 'enterprise', perMinute = NO_LIMIT, perDay = NO_LIMIT } = limits;
     const numbers = plan === 'enterprise' ? { perMinute, perDay } : { perMinute: null, perDay: null };
     // A further key of an account has its plan unless the options name one.
@@ -166,11 +158,7 @@ export interface TestServer {
 /** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
-  const server = await startEmbedded({
-    dataDir: directory,
-    binDir: undefined,
-    durable: false,
-  });
+  const server = await startEmbedded({ dataDir: directory, binDir: undefined, durable: false });
   return {
     createDatabase: async () => {
       const name = `test_${randomUUID().replaceAll('-', '')}`;
