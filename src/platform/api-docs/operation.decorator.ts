@@ -4,10 +4,9 @@ import { ApiExtension, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath 
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
-import { type Deprecation, routeFacts } from '../routes/route-facts';
+import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
 import { validatedFields } from '../validation/validation.pipe';
 import type { ResponseHeader } from './header-catalogue';
-import { parameterFactsOf } from '../routes/parameter-facts';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */

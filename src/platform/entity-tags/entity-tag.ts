@@ -5,7 +5,7 @@ import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { text } from '../errors/error.schemas';
 import { platformErrors } from '../errors/platform.errors';
-import { addParameterFacts } from '../routes/parameter-facts';
+import { addParameterFacts } from '../routes/route-facts';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has

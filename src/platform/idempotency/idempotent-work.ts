@@ -18,7 +18,7 @@ import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
-import { addParameterFacts } from '../routes/parameter-facts';
+import { addParameterFacts } from '../routes/route-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { MINUTE_MS } from '../runtime/time';

@@ -1,6 +1,6 @@
 import { Param, type PipeTransform } from '@nestjs/common';
 import { ApiParam } from '@nestjs/swagger';
-import { addParameterFacts } from '../routes/parameter-facts';
+import { addParameterFacts } from '../routes/route-facts';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
