@@ -13,7 +13,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { Extension } from '../platform/extension/extension';
 import { SystemClock } from '../platform/runtime/clock';
 import { operationsOf } from '../server/openapi/codes';
-import { documentsOf, type ExtensionDocument, type NestModule } from '../server/openapi/extension-documents';
+import { documentsOf, type NestModule } from '../server/openapi/extension-documents';
 import { AppModule, VERSIONING } from './app.module';
 import { type Store, version } from './store';
 
@@ -100,19 +100,13 @@ function hasTypes(metatype: object): boolean {
   return Reflect.getMetadataKeys(metatype).some((key) => String(key).endsWith(':paramtypes'));
 }
 
-/** A name that only one thing of a store may have. It is the same thing if the values are equal. */
-interface Claim {
-  readonly owner: string;
-  readonly name: string;
-  readonly value: unknown;
-}
-
-function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Claim[] {
+/** Lists the names that only one thing of a store may have. It is the same thing if the values are equal. */
+function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof documentsOf>[number]) {
   const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
   const classes = operations.flatMap(({ returns: [, body = []] }) => body);
-  const claim = (name: string, value: unknown = Symbol(name)): Claim => ({ owner, name, value });
+  const claim = (name: string, value: unknown = Symbol(name)) => ({ owner, name, value });
   return [
     ...scopes.map((scope) => claim(`scope ${scope}`)),
     ...migrations.map(({ name }) => claim(`migration ${name}`)),
@@ -136,8 +130,8 @@ function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Cl
 }
 
 /** Describes the names that are given twice, in one sentence for each two owners. */
-function collisionsOf(claims: readonly Claim[]): string[] {
-  const first = new Map<string, Claim>();
+function collisionsOf(claims: ReturnType<typeof claimsOf>): string[] {
+  const first = new Map<string, (typeof claims)[number]>();
   const collisions = new Map<string, Set<string>>();
   for (const claim of claims) {
     const other = first.get(claim.name) ?? claim;

@@ -16,19 +16,6 @@ export interface Verdict {
   readonly faults: readonly string[];
 }
 
-export interface Verification {
-  readonly baseUrl: string;
-  readonly verdicts: readonly Verdict[];
-  /** The operations that never succeeded, so that only their errors were checked. */
-  readonly skipped: readonly string[];
-  readonly requests: number;
-  /** Paths of the created resources, and of those that were neither removed nor cancelled. */
-  readonly created: readonly string[];
-  readonly left: readonly string[];
-  /** Why the verification ended before the last promise; undefined if it did not. */
-  readonly stopped?: string;
-}
-
 /**
  * Checks every promise against a deployment, only over HTTP, and removes what it creates. Waits when a limit is used up.
  *
@@ -42,7 +29,7 @@ export async function verifyDeployment(
   key: string,
   options: { readonly leave?: true; readonly exhaust?: true },
   report: (verdict: Verdict) => void,
-): Promise<Verification> {
+) {
   const deployment = new Deployment(baseUrl);
   const api = await apiOf(deployment, key);
   const resources = new Resources(api);
@@ -79,10 +66,13 @@ export async function verifyDeployment(
   return {
     baseUrl,
     verdicts,
+    // Only the errors of these operations were checked.
     skipped: api.operations.filter((each) => !api.succeeded.has(each)).map(({ title }) => title),
     requests: deployment.requests,
     created,
+    // What was neither removed nor cancelled.
     left: resources.created.map(({ path }) => path),
+    // Why the verification ended before the last promise.
     ...(stopped !== undefined && { stopped }),
   };
 }
