@@ -24,10 +24,7 @@ const COMMAND = __dirname.split(sep).includes('node_modules')
 const DEMO_KEY_DAYS = 365;
 
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
-export async function printBanner(
-  service: StartedService,
-  output: Pick<StandardOutput, 'print'>,
-): Promise<void> {
+export async function printBanner(service: StartedService, output: Pick<StandardOutput, 'print'>) {
   const isRead = await output.print(text(addressLines(service)));
   if (!isRead) return;
   const key = await createDemoKey(service.app, service.config, service.store);

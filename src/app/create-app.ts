@@ -66,12 +66,7 @@ export async function createApp(
 }
 
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */
-async function assemble(
-  app: NestFastifyApplication,
-  config: ServiceConfig,
-  logger: Logger,
-  store: Store,
-): Promise<void> {
+async function assemble(app: NestFastifyApplication, config: ServiceConfig, logger: Logger, store: Store) {
   const fastify = app.getHttpAdapter().getInstance();
   const limits = app.get(ThrottleGuard);
   const limitHeaders = limits.headersOf.bind(limits);

@@ -56,10 +56,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
 }
 
 /** @throws Error if a secret is given twice, or its file cannot be read */
-function textOf(
-  { variable, isSecret = false }: Setting<unknown>,
-  env: NodeJS.ProcessEnv,
-): string | undefined {
+function textOf({ variable, isSecret = false }: Setting<unknown>, env: NodeJS.ProcessEnv) {
   const given = env[variable]?.trim();
   const fileVariable = `${variable}_FILE`;
   const file = isSecret ? env[fileVariable]?.trim() : undefined;

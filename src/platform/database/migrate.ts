@@ -221,10 +221,7 @@ export function timestampOf({ name }: SchemaMigration): number {
 }
 
 /** TypeORM would run all of them by time; those of the store must run before those of extensions. */
-export async function applyMigrations(
-  migrations: readonly SchemaMigration[],
-  runner: QueryRunner,
-): Promise<void> {
+export async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
   const executor = new MigrationExecutor(runner.dataSource, runner);
   for (const migration of migrations) {
     const { name, create } = migration;
