@@ -127,12 +127,7 @@ function linkLibraries(native: string, directory: string): Readonly<Record<strin
 }
 
 /** Runs a program until it ends. @returns its standard output */
-export async function run(
-  file: string,
-  args: readonly string[],
-  context: Programs['context'],
-  input = '',
-): Promise<string> {
+export async function run(file: string, args: readonly string[], context: Programs['context'], input = '') {
   const running = promisify(execFile)(file, args, context);
   // A program may end before it has read its input. Its exit status shows the failure.
   running.child.stdin?.on('error', () => undefined).end(input);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../platform/errors/user-error';
 import { Api, codeOf, shortened } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
-import { sendRequest, type TestRequest, type TestResponse } from './http-client';
+import { sendRequest, type TestRequest } from './http-client';
 import { isMembers, jsonIn, jsonOf, valueAt } from './json';
 import { OperationUnderTest } from './promises/operation-under-test';
 import { checkPromises } from './promises/promises';
@@ -86,11 +86,7 @@ class Deployment {
   constructor(readonly url: string) {}
 
   /** @param path below the base URL @throws UserError if the response does not arrive completely */
-  async send(
-    path: string,
-    request: TestRequest = {},
-    base = new URL(this.url).pathname,
-  ): Promise<TestResponse> {
+  async send(path: string, request: TestRequest = {}, base = new URL(this.url).pathname) {
     if (this.interruption.signal.aborted) throw new UserError('Interrupted.');
     this.requests += 1;
     try {

@@ -132,10 +132,7 @@ export function pageRequestOf(name: string, query: PageQuery): PageRequest {
 }
 
 /** Cuts a page from at most `count` rows. If the extra row is present, a next page exists. */
-export function cutPage<T extends { readonly id: bigint }>(
-  request: PageRequest,
-  rows: readonly T[],
-): Page<T> {
+export function cutPage<T extends { readonly id: bigint }>(request: PageRequest, rows: readonly T[]) {
   const items = rows.slice(0, request.limit);
   return new Page(request, items, rows.length > request.limit ? items.at(-1)?.id : undefined);
 }
