@@ -1,11 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import type {
-  OpenAPIObject,
-  PathItemObject,
-  ReferenceObject,
-  SchemaObject,
-  ServerObject,
-} from '@nestjs/swagger';
+import type { OpenAPIObject, PathItemObject, ServerObject } from '@nestjs/swagger';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
@@ -79,7 +73,7 @@ export function createDocument(
   const documents = documentsOf(app, extensions, basis);
   for (const { extension, paths } of documents) addTag(paths, Object.keys(extension.tags ?? {}));
   // A document completes its own copy.
-  const schemas: Record<string, SchemaObject | ReferenceObject> = Object.assign(
+  const schemas: (typeof documents)[number]['schemas'] = Object.assign(
     {},
     ...documents.map((each) => each.schemas),
     structuredClone(ERROR_SCHEMAS),
