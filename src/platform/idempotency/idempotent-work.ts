@@ -68,10 +68,9 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
    * `idempotency_key_reused` if the body differs from that of the first request
    */
   run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
-    const { request } = reply;
-    const header = request.headers['idempotency-key'];
+    const header = reply.request.headers['idempotency-key'];
     if (header === undefined) return work();
-    return this.runOnce(idOf(request, parseKey(String(header))), reply, work);
+    return this.runOnce(idOf(reply.request, parseKey(String(header))), reply, work);
   }
 
   private async runOnce(

@@ -55,11 +55,7 @@ export class SortedPageQuery extends PageQuery {
 }
 
 /** The members of a query that are not filters. */
-const OF_PAGES: ReadonlySet<string> = new Set([
-  'limit',
-  'cursor',
-  'sort',
-] satisfies (keyof SortedPageQuery)[]);
+const OF_PAGES: ReadonlySet<string> = new Set<keyof SortedPageQuery>(['limit', 'cursor', 'sort']);
 
 /** A cursor contains the name of its list, or the hash of a longer one. */
 const MAX_NAME_LENGTH = 100;
