@@ -66,7 +66,7 @@ export async function startService(
     await app.close();
     // METRICS_PORT cannot be opened.
     if (error instanceof UserError) throw error;
-    throw listenError(error, host, port, { host: 'HOST', port: 'PORT' });
+    throw listenError(error, host, port);
   }
 }
 

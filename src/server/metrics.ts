@@ -152,7 +152,7 @@ export function serveMetrics(fastify: FastifyInstance, metrics: Metrics, config:
     .addHook('onReady', async () => {
       server.listen({ host, port: metricsPort });
       await once(server, 'listening').catch((error: unknown) => {
-        throw listenError(error, host, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' });
+        throw listenError(error, host, metricsPort, 'METRICS_');
       });
       const address = server.address();
       const port = typeof address === 'object' ? address?.port : undefined;
