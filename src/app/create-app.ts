@@ -33,11 +33,7 @@ import { StrictHandling } from '../server/strict-handling.guard';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
 import type { Store } from './store';
 
-/**
- * Builds the application, ready to listen. The database must be migrated.
- *
- * @throws UserError
- */
+/** Builds the application, ready to listen. The database must be migrated. @throws UserError */
 export async function createApp(
   config: ServiceConfig,
   logger: Logger,

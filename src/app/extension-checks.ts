@@ -35,11 +35,7 @@ const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A statement in the source of a migration. A table that may exist is shared. */
 const CREATED = /(?<=[`'";]\s*)create table (?!if\b)(\w+)/gi;
 
-/**
- * Checks the extensions of a team before anything is written.
- *
- * @throws UserError that names every mistake
- */
+/** Checks the extensions of a team before anything is written. @throws UserError that names every mistake */
 export async function checkExtensions(store: Store, config: Config): Promise<void> {
   if (store.added.length === 0) return;
   const app = await createPreview(config, store);

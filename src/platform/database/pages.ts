@@ -94,11 +94,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     return Query as never;
   }
 
-  /**
-   * Reads the page that a query asks for.
-   *
-   * @throws ApiError `invalid_cursor`
-   */
+  /** Reads the page that a query asks for. @throws ApiError `invalid_cursor` */
   list(sql: Sql, query: PageQuery, given?: GivenValues): Promise<Page<Row>> {
     return this.read(sql, this.select(query, given));
   }

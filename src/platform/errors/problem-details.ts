@@ -50,11 +50,7 @@ export function problemPages(publicBaseUrl: string): string {
   return `${publicBaseUrl.replace(/\/v1$/, '')}/problems`;
 }
 
-/**
- * Returns the members of problem details (RFC 9457, section 3.1).
- *
- * @param pages the address from `problemPages`
- */
+/** Returns the members of problem details (RFC 9457, section 3.1). @param pages the address from `problemPages` */
 export function problemDetails(
   { code, status, message, problems }: Pick<ApiError, 'code' | 'status' | 'message' | 'problems'>,
   pages: string,

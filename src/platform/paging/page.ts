@@ -106,11 +106,7 @@ export class Page<T> {
   }
 }
 
-/**
- * Reads a request for a page of a list.
- *
- * @throws ApiError `invalid_cursor` if the cursor is not one of this list
- */
+/** Reads a request for a page of a list. @throws ApiError `invalid_cursor` if the cursor is not one of this list */
 export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';

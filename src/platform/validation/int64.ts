@@ -18,11 +18,7 @@ export function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
 }
 
-/**
- * Parses an int64 in plain decimal: `0|-?[1-9][0-9]*`.
- *
- * @returns undefined for any other text
- */
+/** Parses an int64 in plain decimal: `0|-?[1-9][0-9]*`. @returns undefined for any other text */
 export function parseInt64(text: string): bigint | undefined {
   if (!PLAIN_DECIMAL.test(text)) return undefined;
   const value = BigInt(text);
