@@ -3,7 +3,7 @@ import { UserError } from '../platform/errors/user-error';
 import { Api, codeOf, shortened } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
 import { sendRequest, type TestRequest } from './http-client';
-import { isMembers, jsonIn, jsonOf, valueAt } from './json';
+import { isObject, jsonIn, jsonOf, valueAt } from './json';
 import { OperationUnderTest } from './promises/operation-under-test';
 import { checkPromises } from './promises/promises';
 import { Resources } from './resources';
@@ -127,7 +127,7 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
 
 /** Adds the members that only the other object has, in objects within it, too. */
 function merged(own: unknown, other: unknown): unknown {
-  if (!isMembers(own) || !isMembers(other)) return own;
+  if (!isObject(own) || !isObject(other)) return own;
   const both = Object.keys(own).filter((name) => name in other);
   const members = both.map((name) => [name, merged(own[name], other[name])]);
   return { ...own, ...other, ...Object.fromEntries(members) };
