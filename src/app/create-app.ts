@@ -11,7 +11,7 @@ import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { missingIndexes } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
-import type { Logger } from '../platform/logging/logger';
+import type { Logger } from '../server/logger';
 import { GUARDED } from '../platform/routes/route-facts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { PetHolds } from '../pets';

@@ -5,7 +5,7 @@ import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
-import type { LogStream } from '../platform/logging/logger';
+import type { LogStream } from '../server/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 
 /** A service that listens for requests. */

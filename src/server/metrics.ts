@@ -8,7 +8,7 @@ import type { Config } from '../platform/config/config';
 import { JSON_TYPE } from '../platform/errors/media-types';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
-import type { Logger } from '../platform/logging/logger';
+import type { Logger } from './logger';
 import type { Connections } from './http-server';
 import { routeOf } from './request-log';
 

@@ -5,7 +5,7 @@ import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
 import { REQUEST } from './request-log';
 import { UserError } from '../platform/errors/user-error';
-import { escapeControls } from '../platform/logging/logger';
+import { escapeControls } from './logger';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;

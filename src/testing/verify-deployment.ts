@@ -70,7 +70,7 @@ export async function verifyDeployment(
     skipped: api.operations.filter((each) => !api.succeeded.has(each)).map(({ title }) => title),
     requests: deployment.requests,
     created,
-    // What was neither removed nor cancelled.
+    // Those that were neither removed nor cancelled.
     left: resources.created.map(({ path }) => path),
     // Why the verification ended before the last promise.
     ...(stopped !== undefined && { stopped }),

@@ -75,7 +75,7 @@ export function Uncounted(): MethodDecorator {
   return applyDecorators(routeFacts({ uncounted: true }), ApiExtension(UNCOUNTED, true));
 }
 
-/** What the parameters of a handler add to its `@Operation`. */
+/** The facts that the parameters of a handler add to its `@Operation`. */
 export interface ParameterFacts {
   /** The errors of the parameters. */
   readonly rejects: readonly DefinedError[];
