@@ -4,9 +4,6 @@ import {
   type ExecutionContext,
   Inject,
   Injectable,
-  Logger,
-  type OnModuleDestroy,
-  type OnModuleInit,
   type PipeTransform,
 } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
@@ -21,7 +18,6 @@ import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
-import { MINUTE_MS } from '../runtime/time';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -29,8 +25,6 @@ const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${MAX_LENGTH}}$`);
 
 /** A structured field string (RFC 8941, 3.3.3): a backslash escapes quotes and backslashes. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
-
-const PURGED_AT_ONCE = 1_000;
 
 /** The bare form, or the quoted form, in which a backslash precedes quotes and backslashes. */
 const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
@@ -46,11 +40,7 @@ export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
 
 /** Does the work of idempotent operations. */
 @Injectable()
-export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
-  private readonly logger = new Logger(IdempotentWork.name);
-  private timer: NodeJS.Timeout | undefined;
-  private isStopping = false;
-
+export class IdempotentWork {
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
@@ -111,28 +101,6 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
     setLocation(reply, this.config.publicBaseUrl, value);
     const location = reply.getHeader('Location')?.toString() ?? null;
     return { status: reply.statusCode, location, body, bodyHash };
-  }
-
-  onModuleInit(): void {
-    this.timer = setInterval(() => void this.purge(), MINUTE_MS).unref();
-  }
-
-  /** Runs before the database module waits for the running batch and closes the pool. */
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
-    this.isStopping = true;
-  }
-
-  /** Deletes responses after 24 h, in short transactions. Several instances may do so concurrently. */
-  async purge(): Promise<void> {
-    const now = this.clock.now();
-    try {
-      while ((await this.keys.purge(now, PURGED_AT_ONCE)) === PURGED_AT_ONCE && !this.isStopping);
-    } catch (error) {
-      this.logger.warn(
-        `Old idempotency keys cannot be deleted now: ${String(error)}. The service retries every minute.`,
-      );
-    }
   }
 }
 
