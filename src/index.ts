@@ -1,6 +1,4 @@
-import './platform/runtime/node-version';
-import './platform/runtime/v8-flags';
-import 'reflect-metadata';
+import './platform/runtime/prepare-process';
 
 /** The public API of the package, for the modules of a team: docs/extending.md. */
 
@@ -11,8 +9,7 @@ export { runAnimalStoreCommand } from './cli/program';
 export type { Extension } from './platform/extension/extension';
 export { defineScopes } from './platform/extension/define-scopes';
 export { type DefinedErrors, defineErrors } from './platform/errors/define-errors';
-export { CONFIG } from './platform/config/config.token';
-export type { ConfigOf } from './platform/config/config';
+export { CONFIG, type ConfigOf } from './platform/config/config';
 export * as parsers from './platform/config/parsers';
 export { UserError } from './platform/errors/user-error';
 
@@ -41,8 +38,7 @@ export { Page, SortedPageQuery } from './platform/paging/page';
 export { Pages, pages } from './platform/database/pages';
 export { Transaction } from './platform/idempotency';
 
-export { Sql } from './platform/database/sql';
-export type { Statement } from './platform/database/statement';
+export { Sql, type Statement } from './platform/database/sql';
 export { Clock } from './platform/runtime/clock';
 
 export { petErrors, PetEvents, PetHolds, PetsModule, PetsService } from './pets';

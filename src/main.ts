@@ -1,5 +1,4 @@
-import './platform/runtime/node-version';
-import './platform/runtime/v8-flags';
+import './platform/runtime/prepare-process';
 import { startAnimalStore } from './app/start';
 
 void startAnimalStore();

@@ -9,7 +9,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/errors': [],
   'platform/config': ['platform/errors'],
   'platform/runtime': ['platform/config', 'platform/errors'],
-  'platform/logging': ['platform/config', 'platform/errors'],
   'platform/database': [
     'embedded-postgres',
     'platform/config',
@@ -21,13 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'platform/routes': ['platform/errors'],
   'platform/entity-tags': ['platform/errors', 'platform/routes'],
   'platform/paging': ['platform/errors', 'platform/validation'],
-  'platform/api-docs': [
-    'platform/errors',
-    'platform/idempotency',
-    'platform/paging',
-    'platform/routes',
-    'platform/validation',
-  ],
+  'platform/api-docs': ['platform/errors', 'platform/paging', 'platform/routes', 'platform/validation'],
   'platform/extension': ['platform/config', 'platform/errors'],
   'platform/idempotency': [
     'platform/config',

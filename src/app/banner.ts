@@ -3,9 +3,9 @@ import { join, relative, sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService } from '../accounts';
 import type { StandardOutput } from '../server/standard-output';
-import type { BuiltService } from './build';
 import type { Config } from '../platform/config/config';
 import { DAY_MS } from '../platform/runtime/time';
+import type { StartedService } from './start';
 import { DEFAULT_SCOPES, type Store, version } from './store';
 
 const PROJECT = join(__dirname, '..', '..');
@@ -23,13 +23,8 @@ const COMMAND = __dirname.split(sep).includes('node_modules')
 
 const DEMO_KEY_DAYS = 365;
 
-type ListeningService = BuiltService & { readonly url: string };
-
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
-export async function printBanner(
-  service: ListeningService,
-  output: Pick<StandardOutput, 'print'>,
-): Promise<void> {
+export async function printBanner(service: StartedService, output: Pick<StandardOutput, 'print'>) {
   const isRead = await output.print(text(addressLines(service)));
   if (!isRead) return;
   const key = await createDemoKey(service.app, service.config, service.store);
@@ -61,7 +56,7 @@ export async function createDemoKey(
 }
 
 /** Lists the addresses and the location of the database. */
-function addressLines({ app, url, database, config }: ListeningService): string[] {
+function addressLines({ app, url, database, config }: StartedService): string[] {
   const hasAgents = app.getHttpAdapter().getInstance().hasRoute({ method: 'POST', url: '/mcp' });
   const place = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
   return [

@@ -9,7 +9,8 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
 import type { Extension } from '../platform/extension/extension';
-import { createLogger, type LogStream } from '../platform/logging/logger';
+import { createLogger, type LogStream } from '../server/logger';
+import type { Clock } from '../platform/runtime/clock';
 
 /** The parts of a team. */
 export interface StoreOptions {
@@ -48,6 +49,7 @@ export async function buildService(
   config: Config,
   store: Store,
   output: LogStream = new StandardOutput(),
+  clock?: Clock,
 ): Promise<BuiltService> {
   await checkExtensions(store, config);
   const logger = createLogger(config, output);
@@ -68,7 +70,7 @@ export async function buildService(
       ),
     ];
     for (const notice of found) logger.warn(notice);
-    const app = await createApp(serviceConfig, logger, store);
+    const app = await createApp(serviceConfig, logger, store, clock);
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();

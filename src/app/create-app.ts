@@ -6,19 +6,18 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
-import { DatabaseHealth } from '../platform/database/database-health';
+import { platformErrors } from '../platform/errors/platform.errors';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { missingIndexes } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
-import type { Logger } from '../platform/logging/logger';
+import type { Logger } from '../server/logger';
 import { GUARDED } from '../platform/routes/route-facts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../server/cors';
 import { guardFraming } from '../server/framing';
-import { serveHealth } from '../server/health';
 import { Connections, createAdapter } from '../server/http-server';
 import { leaveBodiesUnread } from '../server/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
@@ -34,11 +33,7 @@ import { StrictHandling } from '../server/strict-handling.guard';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
 import type { Store } from './store';
 
-/**
- * Builds the application, ready to listen. The database must be migrated.
- *
- * @throws UserError
- */
+/** Builds the application, ready to listen. The database must be migrated. @throws UserError */
 export async function createApp(
   config: ServiceConfig,
   logger: Logger,
@@ -67,12 +62,7 @@ export async function createApp(
 }
 
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */
-async function assemble(
-  app: NestFastifyApplication,
-  config: ServiceConfig,
-  logger: Logger,
-  store: Store,
-): Promise<void> {
+async function assemble(app: NestFastifyApplication, config: ServiceConfig, logger: Logger, store: Store) {
   const fastify = app.getHttpAdapter().getInstance();
   const limits = app.get(ThrottleGuard);
   const limitHeaders = limits.headersOf.bind(limits);
@@ -90,7 +80,8 @@ async function assemble(
   }
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
-  const missing = await missingIndexes(app.get(Sql, { strict: false }));
+  const sql = app.get(Sql, { strict: false });
+  const missing = await missingIndexes(sql);
   if (missing.length > 0) {
     const sentence = `A list lacks an index, without which its pages are slow: add ${missing.join('; ')} to a migration.`;
     // A service with customers had better be slow than stopped.
@@ -102,7 +93,7 @@ async function assemble(
   const document = createDocument(app, config, store.extensions(config), added, planTable());
   addResponseSchemas(fastify, document);
   app.get(StrictHandling).follow(document);
-  serveHealth(fastify, app.get(DatabaseHealth));
+  serveHealth(fastify, sql);
   serveDocument(fastify, document);
   const codes = codesOf(document.paths, added);
   serveProblemPages(fastify, config, codes);
@@ -149,6 +140,19 @@ function requireDeclaration({ method, url, config = {} }: RouteOptions, declared
       `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
     );
   }
+}
+
+const OK = { status: 'ok' } as const;
+
+/** Serves the health checks for load balancers and orchestrators. */
+export function serveHealth(fastify: FastifyInstance, sql: Sql): void {
+  const config = { public: true, probe: true };
+  fastify.get('/livez', { config }, () => OK);
+  fastify.get('/readyz', { config }, async () => {
+    if (!fastify.server.listening) throw platformErrors.service_unavailable();
+    await sql.ping();
+    return OK;
+  });
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */

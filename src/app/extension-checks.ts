@@ -4,7 +4,7 @@ import { ModuleRef, NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { parse, stringify } from 'lossless-json';
 import { satisfies } from 'semver';
-import { declaredOperations, ownCodes } from '../platform/api-docs/operation.decorator';
+import { declaredOperations } from '../platform/api-docs/operation.decorator';
 import type { Config } from '../platform/config/config';
 import { settings } from '../platform/config/settings';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
@@ -13,7 +13,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { Extension } from '../platform/extension/extension';
 import { SystemClock } from '../platform/runtime/clock';
 import { operationsOf } from '../server/openapi/codes';
-import { documentsOf, type ExtensionDocument, type NestModule } from '../server/openapi/extension-documents';
+import { documentsOf, type NestModule } from '../server/openapi/extension-documents';
 import { AppModule, VERSIONING } from './app.module';
 import { type Store, version } from './store';
 
@@ -35,11 +35,7 @@ const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** A statement in the source of a migration. A table that may exist is shared. */
 const CREATED = /(?<=[`'";]\s*)create table (?!if\b)(\w+)/gi;
 
-/**
- * Checks the extensions of a team before anything is written.
- *
- * @throws UserError that names every mistake
- */
+/** Checks the extensions of a team before anything is written. @throws UserError that names every mistake */
 export async function checkExtensions(store: Store, config: Config): Promise<void> {
   if (store.added.length === 0) return;
   const app = await createPreview(config, store);
@@ -100,19 +96,13 @@ function hasTypes(metatype: object): boolean {
   return Reflect.getMetadataKeys(metatype).some((key) => String(key).endsWith(':paramtypes'));
 }
 
-/** A name that only one thing of a store may have. It is the same thing if the values are equal. */
-interface Claim {
-  readonly owner: string;
-  readonly name: string;
-  readonly value: unknown;
-}
-
-function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Claim[] {
+/** Lists the names that only one thing of a store may have. It is the same thing if the values are equal. */
+function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof documentsOf>[number]) {
   const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
   const classes = operations.flatMap(({ returns: [, body = []] }) => body);
-  const claim = (name: string, value: unknown = Symbol(name)): Claim => ({ owner, name, value });
+  const claim = (name: string, value: unknown = Symbol(name)) => ({ owner, name, value });
   return [
     ...scopes.map((scope) => claim(`scope ${scope}`)),
     ...migrations.map(({ name }) => claim(`migration ${name}`)),
@@ -126,7 +116,9 @@ function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Cl
     }),
     // Migrations of one extension may drop a table and create it again.
     ...Array.from(migrations.join(';').matchAll(CREATED), ([, table]) => claim(`table ${table}`, owner)),
-    ...[...errors, ...operations.flatMap(ownCodes)].map((each) => claim(`error code ${each.code}`, each)),
+    ...[...errors, ...operations.flatMap(({ rejects }) => rejects)].map((each) =>
+      claim(`error code ${each.code}`, each),
+    ),
     ...classes.map((each) => claim(`response class ${each.name}`, each)),
     // A schema of a query has other undefined members.
     ...Object.entries(schemas).map(([name, each]) => claim(`schema ${name}`, parse(stringify(each) ?? ''))),
@@ -134,8 +126,8 @@ function claimsOf({ extension, modules, paths, schemas }: ExtensionDocument): Cl
 }
 
 /** Describes the names that are given twice, in one sentence for each two owners. */
-function collisionsOf(claims: readonly Claim[]): string[] {
-  const first = new Map<string, Claim>();
+function collisionsOf(claims: ReturnType<typeof claimsOf>): string[] {
+  const first = new Map<string, (typeof claims)[number]>();
   const collisions = new Map<string, Set<string>>();
   for (const claim of claims) {
     const other = first.get(claim.name) ?? claim;

@@ -5,7 +5,7 @@ import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
-import type { LogStream } from '../platform/logging/logger';
+import type { LogStream } from '../server/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 
 /** A service that listens for requests. */
@@ -66,7 +66,7 @@ export async function startService(
     await app.close();
     // METRICS_PORT cannot be opened.
     if (error instanceof UserError) throw error;
-    throw listenError(error, host, port, { host: 'HOST', port: 'PORT' });
+    throw listenError(error, host, port);
   }
 }
 

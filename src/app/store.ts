@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
-import type { SchemaMigration } from '../platform/database/migrate';
+import { type SchemaMigration, timestampOf } from '../platform/database/migrate';
 import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
-import type { ChosenExtension, Extension, MigrationClass } from '../platform/extension/extension';
+import type { ChosenExtension, Extension } from '../platform/extension/extension';
 import { eventsExtension } from '../events';
 import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
@@ -61,8 +61,12 @@ export function createStore(added: readonly Extension[] = []): Store {
         modules: typeof modules === 'function' ? modules({ ...config }) : modules,
       })),
     migrations: [
-      ...toSchema(own, undefined),
-      ...added.flatMap((each) => toSchema(each.migrations ?? [], each.name)).toSorted(byTime),
+      ...inOrder(own.map((create) => ({ name: create.name, extension: undefined, create }))),
+      ...inOrder(
+        added.flatMap(({ name: extension, migrations = [] }) =>
+          migrations.map((create) => ({ name: create.name, extension, create })),
+        ),
+      ),
     ],
     scopes: extensions.flatMap((each) => each.scopes ?? []),
     errors: extensions.flatMap((each) => each.errors ?? []),
@@ -70,18 +74,7 @@ export function createStore(added: readonly Extension[] = []): Store {
   };
 }
 
-/** Describes migrations of one owner, in their order. TypeORM, too, reads the timestamp from the name. */
-function toSchema(classes: readonly MigrationClass[], extension: string | undefined): SchemaMigration[] {
-  return classes
-    .map((create) => ({
-      name: create.name,
-      timestamp: Number(/\d{13}$/.exec(create.name)?.[0]),
-      extension,
-      create,
-    }))
-    .toSorted(byTime);
-}
-
-function byTime(one: SchemaMigration, other: SchemaMigration): number {
-  return one.timestamp - other.timestamp;
+/** Sorts migrations by the timestamps in their names. */
+function inOrder(migrations: readonly SchemaMigration[]): SchemaMigration[] {
+  return migrations.toSorted((one, other) => timestampOf(one) - timestampOf(other));
 }

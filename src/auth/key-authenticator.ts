@@ -4,8 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { ApiError } from '../platform/errors/api-error';
 import { Batches } from '../platform/database/batches';
 import { Clock } from '../platform/runtime/clock';
-import type { Config } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG, type Config } from '../platform/config/config';
 import {
   expiredApiKey,
   foreignApiKey,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { limitsOf, type PlanChoice } from '../accounts';
-import { Sql } from '../platform/database/sql';
-import type { Statement } from '../platform/database/statement';
+import { Sql, type Statement } from '../platform/database/sql';
 import type { Principal } from '../platform/routes/request-context';
 
 /** A key, as a request needs it. */

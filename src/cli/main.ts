@@ -1,10 +1,6 @@
 #!/usr/bin/env node
-import '../platform/runtime/node-version';
-import '../platform/runtime/v8-flags';
-import 'reflect-metadata';
+import '../platform/runtime/prepare-process';
 import { runAnimalStoreCommand } from './program';
-
-const FIRST_ARGUMENT = 2;
 
 // The reader of our output can stop early, as `head` does. Then `verify` still removes what it created, as after Ctrl-C.
 let isRead = true;
@@ -13,8 +9,6 @@ process.stdout.on('error', () => {
   isRead = false;
 });
 
-async function main(): Promise<void> {
-  process.exitCode = await runAnimalStoreCommand(process.argv.slice(FIRST_ARGUMENT));
-}
+const [, , ...args] = process.argv;
 
-void main();
+void runAnimalStoreCommand(args).then((status) => (process.exitCode = status));

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { type Verdict, type Verification, verifyDeployment } from '../testing/verify-deployment';
+import { type Verdict, verifyDeployment } from '../testing/verify-deployment';
 import { baseUrl } from './arguments';
 import { type OutputCommand, printLine } from './output';
 
@@ -44,7 +44,8 @@ export function addVerifyCommand(program: OutputCommand): void {
     });
 }
 
-function summaryOf({ baseUrl: url, verdicts, skipped, ...run }: Verification, broken: number): string {
+function summaryOf(verification: Awaited<ReturnType<typeof verifyDeployment>>, broken: number): string {
+  const { baseUrl: url, verdicts, skipped, ...run } = verification;
   const counts = `${verdicts.length - broken} kept, ${broken} broken`;
   const unchecked = `Without a successful response, so only their errors were checked: ${skipped.join('; ')}.`;
   return [

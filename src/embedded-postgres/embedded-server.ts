@@ -197,10 +197,7 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   // A broken pipe means that the server has ended.
   shell.stdin?.on('error', () => undefined);
   if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
-  const ended: Promise<void> = once(shell, 'exit').then(
-    () => undefined,
-    () => undefined,
-  );
+  const ended = Promise.allSettled([once(shell, 'exit')]).then(() => undefined);
   const stop = (): Promise<void> => {
     shell.ref();
     shell.stdin?.end();

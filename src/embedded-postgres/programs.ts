@@ -1,15 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { PlacedOptions } from './embedded-server';
@@ -127,12 +119,7 @@ function linkLibraries(native: string, directory: string): Readonly<Record<strin
 }
 
 /** Runs a program until it ends. @returns its standard output */
-export async function run(
-  file: string,
-  args: readonly string[],
-  context: Programs['context'],
-  input = '',
-): Promise<string> {
+export async function run(file: string, args: readonly string[], context: Programs['context'], input = '') {
   const running = promisify(execFile)(file, args, context);
   // A program may end before it has read its input. Its exit status shows the failure.
   running.child.stdin?.on('error', () => undefined).end(input);

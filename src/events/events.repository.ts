@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
-import type { Statement } from '../platform/database/statement';
+import { Sql, type Statement } from '../platform/database/sql';
 
 /** The types of events, by the kind of what changed. */
 const PET_TYPES = ['pet.created', 'pet.updated', 'pet.deleted'] as const;

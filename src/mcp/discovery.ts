@@ -1,8 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { CONFIG } from '../platform/config/config.token';
-import type { Config } from '../platform/config/config';
+import { CONFIG, type Config } from '../platform/config/config';
 import { serveStatic } from '../platform/entity-tags/static-content';
 
 const CATALOG_PATH = '.well-known/api-catalog';

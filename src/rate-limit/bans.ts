@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../platform/runtime/clock';
-import type { Config } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG, type Config } from '../platform/config/config';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { type Ban, RateLimitRepository } from './rate-limit.repository';
 import { type Decision, type Standing, tightest } from './rate-limit.store';

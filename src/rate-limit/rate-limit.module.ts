@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { Clock } from '../platform/runtime/clock';
-import type { Config } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG, type Config } from '../platform/config/config';
 import { Bans } from './bans';
 import { Persistence } from './persistence';
 import { RateLimitRepository } from './rate-limit.repository';

@@ -10,11 +10,7 @@ import type { RouteMethods } from './route-methods';
  *
  * @param routes the methods of all URLs, which a preflight may ask for
  */
-export function enableCors(
-  app: NestFastifyApplication,
-  origins: readonly string[],
-  routes: RouteMethods,
-): void {
+export function enableCors(app: NestFastifyApplication, origins: readonly string[], routes: RouteMethods) {
   if (origins.length === 0) return;
   const ofErrors = platformCodes.flatMap(({ header }) => header ?? []);
   const exposedHeaders = [...new Set([...responseHeaders.map(({ name }) => name), ...ofErrors])];

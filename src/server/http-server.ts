@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
-import type { Logger } from '../platform/logging/logger';
+import type { Logger } from './logger';
 import { SECOND_MS } from '../platform/runtime/time';
 import { requestId, type RequestLog } from './request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';

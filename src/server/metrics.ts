@@ -8,7 +8,7 @@ import type { Config } from '../platform/config/config';
 import { JSON_TYPE } from '../platform/errors/media-types';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
-import type { Logger } from '../platform/logging/logger';
+import type { Logger } from './logger';
 import type { Connections } from './http-server';
 import { routeOf } from './request-log';
 
@@ -152,7 +152,7 @@ export function serveMetrics(fastify: FastifyInstance, metrics: Metrics, config:
     .addHook('onReady', async () => {
       server.listen({ host, port: metricsPort });
       await once(server, 'listening').catch((error: unknown) => {
-        throw listenError(error, host, metricsPort, { host: 'METRICS_HOST', port: 'METRICS_PORT' });
+        throw listenError(error, host, metricsPort, 'METRICS_');
       });
       const address = server.address();
       const port = typeof address === 'object' ? address?.port : undefined;

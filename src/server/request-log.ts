@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { normalizeIp } from '@nestjs/throttler';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { API_KEY_MARK, type Logger } from '../platform/logging/logger';
+import { API_KEY_MARK, type Logger } from './logger';
 import type { Clock } from '../platform/runtime/clock';
 import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { COUNTED } from '../platform/routes/request-context';

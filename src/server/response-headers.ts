@@ -3,7 +3,7 @@ import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-ta
 import { JSON_TYPE } from '../platform/errors/media-types';
 import { linksOf, Page } from '../platform/paging/page';
 import { resourceUrl, setLocation } from '../platform/routes/resource-url';
-import type { Deprecation, PathParams } from '../platform/routes/route-facts';
+import type { PathParams } from '../platform/routes/route-facts';
 import { isBodyBroken } from './json-body.guard';
 import { isApiPath } from './target';
 
@@ -24,17 +24,14 @@ export function installResponseHeaders(
     else setLocation(reply, baseUrl, payload);
     done(null, payload);
   });
-  fastify.addHook('onSend', (request, reply, payload, done) => {
+  fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
     if (deprecation) {
-      // RFC 9745, RFC 8594 and RFC 5829. Every parameter of a path is a text.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const successor = deprecation.successorOf(request.params as PathParams);
-      reply
-        .headers(deprecationHeaders(deprecation))
-        .header('Link', `<${baseUrl}${successor}>; rel="successor-version"`);
+      // RFC 5829.
+      const successor = `<${baseUrl}${deprecation.successorOf(request.params)}>; rel="successor-version"`;
+      reply.headers(deprecation.headers).header('Link', successor);
     }
     const { ip, socket, rateLimit, standing } = request;
     if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
@@ -81,17 +78,4 @@ function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: str
   if (statusCode === 200)
     reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : 'private, no-cache');
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
-}
-
-/** By operation: to print a date takes as long as all other headers. */
-const DATES = new WeakMap<Deprecation, Readonly<Record<string, string>>>();
-
-function deprecationHeaders(deprecation: Deprecation): Readonly<Record<string, string>> {
-  const { since, sunset } = deprecation;
-  const known = DATES.get(deprecation) ?? {
-    Deprecation: `@${since.getTime() / 1000}`,
-    Sunset: sunset.toUTCString(),
-  };
-  DATES.set(deprecation, known);
-  return known;
 }

@@ -5,7 +5,7 @@ import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
 import { REQUEST } from './request-log';
 import { UserError } from '../platform/errors/user-error';
-import { escapeControls } from '../platform/logging/logger';
+import { escapeControls } from './logger';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
@@ -92,16 +92,8 @@ export function readable(line: string): string {
 
 type LogLine = Readonly<Partial<Record<string, string | number>>>;
 
-function requestText({
-  time = 0,
-  method,
-  path,
-  status = 0,
-  code,
-  durationMs = 0,
-  account,
-  ip,
-}: LogLine): string {
+function requestText(line: LogLine): string {
+  const { time = 0, method, path, status = 0, code, durationMs = 0, account, ip } = line;
   const at = new Date(time).toTimeString().slice(0, 'HH:MM:SS'.length);
   const duration = `${Math.round(Number(durationMs))} ms`;
   // JSON escapes the control characters of a path that the log shows decoded.

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG } from '../platform/config/config';
 import { isUnusable } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import { Clock } from '../platform/runtime/clock';

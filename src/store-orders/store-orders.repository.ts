@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
-import { Sql } from '../platform/database/sql';
-import type { Statement } from '../platform/database/statement';
+import { Sql, type Statement } from '../platform/database/sql';
 import { pages } from '../platform/database/pages';
 import { OPEN_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccountsService } from '../accounts';
 import { insufficientScope, type Principal } from '../auth';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG } from '../platform/config/config';
 import { Clock } from '../platform/runtime/clock';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';

@@ -3,7 +3,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
 import { Conformance } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
-import { isMembers, jsonIn, jsonOf, textOf, valueAt } from './json';
+import { isObject, jsonIn, jsonOf, textOf, valueAt } from './json';
 import type { TestStore } from './test-store';
 
 /** A running store under check. */
@@ -154,7 +154,7 @@ export class Api {
 /** Returns the code of an error, in both of its forms. */
 export function codeOf({ status, text }: Pick<TestResponse, 'status' | 'text'>): string | undefined {
   const body = status < 400 ? undefined : jsonIn(text);
-  return isMembers(body) ? String(body['code']) : undefined;
+  return isObject(body) ? String(body['code']) : undefined;
 }
 
 export function isSuccess({ status }: TestResponse): boolean {

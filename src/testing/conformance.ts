@@ -5,7 +5,7 @@ import { prefersProblem } from '../platform/errors/media-types';
 import { isInt64 } from '../platform/validation/int64';
 import type { ApiDocument, Content, Operation } from './api-document';
 import type { TestResponse } from './http-client';
-import { isMembers, jsonOf, parseExactly, valueAt } from './json';
+import { isObject, jsonOf, parseExactly, valueAt } from './json';
 
 type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
 
@@ -178,7 +178,7 @@ export class SchemaChecker {
 function withoutBigints(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value) * (isInt64(value) ? 1 : 2);
   if (Array.isArray(value)) return value.map(withoutBigints);
-  if (!isMembers(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutBigints(each)]));
 }
 
@@ -194,7 +194,7 @@ function textForAjv(schemas: object): string {
 
 function withNull(_key: string, value: unknown): unknown {
   // A member may have this name.
-  if (!isMembers(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
+  if (!isObject(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
   const { nullable, ...schema } = value;
   return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
 }

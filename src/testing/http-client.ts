@@ -1,10 +1,5 @@
-import {
-  type Agent,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as httpRequest,
-} from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as http } from 'node:http';
+import { request as https } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { jsonOf } from './json';
 
@@ -48,7 +43,7 @@ export function sendRequest(
   const isWritten = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
   const bytes = isWritten ? body : jsonOf(body);
   const signal = AbortSignal.timeout(MAX_RESPONSE_MS);
-  const request = origin.startsWith('https:') ? httpsRequest : httpRequest;
+  const request = origin.startsWith('https:') ? https : http;
   return new Promise((resolve, reject) => {
     const outgoing = request(origin, { method, path, agent, signal });
     outgoing.on('error', reject).on('response', (incoming) => resolve(responseOf(incoming)));

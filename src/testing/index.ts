@@ -1,6 +1,4 @@
-import '../platform/runtime/node-version';
-import '../platform/runtime/v8-flags';
-import 'reflect-metadata';
+import '../platform/runtime/prepare-process';
 
 /** The public API of `animal-store/testing`: docs/extending.md. */
 

@@ -1,4 +1,7 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
+import { isObject } from '../platform/validation/validation.pipe';
+
+export { isObject };
 
 /** The place of a value within JSON: names of members and indexes of items. */
 export type Place = readonly (string | number)[];
@@ -31,11 +34,6 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : jsonOf(value);
 }
 
-/** True for a JSON object. */
-export function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Returns the value at a place; undefined if the JSON has no such place. */
 export function valueAt(json: unknown, ...place: Place): unknown {
   return place.reduce<unknown>((outer, step) => {
@@ -61,7 +59,7 @@ export function changedAt(body: unknown, [first, ...rest]: Place, value: unknown
     const items: readonly unknown[] = body;
     return items.map((item, at) => (at === first ? changedAt(item, rest, value) : item));
   }
-  if (!isMembers(body)) return undefined;
+  if (!isObject(body)) return undefined;
   const inner = changedAt(body[first], rest, value);
   return inner === undefined && rest.length > 0 ? undefined : { ...body, [first]: inner };
 }

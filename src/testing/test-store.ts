@@ -5,15 +5,11 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Client } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
-import { createApp } from '../app/create-app';
-import { checkExtensions } from '../app/extension-checks';
 import { createStore } from '../app/store';
-import type { GivenConfig } from '../app/build';
+import { buildService, type GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
-import { migrate } from '../platform/database/migrate';
 import type { Extension } from '../platform/extension/extension';
-import { createLogger } from '../platform/logging/logger';
 import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
@@ -90,12 +86,8 @@ const NO_LIMIT = 1_000_000_000;
  *
  * @throws UserError for a mistake of an extension
  */
-export async function startTestStore({
-  extensions = [],
-  settings = {},
-  clock = new TestClock(),
-  ...given
-}: TestStoreOptions = {}): Promise<TestStore> {
+export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
+  const { extensions = [], settings = {}, clock = new TestClock(), ...given } = options;
   /** Closes what was opened, in the order in which it was. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -109,11 +101,8 @@ export async function startTestStore({
     closing.push(() => database.drop());
     const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
     const config = { ...defaults, ...settings, databaseUrl: database.url };
-    await checkExtensions(store, config);
-    await migrate({ ...config, migrations: store.migrations });
     const log: string[] = [];
-    const logger = createLogger(config, { write: (line) => void log.push(line) });
-    const app = await createApp(config, logger, store, clock);
+    const { app } = await buildService(config, store, { write: (line) => void log.push(line) }, clock);
     closing.push(() => app.close());
     await app.listen(0, '127.0.0.1');
     const url = await app.getUrl();
@@ -141,12 +130,8 @@ export async function readDocument(url: string): Promise<ApiDocument> {
 
 function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestStore['key'] {
   const accounts = new Set<string>();
-  return async ({
-    account = `account ${accounts.size + 1}`,
-    scopes = allScopes,
-    expiresAt,
-    ...limits
-  } = {}) => {
+  return async (options = {}) => {
+    const { account = `account ${accounts.size + 1}`, scopes = allScopes, expiresAt, ...limits } = options;
     const { plan = 'enterprise', perMinute = NO_LIMIT, perDay = NO_LIMIT } = limits;
     const numbers = plan === 'enterprise' ? { perMinute, perDay } : { perMinute: null, perDay: null };
     // A further key of an account has its plan unless the options name one.
@@ -173,11 +158,7 @@ export interface TestServer {
 /** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
-  const server = await startEmbedded({
-    dataDir: directory,
-    binDir: undefined,
-    durable: false,
-  });
+  const server = await startEmbedded({ dataDir: directory, binDir: undefined, durable: false });
   return {
     createDatabase: async () => {
       const name = `test_${randomUUID().replaceAll('-', '')}`;

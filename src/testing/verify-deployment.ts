@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../platform/errors/user-error';
 import { Api, codeOf, shortened } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
-import { sendRequest, type TestRequest, type TestResponse } from './http-client';
-import { isMembers, jsonIn, jsonOf, valueAt } from './json';
+import { sendRequest, type TestRequest } from './http-client';
+import { isObject, jsonIn, jsonOf, valueAt } from './json';
 import { OperationUnderTest } from './promises/operation-under-test';
 import { checkPromises } from './promises/promises';
 import { Resources } from './resources';
@@ -14,19 +14,6 @@ const BATCH_SIZE = 10;
 export interface Verdict {
   readonly promise: string;
   readonly faults: readonly string[];
-}
-
-export interface Verification {
-  readonly baseUrl: string;
-  readonly verdicts: readonly Verdict[];
-  /** The operations that never succeeded, so that only their errors were checked. */
-  readonly skipped: readonly string[];
-  readonly requests: number;
-  /** Paths of the created resources, and of those that were neither removed nor cancelled. */
-  readonly created: readonly string[];
-  readonly left: readonly string[];
-  /** Why the verification ended before the last promise; undefined if it did not. */
-  readonly stopped?: string;
 }
 
 /**
@@ -42,7 +29,7 @@ export async function verifyDeployment(
   key: string,
   options: { readonly leave?: true; readonly exhaust?: true },
   report: (verdict: Verdict) => void,
-): Promise<Verification> {
+) {
   const deployment = new Deployment(baseUrl);
   const api = await apiOf(deployment, key);
   const resources = new Resources(api);
@@ -79,10 +66,13 @@ export async function verifyDeployment(
   return {
     baseUrl,
     verdicts,
+    // Only the errors of these operations were checked.
     skipped: api.operations.filter((each) => !api.succeeded.has(each)).map(({ title }) => title),
     requests: deployment.requests,
     created,
+    // Those that were neither removed nor cancelled.
     left: resources.created.map(({ path }) => path),
+    // Why the verification ended before the last promise.
     ...(stopped !== undefined && { stopped }),
   };
 }
@@ -96,11 +86,7 @@ class Deployment {
   constructor(readonly url: string) {}
 
   /** @param path below the base URL @throws UserError if the response does not arrive completely */
-  async send(
-    path: string,
-    request: TestRequest = {},
-    base = new URL(this.url).pathname,
-  ): Promise<TestResponse> {
+  async send(path: string, request: TestRequest = {}, base = new URL(this.url).pathname) {
     if (this.interruption.signal.aborted) throw new UserError('Interrupted.');
     this.requests += 1;
     try {
@@ -141,7 +127,7 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
 
 /** Adds the members that only the other object has, in objects within it, too. */
 function merged(own: unknown, other: unknown): unknown {
-  if (!isMembers(own) || !isMembers(other)) return own;
+  if (!isObject(own) || !isObject(other)) return own;
   const both = Object.keys(own).filter((name) => name in other);
   const members = both.map((name) => [name, merged(own[name], other[name])]);
   return { ...own, ...other, ...Object.fromEntries(members) };

@@ -215,7 +215,7 @@ describe('while PostgreSQL is unavailable', () => {
 });
 
 const WARNINGS = [
-  'Old idempotency keys cannot be deleted',
+  'The deletion of old idempotency keys fails',
   'The rate-limit counters and bans cannot be saved',
 ];
 

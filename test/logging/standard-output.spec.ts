@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { DataSource } from 'typeorm';
-import { createLogger } from '../../src/platform/logging/logger';
+import { createLogger } from '../../src/server/logger';
 import { Connections } from '../../src/server/http-server';
 import { Metrics } from '../../src/server/metrics';
 import { readable, StandardOutput } from '../../src/server/standard-output';

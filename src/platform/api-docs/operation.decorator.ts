@@ -1,23 +1,12 @@
 import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { RouteSchema } from '@nestjs/platform-fastify';
-import {
-  ApiExtension,
-  ApiExtraModels,
-  ApiHeader,
-  ApiOperation,
-  ApiParam,
-  ApiResponse,
-  getSchemaPath,
-} from '@nestjs/swagger';
+import { ApiExtension, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
-import { asIdempotentWork } from '../idempotency';
 import { MAX_ITEMS } from '../paging/page';
-import { type Deprecation, routeFacts } from '../routes/route-facts';
+import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
 import { validatedFields } from '../validation/validation.pipe';
 import type { ResponseHeader } from './header-catalogue';
-import { type ParameterFacts, parameterFactsOf } from '../routes/parameter-facts';
-import { IDEMPOTENCY_KEY_HEADER, IF_MATCH_HEADER } from './request-headers';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
@@ -48,7 +37,9 @@ export interface OperationFacts {
 }
 
 /** An operation with the facts of its handler. */
-export interface RegisteredOperation extends OperationFacts, Omit<ParameterFacts, 'rejects'> {
+export interface RegisteredOperation extends OperationFacts {
+  /** The error codes of this operation, those of its parameters and of a page included. */
+  readonly rejects: readonly DefinedError[];
   /** The DTO classes of the parameters, which have validators. `Function` is that of a query without a class. */
   readonly inputs: readonly Type<object>[];
   /** The class that has the handler. */
@@ -74,46 +65,47 @@ export function declaredOperations(type: Function): RegisteredOperation[] {
  */
 export function Operation(declared: OperationFacts): MethodDecorator {
   return (target, name, descriptor) => {
-    const { rejects = [], ...parameters } = parameterFactsOf(target, name);
+    const parameters = parameterFactsOf(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
     const inputs = types.filter(
       // A page needs a query. The type of another parameter may be a function.
       (type) => (Object.is(type, Function) && isPage(declared)) || validatedFields(type).length > 0,
     );
-    const facts = {
-      ...declared,
-      ...parameters,
-      rejects: [...rejects, ...(declared.rejects ?? [])],
-      inputs,
-      controller: target.constructor,
-    };
-    DECLARED.push(facts);
-    applyDecorators(...decoratorsOf(facts))(target, name, descriptor);
+    const rejects = [
+      ...parameters.rejects,
+      ...(declared.rejects ?? []),
+      ...(isPage(declared) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
+    ];
+    DECLARED.push({ ...declared, rejects, inputs, controller: target.constructor });
+    applyDecorators(...decoratorsOf(declared), ...parameters.decorators)(target, name, descriptor);
   };
 }
 
-function decoratorsOf(facts: RegisteredOperation): MethodDecorator[] {
-  const { id, summary, scope, deprecation, pathIds = {}, idempotent = false, transaction } = facts;
-  const [removal = ''] = deprecation?.sunset.toISOString().split('T', 1) ?? [];
+function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
+  const { id, summary, scope, deprecation } = facts;
   return [
-    routeFacts({ idempotent, entityTag: !facts.untagged, ...(deprecation && { deprecation }) }),
+    routeFacts({ entityTag: !facts.untagged }),
     declareScope(scope),
     ApiOperation({
       operationId: id,
       summary,
       description: `${facts.description}\n\n${scopeSentence(scopesOf(scope))}`,
     }),
-    ...Object.entries(pathIds).map(([name, description]) =>
-      ApiParam({ name, description, example: 1, schema: { type: 'integer', format: 'int64' } }),
-    ),
-    ...(idempotent ? [ApiHeader(IDEMPOTENCY_KEY_HEADER)] : []),
-    ...(facts.precondition === undefined ? [] : [ApiHeader(IF_MATCH_HEADER)]),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
-    ...(deprecation ? [ApiExtension('x-sunset', removal)] : []),
+    ...(deprecation ? deprecationOf(deprecation) : []),
     HttpCode(facts.returns[0]),
     ...responseOf(facts),
-    ...(transaction === undefined ? [] : [asIdempotentWork(transaction)]),
+  ];
+}
+
+function deprecationOf(deprecation: Deprecation): MethodDecorator[] {
+  const { since, sunset } = deprecation;
+  // RFC 9745 and RFC 8594.
+  const headers = { Deprecation: `@${since.getTime() / 1000}`, Sunset: sunset.toUTCString() };
+  return [
+    routeFacts({ deprecation: { ...deprecation, headers } }),
+    ApiExtension('x-sunset', sunset.toISOString().slice(0, 'YYYY-MM-DD'.length)),
   ];
 }
 
@@ -141,17 +133,6 @@ function isList(body: Type | readonly [Type] | undefined): body is readonly [Typ
 /** The list of a 201 is what the request has created. Any other list is a page. */
 function isPage({ returns: [status, body] }: OperationFacts): boolean {
   return status === 200 && isList(body);
-}
-
-/** Lists the operation's own error codes: those it names, and those of a page or an Idempotency-Key. */
-export function ownCodes(facts: RegisteredOperation): DefinedError[] {
-  const { rejects = [], idempotent, precondition } = facts;
-  return [
-    ...rejects,
-    ...(precondition === undefined ? [] : [platformErrors.precondition_failed]),
-    ...(isPage(facts) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
-    ...(idempotent ? [platformErrors.idempotency_key_in_use, platformErrors.idempotency_key_reused] : []),
-  ];
 }
 
 /** Lists the headers of the successful response, without those of every response. */

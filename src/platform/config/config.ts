@@ -13,6 +13,9 @@ export type ConfigOf<S extends Settings> = {
 /** The settings of one process, read and validated once. Those of extensions are members, too. */
 export type Config = ConfigOf<typeof settings>;
 
+/** Injection token of the `Config`. */
+export const CONFIG = Symbol('CONFIG');
+
 /**
  * Adds the variables of `.env` in the working directory to the environment. Variables that are set keep their value.
  *
@@ -53,10 +56,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
 }
 
 /** @throws Error if a secret is given twice, or its file cannot be read */
-function textOf(
-  { variable, isSecret = false }: Setting<unknown>,
-  env: NodeJS.ProcessEnv,
-): string | undefined {
+function textOf({ variable, isSecret = false }: Setting<unknown>, env: NodeJS.ProcessEnv) {
   const given = env[variable]?.trim();
   const fileVariable = `${variable}_FILE`;
   const file = isSecret ? env[fileVariable]?.trim() : undefined;

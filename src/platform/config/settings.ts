@@ -45,8 +45,6 @@ function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   };
 }
 
-const databaseUrl = serverUrlOf('postgres', 'postgresql');
-
 const redisUrl = serverUrlOf('redis', 'rediss');
 
 /** Accepts one URL or a comma-separated list. A comma inside a URL, such as in its password, does not end it. */
@@ -91,7 +89,7 @@ export const settings = {
   ),
   databaseUrl: secret(
     'DATABASE_URL=',
-    optional(databaseUrl),
+    optional(serverUrlOf('postgres', 'postgresql')),
     'URL of a PostgreSQL server, version 15 or newer; empty: the embedded PostgreSQL 18.',
   ),
   databasePoolSize: setting(

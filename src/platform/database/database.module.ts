@@ -1,7 +1,6 @@
 import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { type DatabaseConfig, dataSourceOptions } from './data-source';
-import { DatabaseHealth } from './database-health';
 import { Sql } from './sql';
 
 /** Provides the connection pool to every module. It is closed after the last request. */
@@ -16,8 +15,8 @@ export class DatabaseModule implements OnApplicationShutdown {
       imports: [
         TypeOrmModule.forRoot({ ...dataSourceOptions(config), autoLoadEntities: true, retryAttempts: 0 }),
       ],
-      providers: [Sql, DatabaseHealth],
-      exports: [Sql, DatabaseHealth],
+      providers: [Sql],
+      exports: [Sql],
     };
   }
 

@@ -8,9 +8,8 @@ import { UserError } from '../errors/user-error';
 
 /** A migration of this program. */
 export interface SchemaMigration {
+  /** It ends with a timestamp in milliseconds. */
   readonly name: string;
-  /** In milliseconds, as at the end of its name. */
-  readonly timestamp: number;
   /** Undefined for a migration of the store. */
   readonly extension: string | undefined;
   readonly create: new () => MigrationInterface;
@@ -216,16 +215,18 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   return { applied, removed: [...new Set(removed)], changed };
 }
 
+/** Returns the time in the name of a migration. */
+export function timestampOf({ name }: SchemaMigration): number {
+  return Number(name.slice(-13));
+}
+
 /** TypeORM would run all of them by time; those of the store must run before those of extensions. */
-export async function applyMigrations(
-  migrations: readonly SchemaMigration[],
-  runner: QueryRunner,
-): Promise<void> {
+export async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
   const executor = new MigrationExecutor(runner.dataSource, runner);
   for (const migration of migrations) {
-    const { timestamp, name, create } = migration;
+    const { name, create } = migration;
     await explainFailure(migration, 'up', () =>
-      executor.executeMigration(new Migration(undefined, timestamp, name, new create())),
+      executor.executeMigration(new Migration(undefined, timestampOf(migration), name, new create())),
     );
   }
 }
@@ -292,7 +293,5 @@ async function explainFailure(
 
 /** Returns the message of an error for a sentence. */
 export function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error)
-    .split('\n', 1)
-    .join();
+  return String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
 }

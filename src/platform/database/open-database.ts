@@ -2,11 +2,6 @@ import { type Config } from '../config/config';
 import { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from '../../embedded-postgres';
 import { settings } from '../config/settings';
 
-export type DatabaseSettings = Pick<
-  Config,
-  'databaseUrl' | 'databasePoolSize' | 'dataDir' | 'deployment' | 'embeddedPgBin'
->;
-
 /** Connections of the embedded server for other processes: commands, backups and `psql`. */
 const OTHER_CONNECTIONS = 50;
 
@@ -26,7 +21,7 @@ export interface OpenDatabase extends Pick<EmbeddedServer, 'notices' | 'ended'> 
  * @param onCreate is called before the files of a new database are created, which takes seconds; may throw
  */
 export async function openDatabase(
-  config: DatabaseSettings,
+  config: Config,
   purpose: NonNullable<EmbeddedOptions['purpose']>,
   onCreate: (directory: string) => void,
 ): Promise<OpenDatabase> {

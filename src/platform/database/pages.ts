@@ -10,8 +10,7 @@ import {
   SortedPageQuery,
 } from '../paging/page';
 import { declareFilters } from '../validation/validation.pipe';
-import type { Sql } from './sql';
-import type { Statement } from './statement';
+import type { Sql, Statement } from './sql';
 
 /** A table that is listed in the order of its `id`. */
 export interface ListedTable<Row extends { readonly id: bigint }> {

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
+import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { addParameterFacts } from '../routes/parameter-facts';
+import { text } from '../errors/error.schemas';
 import { platformErrors } from '../errors/platform.errors';
+import { addParameterFacts } from '../routes/route-facts';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
@@ -13,8 +15,28 @@ import { platformErrors } from '../errors/platform.errors';
  */
 export type Precondition<T> = (...representations: readonly T[]) => void;
 
-/** The schemas of responses by DTO class. Fastify keeps one serializer for each of these objects. */
-const SCHEMAS = new WeakMap<Type, { readonly $ref: string }>();
+// Neither header has an example: Swagger UI would send it with every request.
+
+/** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
+const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
+
+/** The request header of a conditional change (RFC 9110, 13.1.1). */
+export const IF_MATCH_HEADER: ApiHeaderOptions = {
+  name: 'If-Match',
+  required: false,
+  description:
+    'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
+  schema: TAGS,
+};
+
+/** The request header of a conditional read (RFC 9110, 13.1.2). */
+export const IF_NONE_MATCH_HEADER: ApiHeaderOptions = {
+  name: 'If-None-Match',
+  required: false,
+  description:
+    'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
+  schema: TAGS,
+};
 
 /** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
 export function serializeJson(reply: FastifyReply, value: unknown): string {
@@ -32,22 +54,23 @@ export function entityTagOf(bytes: string | Buffer): string {
  * @param type the class of the response of GET
  */
 export function IfMatch(type: Type<object>): ParameterDecorator {
+  // Fastify keeps one serializer for each of these objects.
+  const schema = { $ref: `${type.name}#` };
   const inject = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), type),
+    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), schema),
   );
   return (target, key = '', index) => {
     inject()(target, key, index);
-    addParameterFacts(target, key, { precondition: index });
+    const rejects = [platformErrors.precondition_failed];
+    addParameterFacts(target, key, { rejects, decorators: [ApiHeader(IF_MATCH_HEADER)] });
   };
 }
 
-function preconditionOf(reply: FastifyReply, type: Type<object>): Precondition<object> {
+function preconditionOf(reply: FastifyReply, schema: { $ref: string }): Precondition<object> {
   const { headers } = reply.request;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   return (...representations) => {
     if (ifMatch === undefined && ifNoneMatch === undefined) return;
-    const schema = SCHEMAS.get(type) ?? { $ref: `${type.name}#` };
-    SCHEMAS.set(type, schema);
     const tags = representations.map((each) =>
       entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema))),
     );

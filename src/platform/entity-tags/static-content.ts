@@ -9,19 +9,13 @@ const compress = promisify(gzip);
 /** `Content-Type`, and further headers of the 200. */
 type Headers = Readonly<Record<'Content-Type', string> & Record<string, string>>;
 
-/** The bytes of one content coding. Its entity tag is its own (RFC 9110, 8.8.3.3). */
-interface Variant {
-  readonly bytes: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /**
  * Content that is the same for every client, on a route with `entityTag`. The first request makes and hashes the bytes,
  * and compresses them in a thread of zlib. All responses share them: any client may request the largest document, and a
  * string would be encoded for each response.
  */
 export class StaticContent {
-  private variants: Promise<{ readonly plain: Variant; readonly zipped: Variant }> | undefined;
+  private variants: ReturnType<typeof variantsOf> | undefined;
 
   constructor(
     private readonly headers: Headers,
@@ -49,7 +43,8 @@ export function serveStatic(
   );
 }
 
-async function variantsOf(bytes: Buffer): Promise<{ plain: Variant; zipped: Variant }> {
+/** Returns the bytes of each content coding. Its entity tag is its own (RFC 9110, 8.8.3.3). */
+async function variantsOf(bytes: Buffer) {
   const coded = await compress(bytes);
   return {
     plain: { bytes, headers: { ETag: entityTagOf(bytes) } },

@@ -12,27 +12,22 @@ export interface StatusCode {
   readonly message: string;
 }
 
-/** The response headers of an Error body, by name. */
-export type ErrorHeaders = Readonly<Record<string, string>>;
-
 /** The parts of an error that may depend on the request. */
 export interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
-  readonly headers?: ErrorHeaders;
+  readonly headers?: Readonly<Record<string, string>>;
   /** The mistakes of the request, each with its place: `errors` of problem details. */
   readonly problems?: readonly Problem[];
 }
 
-/**
- * An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it.
- */
+/** An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it. */
 export class ApiError extends Error {
   /** Machine-readable. */
   readonly code: string;
   /** HTTP status. */
   readonly status: number;
-  readonly headers: ErrorHeaders;
+  readonly headers: Readonly<Record<string, string>>;
   readonly problems: readonly Problem[];
   /** The Error body: exactly code, message and status. */
   readonly body: string;

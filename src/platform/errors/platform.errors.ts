@@ -15,8 +15,6 @@ export const LIMIT_MESSAGES = {
   api_key_banned: retryLater('The API key is temporarily banned for ignoring Retry-After.'),
 } as const;
 
-export type LimitCode = keyof typeof LIMIT_MESSAGES;
-
 /** The message of `rate_limit_exceeded` if the limit is that of a route. */
 export const routeLimitMessage = retryLater('The requests of this operation are used up.');
 

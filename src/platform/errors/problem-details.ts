@@ -45,21 +45,14 @@ export const MAX_PROBLEMS = 100;
 
 const ACRONYMS = new Set(['api', 'json', 'uri']);
 
-/** The facts about an error that its representation needs. */
-type ErrorFacts = Pick<ApiError, 'code' | 'status' | 'message' | 'problems'>;
-
 /** Returns the address below which each code has a page. */
 export function problemPages(publicBaseUrl: string): string {
   return `${publicBaseUrl.replace(/\/v1$/, '')}/problems`;
 }
 
-/**
- * Returns the members of problem details (RFC 9457, section 3.1).
- *
- * @param pages the address from `problemPages`
- */
+/** Returns the members of problem details (RFC 9457, section 3.1). @param pages the address from `problemPages` */
 export function problemDetails(
-  { code, status, message, problems }: ErrorFacts,
+  { code, status, message, problems }: Pick<ApiError, 'code' | 'status' | 'message' | 'problems'>,
   pages: string,
   requestId: string,
 ): Readonly<Record<string, unknown>> {

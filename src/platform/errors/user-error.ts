@@ -6,25 +6,16 @@ export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }
 
-/**
- * Explains why a server cannot listen on an address.
- *
- * @param settings the names of the settings that fix it
- */
-export function listenError(
-  error: unknown,
-  host: string,
-  port: number,
-  settings: { readonly host: string; readonly port: string },
-): UserError {
+/** Explains why a server cannot listen on an address. @param prefix of the settings HOST and PORT that fix it */
+export function listenError(error: unknown, host: string, port: number, prefix = ''): UserError {
   const code = codeOf(error);
   const fixes: Readonly<Record<string, string>> = {
-    EADDRINUSE: `is in use. Stop the program that uses it, or set ${settings.port}.`,
-    EACCES: `is not allowed for this user. Set ${settings.port} to 1024 or more.`,
+    EADDRINUSE: `is in use. Stop the program that uses it, or set ${prefix}PORT.`,
+    EACCES: `is not allowed for this user. Set ${prefix}PORT to 1024 or more.`,
   };
   return new UserError(
     code in fixes
       ? `${host}:${port} ${fixes[code]}`
-      : `${host} is not an address of this machine (${code}). Set ${settings.host} to an address of this machine.`,
+      : `${host} is not an address of this machine (${code}). Set ${prefix}HOST to an address of this machine.`,
   );
 }

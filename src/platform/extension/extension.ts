@@ -9,15 +9,12 @@ export type MigrationClass = new () => MigrationInterface;
 
 type Modules = readonly (Type | DynamicModule)[];
 
-/** The values of all settings, by their names in the `Config`. */
-type GivenSettings = Config & Readonly<Record<string, unknown>>;
-
 /** A part of the store: its modules, and the facts about them that the rest of the service needs. */
 export interface Extension {
   /** In lower case. Its scopes begin with `${name}:`. */
   readonly name: string;
-  /** Or a function of the settings, for modules that a setting switches off. */
-  readonly modules?: Modules | ((config: GivenSettings) => Modules);
+  /** Or a function of the values of all settings, for modules that a setting switches off. */
+  readonly modules?: Modules | ((config: Config & Readonly<Record<string, unknown>>) => Modules);
   readonly migrations?: readonly MigrationClass[];
   /** From `defineScopes(name, …)`. */
   readonly scopes?: readonly DefinedScope[];

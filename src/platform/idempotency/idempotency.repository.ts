@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../database/sql';
-import { DAY_MS as KEPT_MS } from '../runtime/time';
+import { Clock } from '../runtime/clock';
+import { PeriodicWork } from '../runtime/periodic-work';
+import { DAY_MS as KEPT_MS, MINUTE_MS } from '../runtime/time';
+
+const PURGED_AT_ONCE = 1_000;
 
 /** The response to the first request with a key. */
 export interface StoredResponse {
@@ -33,10 +37,15 @@ const PURGE = `
     SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
   ) RETURNING true`;
 
-/** The stored responses to requests with an Idempotency-Key. */
+/** The stored responses to requests with an Idempotency-Key. It deletes them after 24 h. */
 @Injectable()
-export class IdempotencyRepository {
-  constructor(private readonly sql: Sql) {}
+export class IdempotencyRepository extends PeriodicWork {
+  constructor(
+    private readonly sql: Sql,
+    private readonly clock: Clock,
+  ) {
+    super('The deletion of old idempotency keys', MINUTE_MS);
+  }
 
   /**
    * Locks a key until the transaction ends. The lock's number is the first 8 bytes of the id: two keys collide with
@@ -60,8 +69,9 @@ export class IdempotencyRepository {
     await this.sql.rows(STORE, [id, new Date(now), bodyHash, status, location, body], transaction);
   }
 
-  /** Deletes at most `count` responses that are older than 24 h. @returns their number */
-  async purge(now: number, count: number): Promise<number> {
-    return (await this.sql.rows(PURGE, [new Date(now - KEPT_MS), count])).length;
+  /** Deletes old responses in short transactions. Several instances may do so concurrently. */
+  async run(): Promise<void> {
+    const batch = [new Date(this.clock.now() - KEPT_MS), PURGED_AT_ONCE];
+    while ((await this.sql.rows(PURGE, batch)).length === PURGED_AT_ONCE && !this.isStopping);
   }
 }

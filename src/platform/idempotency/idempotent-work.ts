@@ -4,23 +4,20 @@ import {
   type ExecutionContext,
   Inject,
   Injectable,
-  Logger,
-  type OnModuleDestroy,
-  type OnModuleInit,
   type PipeTransform,
 } from '@nestjs/common';
+import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
-import { addParameterFacts } from '../routes/parameter-facts';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
+import { CONFIG, type Config } from '../config/config';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
+import { text } from '../errors/error.schemas';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
+import { addParameterFacts } from '../routes/route-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
-import { MINUTE_MS } from '../runtime/time';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -29,15 +26,21 @@ const VISIBLE_ASCII = new RegExp(`^[\\x21-\\x7e]{1,${MAX_LENGTH}}$`);
 /** A structured field string (RFC 8941, 3.3.3): a backslash escapes quotes and backslashes. */
 const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 
-const PURGED_AT_ONCE = 1_000;
+/** The bare form, or the quoted form, in which a backslash precedes quotes and backslashes. */
+const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
+
+/** The request header of an idempotent operation, in the OpenAPI document. Swagger UI would send an example with every request. */
+export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
+  name: 'Idempotency-Key',
+  required: false,
+  description:
+    'Makes retries safe: for 24 h a request with the same key and body gets the first response again. The key is a text of 1 to 255 visible ASCII characters, bare or quoted, such as a UUID. Use a new key for each new request.',
+  schema: text(512, PATTERN, { minLength: 1 }),
+};
 
 /** Does the work of idempotent operations. */
 @Injectable()
-export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
-  private readonly logger = new Logger(IdempotentWork.name);
-  private timer: NodeJS.Timeout | undefined;
-  private isStopping = false;
-
+export class IdempotentWork {
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
@@ -55,10 +58,9 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
    * `idempotency_key_reused` if the body differs from that of the first request
    */
   run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
-    const { request } = reply;
-    const header = request.headers['idempotency-key'];
+    const header = reply.request.headers['idempotency-key'];
     if (header === undefined) return work();
-    return this.runOnce(idOf(request, parseKey(String(header))), reply, work);
+    return this.runOnce(idOf(reply.request, parseKey(String(header))), reply, work);
   }
 
   private async runOnce(
@@ -99,28 +101,6 @@ export class IdempotentWork implements OnModuleInit, OnModuleDestroy {
     setLocation(reply, this.config.publicBaseUrl, value);
     const location = reply.getHeader('Location')?.toString() ?? null;
     return { status: reply.statusCode, location, body, bodyHash };
-  }
-
-  onModuleInit(): void {
-    this.timer = setInterval(() => void this.purge(), MINUTE_MS).unref();
-  }
-
-  /** Runs before the database module waits for the running batch and closes the pool. */
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
-    this.isStopping = true;
-  }
-
-  /** Deletes responses after 24 h, in short transactions. Several instances may do so concurrently. */
-  async purge(): Promise<void> {
-    const now = this.clock.now();
-    try {
-      while ((await this.keys.purge(now, PURGED_AT_ONCE)) === PURGED_AT_ONCE && !this.isStopping);
-    } catch (error) {
-      this.logger.warn(
-        `Old idempotency keys cannot be deleted now: ${String(error)}. The service retries every minute.`,
-      );
-    }
   }
 }
 
@@ -170,7 +150,9 @@ const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionCon
 export function Transaction(): ParameterDecorator {
   return (target, key = '', index) => {
     RunOfRequest(RunPipe)(target, key, index);
-    addParameterFacts(target, key, { transaction: index });
+    const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
+    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index)];
+    addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
   };
 }
 
@@ -180,7 +162,7 @@ export function Transaction(): ParameterDecorator {
  *
  * @param index that of the parameter with `@Transaction()`
  */
-export function asIdempotentWork(index: number): MethodDecorator {
+function asIdempotentWork(index: number): MethodDecorator {
   return (_target, _key, descriptor: PropertyDescriptor) => {
     const handler: (...args: unknown[]) => Promise<unknown> = descriptor.value;
     const work = function (this: unknown, ...args: unknown[]): Promise<unknown> {

@@ -1,2 +1,2 @@
 export { IdempotencyModule } from './idempotency.module';
-export { asIdempotentWork, Transaction } from './idempotent-work';
+export { IDEMPOTENCY_KEY_HEADER, Transaction } from './idempotent-work';

@@ -38,9 +38,12 @@ export class PageQuery {
       description:
         'The start of the page. Opaque: take it from the `Link` header of the previous page. Leave it out for the first page.',
     },
-    { type: 'string', minLength: 1, maxLength: MAX_CURSOR_LENGTH, pattern: '^[A-Za-z0-9_-]+$' },
-    // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
-    { rule: 'given once', isValid: (value) => typeof value === 'string' },
+    {
+      schema: { type: 'string', minLength: 1, maxLength: MAX_CURSOR_LENGTH, pattern: '^[A-Za-z0-9_-]+$' },
+      rule: 'given once',
+      // Any text is valid here: `pageRequestOf` rejects an invalid cursor.
+      isValid: (value) => typeof value === 'string',
+    },
   )
   readonly cursor?: string;
 }
@@ -52,11 +55,7 @@ export class SortedPageQuery extends PageQuery {
 }
 
 /** The members of a query that are not filters. */
-const OF_PAGES: ReadonlySet<string> = new Set([
-  'limit',
-  'cursor',
-  'sort',
-] satisfies (keyof SortedPageQuery)[]);
+const OF_PAGES: ReadonlySet<string> = new Set<keyof SortedPageQuery>(['limit', 'cursor', 'sort']);
 
 /** A cursor contains the name of its list, or the hash of a longer one. */
 const MAX_NAME_LENGTH = 100;
@@ -107,11 +106,7 @@ export class Page<T> {
   }
 }
 
-/**
- * Reads a request for a page of a list.
- *
- * @throws ApiError `invalid_cursor` if the cursor is not one of this list
- */
+/** Reads a request for a page of a list. @throws ApiError `invalid_cursor` if the cursor is not one of this list */
 export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
@@ -129,10 +124,7 @@ export function pageRequestOf(name: string, query: PageQuery): PageRequest {
 }
 
 /** Cuts a page from at most `count` rows. If the extra row is present, a next page exists. */
-export function cutPage<T extends { readonly id: bigint }>(
-  request: PageRequest,
-  rows: readonly T[],
-): Page<T> {
+export function cutPage<T extends { readonly id: bigint }>(request: PageRequest, rows: readonly T[]) {
   const items = rows.slice(0, request.limit);
   return new Page(request, items, rows.length > request.limit ? items.at(-1)?.id : undefined);
 }

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtension } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
+import type { DefinedError } from '../errors/define-errors';
 
 /** The deprecation of an operation: since when, until when, and its successor. */
 export interface Deprecation {
@@ -33,12 +34,10 @@ declare module 'fastify' {
     anyKey?: boolean;
     /** True if a request with a valid key is counted in no window. */
     uncounted?: boolean;
-    /** The source of the deprecation headers of every response. */
-    deprecation?: Deprecation;
+    /** The deprecation, with the headers that are the same in every response. */
+    deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
     /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
     entityTag?: boolean;
-    /** True if the operation accepts an Idempotency-Key. */
-    idempotent?: boolean;
     /** True for the route of addresses and methods of the API without an operation: `server/route-methods.ts`. */
     unrouted?: boolean;
     /** True for a method of a controller, which the guards protect. */
@@ -74,4 +73,28 @@ export const UNCOUNTED = 'x-uncounted';
  */
 export function Uncounted(): MethodDecorator {
   return applyDecorators(routeFacts({ uncounted: true }), ApiExtension(UNCOUNTED, true));
+}
+
+/** The facts that the parameters of a handler add to its `@Operation`. */
+export interface ParameterFacts {
+  /** The errors of the parameters. */
+  readonly rejects: readonly DefinedError[];
+  /** The decorators of the handler. */
+  readonly decorators: readonly MethodDecorator[];
+}
+
+const PARAMETERS = Symbol('parameters');
+
+/** Adds facts to a handler. Decorators of parameters run from the last one to the first, before those of the method. */
+export function addParameterFacts(target: object, key: string | symbol, facts: ParameterFacts): void {
+  const { rejects, decorators } = parameterFactsOf(target, key);
+  const merged: ParameterFacts = {
+    rejects: [...facts.rejects, ...rejects],
+    decorators: [...facts.decorators, ...decorators],
+  };
+  Reflect.defineMetadata(PARAMETERS, merged, target, key);
+}
+
+export function parameterFactsOf(target: object, key: string | symbol): ParameterFacts {
+  return Reflect.getOwnMetadata(PARAMETERS, target, key) ?? { rejects: [], decorators: [] };
 }

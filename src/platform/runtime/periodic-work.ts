@@ -1,10 +1,10 @@
-import { Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Logger, type OnApplicationShutdown, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 
 /**
  * Work that each instance repeats until it stops. If a run fails, the log has one warning, and the next run tries again.
  * No run begins before the last one has ended.
  */
-export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy {
+export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnApplicationShutdown {
   protected isStopping = false;
   private readonly logger = new Logger(this.constructor.name);
   private timer: NodeJS.Timeout | undefined;
@@ -24,10 +24,13 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy {
     this.timer = setInterval(() => void this.runOnce(), this.intervalMs).unref();
   }
 
-  /** Runs before the pool of connections closes. */
-  async onModuleDestroy(): Promise<void> {
+  onModuleDestroy(): void {
     clearInterval(this.timer);
     this.isStopping = true;
+  }
+
+  /** Waits for the run under way, after the last response. */
+  async onApplicationShutdown(): Promise<void> {
     await this.running;
   }
 

@@ -1,7 +1,6 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock } from './clock';
-import type { Config } from '../config/config';
-import { CONFIG } from '../config/config.token';
+import { CONFIG, type Config } from '../config/config';
 
 /** Provides the settings and the clock to every module. */
 @Global()

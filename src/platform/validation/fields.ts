@@ -31,15 +31,12 @@ export function Text({ max, min = 1, ...facts }: TextFacts): PropertyDecorator {
     min > 0
       ? ', at least one of them not white space, and no control characters'
       : ' without control characters';
-  return declareField(
-    facts,
-    { type: 'string', minLength: min, maxLength: max, pattern },
-    {
-      rule: `a string of ${min} to ${max} characters${content}`,
-      isValid: (value) =>
-        typeof value === 'string' && length.test(value) && value.isWellFormed() && acceptable.test(value),
-    },
-  );
+  return declareField(facts, {
+    schema: { type: 'string', minLength: min, maxLength: max, pattern },
+    rule: `a string of ${min} to ${max} characters${content}`,
+    isValid: (value) =>
+      typeof value === 'string' && length.test(value) && value.isWellFormed() && acceptable.test(value),
+  });
 }
 
 /** Length of `2026-11-21T12:00:00.000Z`. */
@@ -49,14 +46,11 @@ const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 
 /** Declares a time in UTC to the millisecond, as `toISOString` prints it (RFC 3339). The value is a text. */
 export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
-  return declareField(
-    facts,
-    { type: 'string', format: 'date-time', minLength: TIME_LENGTH, maxLength: TIME_LENGTH },
-    {
-      rule: 'a time in UTC to the millisecond, such as 2026-11-21T12:00:00.000Z',
-      isValid: isPrinted,
-    },
-  );
+  return declareField(facts, {
+    schema: { type: 'string', format: 'date-time', minLength: TIME_LENGTH, maxLength: TIME_LENGTH },
+    rule: 'a time in UTC to the millisecond, such as 2026-11-21T12:00:00.000Z',
+    isValid: isPrinted,
+  });
 }
 
 /** True if `toISOString` prints this text. Another text may name a day that does not exist. */
@@ -70,19 +64,16 @@ const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-](?:[01
 
 /** Declares a time of a query, with any offset and to the nanosecond (RFC 3339). The value is as `Timestamp` has it. */
 export function Instant(facts: FieldFacts<string>): PropertyDecorator {
-  return declareField(
-    facts,
-    { type: 'string', format: 'date-time', minLength: 20, maxLength: 35 },
-    {
-      rule: 'a time such as 2026-11-21T12:00:00Z (RFC 3339), in a URL with %2B for +',
-      isValid: isPrinted,
-      fromText: (text) => {
-        const [match = '', day] = RFC_3339.exec(String(text)) ?? [];
-        const time = isPrinted(`${day}T00:00:00.000Z`) ? Date.parse(match.toUpperCase()) : Number.NaN;
-        return Number.isNaN(time) ? text : new Date(time).toISOString();
-      },
+  return declareField(facts, {
+    schema: { type: 'string', format: 'date-time', minLength: 20, maxLength: 35 },
+    rule: 'a time such as 2026-11-21T12:00:00Z (RFC 3339), in a URL with %2B for +',
+    isValid: isPrinted,
+    fromText: (text) => {
+      const [match = '', day] = RFC_3339.exec(String(text)) ?? [];
+      const time = isPrinted(`${day}T00:00:00.000Z`) ? Date.parse(match.toUpperCase()) : Number.NaN;
+      return Number.isNaN(time) ? text : new Date(time).toISOString();
     },
-  );
+  });
 }
 
 /** A schema of the document that several fields share. */
@@ -95,11 +86,11 @@ export interface Choice<Value extends string = string> {
 
 /** Declares a text that is one of the values of `choice`. */
 export function OneOf({ name, description, values }: Choice, facts: FieldFacts<string>): PropertyDecorator {
-  return declareField(
-    facts,
-    { enum: [...values], enumName: name, enumSchema: { description } },
-    { rule: `one of ${values.join(', ')}`, isValid: (value) => values.some((known) => known === value) },
-  );
+  return declareField(facts, {
+    schema: { enum: [...values], enumName: name, enumSchema: { description } },
+    rule: `one of ${values.join(', ')}`,
+    isValid: (value) => values.some((known) => known === value),
+  });
 }
 
 /**
@@ -108,37 +99,26 @@ export function OneOf({ name, description, values }: Choice, facts: FieldFacts<s
  */
 export function SomeOf({ values }: Choice, facts: FieldFacts): PropertyDecorator {
   const placeOf = (value: unknown) => values.findIndex((known) => known === value);
-  return declareField(
-    facts,
-    {
-      type: 'array',
-      items: { type: 'string', enum: [...values] },
-      minItems: 1,
-      maxItems: values.length,
-      uniqueItems: true,
-    },
-    {
-      rule: `one or more of ${values.join(', ')}, each once`,
-      isValid: (given) =>
-        Array.isArray(given) &&
-        given.length > 0 &&
-        given.every((each, at) => placeOf(each) >= 0 && given.indexOf(each) === at),
-      fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
-    },
-  );
+  const items = { type: 'string', enum: [...values] };
+  return declareField(facts, {
+    schema: { type: 'array', items, minItems: 1, maxItems: values.length, uniqueItems: true },
+    rule: `one or more of ${values.join(', ')}, each once`,
+    isValid: (given) =>
+      Array.isArray(given) &&
+      given.length > 0 &&
+      given.every((each, at) => placeOf(each) >= 0 && given.indexOf(each) === at),
+    fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
+  });
 }
 
 /** Declares a boolean; `true` or `false` in a query. */
 export function Flag(facts: FieldFacts<boolean>): PropertyDecorator {
-  return declareField(
-    facts,
-    { type: 'boolean' },
-    {
-      rule: 'true or false',
-      isValid: (value) => typeof value === 'boolean',
-      fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
-    },
-  );
+  return declareField(facts, {
+    schema: { type: 'boolean' },
+    rule: 'true or false',
+    isValid: (value) => typeof value === 'boolean',
+    fromText: (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
+  });
 }
 
 interface NumberFacts extends FieldFacts<number> {
@@ -153,29 +133,23 @@ const PLAIN_DECIMAL = /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
 /** Declares an integer that a number holds exactly. In a query it is a plain decimal: not `1e1`, not `01`. */
 export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator {
   const format = min >= -MAX_INT32 - 1 && max <= MAX_INT32 ? 'int32' : 'int64';
-  return declareField(
-    facts,
-    { type: 'integer', format, minimum: min, maximum: max },
-    {
-      rule: `a whole number from ${min} to ${max}`,
-      isValid: (value) => Number.isSafeInteger(value) && isWithin(value, min, max),
-      fromText: (text) => toNumber(text, PLAIN_INTEGER),
-    },
-  );
+  return declareField(facts, {
+    schema: { type: 'integer', format, minimum: min, maximum: max },
+    rule: `a whole number from ${min} to ${max}`,
+    isValid: (value) => Number.isSafeInteger(value) && isWithin(value, min, max),
+    fromText: (text) => toNumber(text, PLAIN_INTEGER),
+  });
 }
 
 /** Declares a number (IEEE 754, double precision). For money take an Int64 of the smallest unit. */
 export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator {
-  return declareField(
-    facts,
-    { type: 'number', format: 'double', minimum: min, maximum: max },
-    {
-      rule: `a number from ${min} to ${max}`,
-      isValid: (value) => isWithin(value, min, max),
-      fromText: (text) => toNumber(text, PLAIN_DECIMAL),
-      fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
-    },
-  );
+  return declareField(facts, {
+    schema: { type: 'number', format: 'double', minimum: min, maximum: max },
+    rule: `a number from ${min} to ${max}`,
+    isValid: (value) => isWithin(value, min, max),
+    fromText: (text) => toNumber(text, PLAIN_DECIMAL),
+    fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
+  });
 }
 
 function toNumber(text: unknown, form: RegExp): unknown {
@@ -194,7 +168,8 @@ const INT64_RANGE = `from ${MIN_INT64} to ${MAX_INT64}`;
  * a query it is a plain decimal. An example is a bigint if a number cannot hold it.
  */
 export function Int64(facts: FieldFacts<number | bigint>): PropertyDecorator {
-  return declareField(facts, INT64, {
+  return declareField(facts, {
+    schema: INT64,
     rule: `an integer ${INT64_RANGE}`,
     isValid: isInt64,
     fromText: int64FromText,
@@ -209,17 +184,14 @@ interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
 
 /** Declares a list of at least one int64, as exact bigints. In a query it is a repeated parameter: `id=7&id=9`. */
 export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
-  return declareField(
-    facts,
-    { type: 'array', items: { ...INT64 }, minItems: 1, maxItems: max },
-    {
-      rule: `1 to ${max} integers ${INT64_RANGE}`,
-      isValid: (value) =>
-        Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
-      fromText: (texts) => [texts].flat().map(int64FromText),
-      fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
-    },
-  );
+  return declareField(facts, {
+    schema: { type: 'array', items: { ...INT64 }, minItems: 1, maxItems: max },
+    rule: `1 to ${max} integers ${INT64_RANGE}`,
+    isValid: (value) =>
+      Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
+    fromText: (texts) => [texts].flat().map(int64FromText),
+    fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
+  });
 }
 
 function int64FromText(text: unknown): unknown {
@@ -237,7 +209,7 @@ export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDec
     ClassOf(type),
     ValidateNested(),
     // `@ValidateNested()` accepts an array and validates its items.
-    declareField(facts, { type: () => type() }, { rule: 'a JSON object', isValid: isObject }),
+    declareField(facts, { schema: { type: () => type() }, rule: 'a JSON object', isValid: isObject }),
   );
 }
 
@@ -249,14 +221,11 @@ export function ListOf(
   return applyDecorators(
     ClassOf(type),
     ValidateNested({ each: true }),
-    declareField(
-      facts,
-      { type: () => type(), isArray: true, ...(min > 0 && { minItems: min }), maxItems: max },
-      {
-        rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
-        isValid: (value) =>
-          Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
-      },
-    ),
+    declareField(facts, {
+      schema: { type: () => type(), isArray: true, ...(min > 0 && { minItems: min }), maxItems: max },
+      rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
+      isValid: (value) =>
+        Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
+    }),
   );
 }

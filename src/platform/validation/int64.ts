@@ -1,5 +1,6 @@
 import { Param, type PipeTransform } from '@nestjs/common';
-import { addParameterFacts } from '../routes/parameter-facts';
+import { ApiParam } from '@nestjs/swagger';
+import { addParameterFacts } from '../routes/route-facts';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
@@ -17,11 +18,7 @@ export function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
 }
 
-/**
- * Parses an int64 in plain decimal: `0|-?[1-9][0-9]*`.
- *
- * @returns undefined for any other text
- */
+/** Parses an int64 in plain decimal: `0|-?[1-9][0-9]*`. @returns undefined for any other text */
 export function parseInt64(text: string): bigint | undefined {
   if (!PLAIN_DECIMAL.test(text)) return undefined;
   const value = BigInt(text);
@@ -61,7 +58,9 @@ export function PathId(
 ): ParameterDecorator {
   return (target, key = '', index) => {
     Param(name, new IdPipe(notFound))(target, key, index);
-    addParameterFacts(target, key, { pathIds: { [name]: description }, rejects: [notFound] });
+    const schema = { type: 'integer', format: 'int64' } as const;
+    const decorators = [ApiParam({ name, description, example: 1, schema })];
+    addParameterFacts(target, key, { rejects: [notFound], decorators });
   };
 }
 

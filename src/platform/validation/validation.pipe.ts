@@ -35,6 +35,7 @@ export interface FieldFacts<Value = unknown> {
 
 /** The value of a field. An invalid value stays as it is when it is converted, so that the validator rejects it. */
 interface Rule {
+  readonly schema: ApiPropertyOptions;
   readonly isValid: (value: unknown) => boolean;
   /** Completes `name must be …`. */
   readonly rule: string;
@@ -46,10 +47,8 @@ interface Rule {
 /** The members of a JSON object, or the parameters of a query or path. */
 type Members = Readonly<Record<string, unknown>>;
 
-/** A rule, and the declaration that it is from. */
 interface Field extends Rule {
   readonly facts: FieldFacts;
-  readonly schema: ApiPropertyOptions;
 }
 
 type Fields = ReadonlyMap<string, Field>;
@@ -59,9 +58,9 @@ const FIELDS = Symbol('fields');
 const QUICK = new Map<unknown, Fields>();
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
-export function declareField(facts: FieldFacts, schema: ApiPropertyOptions, value: Rule): PropertyDecorator {
+export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
   const { optional, nullable, description, example, default: preset } = facts;
-  const { isValid, rule, fromText, fromJson } = value;
+  const { schema, isValid, rule, fromText, fromJson } = value;
   const isLeftOut = (given: unknown): boolean =>
     (given === undefined && optional === true) || (given === null && nullable === true);
   const document = optional ? ApiPropertyOptional : ApiProperty;
@@ -69,13 +68,8 @@ export function declareField(facts: FieldFacts, schema: ApiPropertyOptions, valu
     document(Object.assign(nullable ? { nullable } : {}, schema, { default: preset, description, example })),
     (target: object, field: string | symbol) => {
       const known = fieldsOf(target);
-      const acceptable = {
-        ...value,
-        facts,
-        schema,
-        isValid: (given: unknown) => isLeftOut(given) || isValid(given),
-      };
-      Reflect.defineMetadata(FIELDS, new Map(known).set(String(field), acceptable), target);
+      const own = { ...value, facts, isValid: (given: unknown) => isLeftOut(given) || isValid(given) };
+      Reflect.defineMetadata(FIELDS, new Map(known).set(String(field), own), target);
     },
     // A required field, too: it would have the condition of an optional field that it overrides.
     ValidateIf((_, given) => !isLeftOut(given)),
@@ -99,7 +93,7 @@ export function declareFilters(query: Type<object>, rows: Type<object>, members:
     const field = fieldsOf(rows.prototype).get(member);
     if (!field) throw new Error(`${rows.name}.${member} has no field decorator: a filter needs one.`);
     const description = `Only items with this \`${member}\`. ${field.facts.description}`;
-    declareField({ description, optional: true }, field.schema, field)(query.prototype, member);
+    declareField({ description, optional: true }, field)(query.prototype, member);
   }
   QuickDto()(query);
 }

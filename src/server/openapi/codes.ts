@@ -1,5 +1,5 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
-import { findOperation, ownCodes } from '../../platform/api-docs/operation.decorator';
+import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/routes/route-facts';
 import type { DefinedError } from '../../platform/errors/define-errors';
@@ -23,10 +23,7 @@ export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
  * @throws UserError if a status is not one of an error
  */
 export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
-  const named = operationsOf(paths).flatMap(({ operationId }) => {
-    const facts = findOperation(operationId);
-    return facts ? ownCodes(facts) : [];
-  });
+  const named = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId)?.rejects ?? []);
   const modules = named.filter((code) => !platformCodes.includes(code));
   const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
   const all = [...modules, ...everywhere, ...platformCodes];
@@ -41,7 +38,7 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
 /** Lists the codes that an operation can return. @param all the codes of the document */
 export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   const facts = findOperation(operation.operationId);
-  const own = new Set(facts && ownCodes(facts).map(({ code }) => code));
+  const own = new Set(facts?.rejects.map(({ code }) => code));
   const isOn = {
     'every operation': true,
     'every body': operation.requestBody !== undefined,

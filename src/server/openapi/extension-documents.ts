@@ -1,20 +1,12 @@
 import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { type OpenAPIObject, type ReferenceObject, type SchemaObject, SwaggerModule } from '@nestjs/swagger';
+import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { ChosenExtension } from '../../platform/extension/extension';
 
 export type NestModule = NonNullable<ReturnType<ModulesContainer['getById']>>;
 
-/** The modules of one extension, and what their controllers add to the document. */
-export interface ExtensionDocument {
-  readonly extension: ChosenExtension;
-  readonly modules: readonly NestModule[];
-  readonly paths: OpenAPIObject['paths'];
-  readonly schemas: Readonly<Record<string, SchemaObject | ReferenceObject>>;
-}
-
 /**
- * Describes the operations of each extension. A module belongs to the extension that names it, or else to the last one
+ * Returns the modules of each extension, and what their controllers add to the document. A module belongs to the extension that names it, or else to the last one
  * that imports it: every module imports the global ones.
  *
  * @param app may be a preview, which has no instances
@@ -24,7 +16,7 @@ export function documentsOf(
   app: INestApplication,
   extensions: readonly ChosenExtension[],
   basis: Omit<OpenAPIObject, 'paths'>,
-): ExtensionDocument[] {
+) {
   const all = [...app.get(ModulesContainer).values()];
   const owners = extensions.map((extension) => {
     const named = new Set(extension.modules.map((each) => ('module' in each ? each.module : each)));

@@ -1,16 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import type {
-  ComponentsObject,
-  HeaderObject,
-  HeadersObject,
-  MediaTypeObject,
-  OpenAPIObject,
-  OperationObject,
-  ResponseObject,
-} from '@nestjs/swagger';
+import type { HeaderObject, OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
 import { findOperation, ownHeaders } from '../../platform/api-docs/operation.decorator';
-import { IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
+import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { problemDetails } from '../../platform/errors/problem-details';
@@ -49,11 +41,7 @@ const REVALIDATED: HeaderObject = {
  * @param pages the address of the pages about the codes
  * @returns the parts that the operations refer to
  */
-export function completeResponses(
-  paths: OpenAPIObject['paths'],
-  codes: Codes,
-  pages: string,
-): Pick<ComponentsObject, 'responses' | 'headers' | 'examples'> {
+export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes, pages: string) {
   const operations = operationsOf(paths);
   const reads = new Set(Object.values(paths).map(({ get }) => get));
   const responses: Record<string, ResponseObject> = {};
@@ -134,7 +122,7 @@ export function listOf(codes: Codes): string {
 }
 
 /** @param suffix ends the name of each example */
-function contentOf(schema: string, codes: Codes, suffix: string): MediaTypeObject {
+function contentOf(schema: string, codes: Codes, suffix: string) {
   const examples = codes.map(({ code }) => [code, { $ref: `#/components/examples/${code}${suffix}` }]);
   return { schema: { $ref: `#/components/schemas/${schema}` }, examples: Object.fromEntries(examples) };
 }
@@ -166,7 +154,7 @@ export function sentence(when: string): string {
  *
  * @param optional the names of those that only some responses of the status have
  */
-function headersOf(own: readonly string[], optional: readonly string[] = []): HeadersObject {
+function headersOf(own: readonly string[], optional: readonly string[] = []) {
   const entries = Object.entries(HEADERS).flatMap(([name, header]) => {
     const isOptional = optional.includes(name);
     if (!isOptional && !own.includes(name) && !commonHeaders.includes(name)) return [];

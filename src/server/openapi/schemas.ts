@@ -2,6 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation, type RegisteredOperation } from '../../platform/api-docs/operation.decorator';
+import { platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
 import { classesWithMember, isObject, validatedFields } from '../../platform/validation/validation.pipe';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
@@ -76,10 +77,10 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
   for (const { operationId, requestBody } of operationsOf(paths)) {
     const operation = findOperation(operationId);
     if (!operation) continue;
-    const { id, inputs, idempotent = false, transaction, returns } = operation;
+    const { id, inputs, idempotent = false, rejects, returns } = operation;
     const [, body = []] = returns;
     for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
-    if (idempotent !== (transaction !== undefined)) {
+    if (idempotent !== rejects.includes(platformErrors.idempotency_key_in_use)) {
       throw new UserError(
         `${id}: \`idempotent: true\` and @Transaction() need each other: add the missing one, and do the work in this transaction.`,
       );

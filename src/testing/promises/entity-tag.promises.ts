@@ -1,5 +1,4 @@
-import { IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/api-docs/request-headers';
-import { entityTagOf } from '../../platform/entity-tags/entity-tag';
+import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
 import { isSuccess } from '../api';
 import { takesHeader } from '../api-document';
 import type { Promises } from './operation-under-test';

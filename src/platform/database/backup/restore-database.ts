@@ -98,11 +98,7 @@ async function readHeader(backup: BackupReader, config: SchemaConfig): Promise<B
   throw new UserError(`This program lacks the ${part} of the backup: restore it with ${owner}.`);
 }
 
-async function copyTables(
-  client: Client,
-  header: BackupHeader,
-  backup: BackupReader,
-): Promise<CopiedTable[]> {
+async function copyTables(client: Client, header: BackupHeader, backup: BackupReader) {
   // The migrations have added rows, such as their own list.
   await client.query(`TRUNCATE ${header.tables.map(({ table }) => table).join(', ')}`);
   const copied: CopiedTable[] = [];

@@ -1,3 +1,6 @@
+import './v8-flags';
+import 'reflect-metadata';
+
 /**
  * Exits if this Node.js cannot load NestJS 12, which needs `require` of ES modules (`engines` in package.json).
  * Import this file first: without it the next imports fail with a stack trace.

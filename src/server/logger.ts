@@ -1,5 +1,5 @@
 import { type Logger as PinoLogger, pino } from 'pino';
-import type { Config } from '../config/config';
+import type { Config } from '../platform/config/config';
 
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
 
