@@ -5,7 +5,6 @@ import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
 import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
-import { validatedFields } from '../validation/validation.pipe';
 import type { ResponseHeader } from './header-catalogue';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
@@ -40,8 +39,8 @@ export interface OperationFacts {
 export interface RegisteredOperation extends OperationFacts {
   /** The error codes of this operation, those of its parameters and of a page included. */
   readonly rejects: readonly DefinedError[];
-  /** The DTO classes of the parameters, which have validators. `Function` is that of a query without a class. */
-  readonly inputs: readonly Type<object>[];
+  /** The types of the parameters. */
+  readonly types: readonly Type<object>[];
   /** The class that has the handler. */
   readonly controller: Function;
 }
@@ -68,16 +67,12 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     const parameters = parameterFactsOf(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-    const inputs = types.filter(
-      // A page needs a query. The type of another parameter may be a function.
-      (type) => (Object.is(type, Function) && isPage(declared)) || validatedFields(type).length > 0,
-    );
     const rejects = [
       ...parameters.rejects,
       ...(declared.rejects ?? []),
       ...(isPage(declared) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ];
-    DECLARED.push({ ...declared, rejects, inputs, controller: target.constructor });
+    DECLARED.push({ ...declared, rejects, types, controller: target.constructor });
     applyDecorators(...decoratorsOf(declared), ...parameters.decorators)(target, name, descriptor);
   };
 }
@@ -131,7 +126,7 @@ function isList(body: Type | readonly [Type] | undefined): body is readonly [Typ
 }
 
 /** The list of a 201 is what the request has created. Any other list is a page. */
-function isPage({ returns: [status, body] }: OperationFacts): boolean {
+export function isPage({ returns: [status, body] }: OperationFacts): boolean {
   return status === 200 && isList(body);
 }
 

@@ -209,7 +209,12 @@ export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDec
     ClassOf(type),
     ValidateNested(),
     // `@ValidateNested()` accepts an array and validates its items.
-    declareField(facts, { schema: { type: () => type() }, rule: 'a JSON object', isValid: isObject }),
+    declareField(facts, {
+      schema: { type: () => type() },
+      rule: 'a JSON object',
+      isValid: isObject,
+      classOf: type,
+    }),
   );
 }
 
@@ -226,6 +231,7 @@ export function ListOf(
       rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
       isValid: (value) =>
         Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
+      classOf: type,
     }),
   );
 }

@@ -42,6 +42,8 @@ interface Rule {
   /** Converts the text of a query or path; texts, if it is given several times. */
   readonly fromText?: (text: unknown) => unknown;
   readonly fromJson?: (value: unknown) => unknown;
+  /** The class of the object, or of the objects of a list. */
+  readonly classOf?: () => Type<object>;
 }
 
 /** The members of a JSON object, or the parameters of a query or path. */
@@ -85,6 +87,16 @@ export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator 
 /** Returns the fields of a prototype, those of base classes included. */
 function fieldsOf(prototype: object): Fields {
   return Reflect.getMetadata(FIELDS, prototype) ?? new Map();
+}
+
+/** Lists a DTO class, and the classes of the objects in it. */
+export function classesIn(type: Type<object>): Type<object>[] {
+  const found = new Set([type]);
+  // The loop also visits the classes that it adds.
+  for (const { prototype } of found) {
+    for (const { classOf } of fieldsOf(prototype).values()) if (classOf) found.add(classOf());
+  }
+  return [...found];
 }
 
 /** Declares filters in the class of a query: the fields of the rows, each of them optional. */

@@ -1,14 +1,19 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
-import { findOperation, type RegisteredOperation } from '../../platform/api-docs/operation.decorator';
+import { findOperation, isPage, type RegisteredOperation } from '../../platform/api-docs/operation.decorator';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
-import { classesWithMember, isObject, validatedFields } from '../../platform/validation/validation.pipe';
+import {
+  classesIn,
+  classesWithMember,
+  isObject,
+  validatedFields,
+} from '../../platform/validation/validation.pipe';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
 
-type Type = RegisteredOperation['inputs'][number];
+type Type = RegisteredOperation['types'][number];
 
 /** The schemas of a document by name. */
 type Schemas = Readonly<Record<string, unknown>>;
@@ -77,21 +82,27 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
   for (const { operationId, requestBody } of operationsOf(paths)) {
     const operation = findOperation(operationId);
     if (!operation) continue;
-    const { id, inputs, idempotent = false, rejects, returns } = operation;
-    const [, body = []] = returns;
-    for (const type of [body].flat()) requireKnown(type, id, Object.keys(membersOf(type, components)));
+    const { id, types, idempotent = false, rejects, returns } = operation;
+    for (const type of [returns[1] ?? []].flat().flatMap((each) => classesIn(each))) {
+      requireKnown(type, id, Object.keys(membersOf(type, components)));
+    }
     if (idempotent !== rejects.includes(platformErrors.idempotency_key_in_use)) {
       throw new UserError(
         `${id}: \`idempotent: true\` and @Transaction() need each other: add the missing one, and do the work in this transaction.`,
       );
     }
-    // TypeScript emits the type `Function` for a class that is imported by its type only.
-    if (inputs.some((type) => Object.is(type, Function)) || stringify(requestBody)?.includes('/Function"')) {
+    const body = stringify(requestBody) ?? '';
+    const isOfBody = ({ name }: Type): boolean => body.includes(`/${name}"`);
+    // TypeScript emits `Function` for a class that is imported by its type only. A page needs a query.
+    const isMissing = (type: Type): boolean =>
+      Object.is(type, Function) && (isOfBody(type) || isPage(operation));
+    if (types.some(isMissing)) {
       throw new UserError(
         `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
       );
     }
-    for (const type of inputs) {
+    const inputs = types.filter((type) => isOfBody(type) || validatedFields(type).length > 0);
+    for (const type of inputs.flatMap((each) => classesIn(each))) {
       const members = Object.entries(membersOf(type, components));
       const readOnly = members.flatMap(([name, member]) => ('readOnly' in member ? name : []));
       requireKnown(type, id, [...validatedFields(type), ...readOnly]);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Integer, OneOf, SortedPageQuery, Text } from '../../../src';
+import { Integer, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../../src';
 import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items, type Row } from './items';
 import { createTable } from './items.parts';
@@ -25,7 +25,29 @@ class BareQuery extends SortedPageQuery {
   readonly colour?: string;
 }
 
+class BareClass {
+  readonly name!: string;
+}
+
+const PLACE = { description: 'Its place.' };
+
 export const UNDECORATED_MISTAKES: Mistakes = {
+  'class-undecorated': {
+    sentence: /BareClass\.name, in class_undecorated_create, has no decorator for its value/,
+    bodyType: BareClass,
+  },
+  'nested-undecorated': {
+    sentence: /BareBody\.colour, in nested_undecorated_create, has no decorator for its value/,
+    body: { place: [Nested(() => BareBody, PLACE)] },
+  },
+  'listed-undecorated': {
+    sentence: /BareBody\.colour, in listed_undecorated_create, has no decorator for its value/,
+    body: { places: [ListOf(() => BareBody, { max: 3, ...PLACE })] },
+  },
+  'nested-response-undecorated': {
+    sentence: /BareResponse\.colour, in nested_response_undecorated_list, has no decorator for its value/,
+    item: { place: [Nested(() => BareResponse, PLACE)] },
+  },
   'body-undecorated': {
     sentence: /BareBody\.colour, in body_undecorated_create, has no decorator for its value/,
     bodyType: BareBody,
