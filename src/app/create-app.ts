@@ -123,8 +123,8 @@ function collectRoutes(fastify: FastifyInstance, scopes: readonly string[]): () 
 function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
   const { scopes = [], anyKey } = config;
   if (config.public || url === '*') return;
-  // An empty list is a mistake: in the document it would be for every key.
-  if (scopes.length === 0 && !anyKey) {
+  // An empty list is a mistake: in the document it would be for every key. JavaScript may leave the scope out.
+  if (!scopes[0] && !anyKey) {
     throw new UserError(
       `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
     );

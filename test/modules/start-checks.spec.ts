@@ -108,6 +108,10 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleWith([Get('open')]),
     ],
     [
+      'GET /v1/lab/left declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
+      moduleWith([Get('left'), described('getLeft', undefined as never)]),
+    ],
+    [
       `GET /v1/lab requires the scope pets:reed, which no extension declares: use one of ${createStore().scopes.join(', ')}.`,
       moduleWith([Get(), described('lookAtScope', 'pets:reed')]),
     ],
