@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql, type Statement } from '../platform/database/sql';
+import { MAX_ITEMS } from '../platform/paging/page';
 
 /** The types of events, by the kind of what changed. */
 const PET_TYPES = ['pet.created', 'pet.updated', 'pet.deleted'] as const;
@@ -31,41 +32,52 @@ export interface EventFilter {
 /** Consecutive events. */
 interface FoundEvents {
   readonly events: readonly StoredEvent[];
-  /** Events up to this id were deleted. */
-  readonly removedTo: bigint;
-  /** Events from this id on are not read yet, because a running transaction may write earlier ones. */
-  readonly end: bigint;
+  /** False if events after the id were deleted, or if no event has the id: the reader has seen another database. */
+  readonly isKnown: boolean;
+  /** The id from which a reader continues: that of the last event, or of the newest one of any type. */
+  readonly last: bigint;
 }
 
-/** The bounds, and null for the columns of an event if there is none. */
-type Columns = [bigint, bigint, bigint | null, EventType, Date, string, bigint | null];
+/** The facts of the feed, and null for the columns of an event if there is none. */
+type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
 
-/** The least id that a running or later transaction may write. */
-const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
-
-const wanted = (types: string, condition: string) => `
-  SELECT events.* FROM unnest(${types}::text[]) AS wanted (type), LATERAL (
-    SELECT * FROM events
-    WHERE events.type = wanted.type AND ${condition} AND id > $1 AND id < ${END}
-    ORDER BY id LIMIT $2
+/** The events of each type, from an index whose order no other index has (decision 22). */
+const wanted = (types: string, columns: string, values: string, condition = 'true') => `
+  SELECT events.* FROM unnest((SELECT ${types}::text[])) AS wanted (type), LATERAL (
+    SELECT * FROM (
+      SELECT * FROM events
+      WHERE ${condition} AND (${columns}, id) > (${values}, (SELECT start FROM log))
+        AND (${columns}, id) < (${values}, (SELECT "end" FROM log))
+      ORDER BY ${columns}, id LIMIT ${MAX_ITEMS}
+    ) AS few LIMIT $2
   ) AS events`;
 
 /**
- * Each type is a range of an index, so a page costs the same at any depth. Parameters: the id before the events, their
- * number, the types without an account, the types of an account's orders, and this account.
+ * Each type is a range of an index, so a page costs the same at any depth. A running transaction may write events from
+ * `end` on. After a crash PostgreSQL numbers transactions without a commit again, so a reader continues from an event,
+ * never from `end`. Parameters: the id before the events, their number, the types without an account, the types of an
+ * account's orders, and this account.
  */
-const READ: Statement = {
+export const READ: Statement = {
   isPipelined: true,
-  read: ([removedTo, end, id, type, createdAt, data, accountId]: Columns) => ({
-    removedTo,
-    end,
+  read: ([isKnown, newest, id, type, createdAt, data, accountId]: Columns) => ({
+    isKnown,
+    last: newest,
     events: id === null ? [] : [{ id, type, createdAt, data, accountId }],
   }),
   text: `
-    SELECT removed_to, ${END}, page.* FROM event_log LEFT JOIN (
-      SELECT id, type, created_at, data, account_id
-      FROM (${wanted('$3', 'true')} UNION ALL ${wanted('$4', 'account_id = $5')}) AS found
-      ORDER BY id LIMIT $2
+    WITH log AS MATERIALIZED (
+      SELECT greatest($1, removed_to) AS start, event_id_of(pg_snapshot_xmin(pg_current_snapshot())) AS "end",
+        $1 = removed_to OR EXISTS (SELECT FROM events WHERE id = $1 AND id > removed_to) AS is_known
+      FROM event_log LIMIT 1
+    )
+    SELECT is_known, greatest((SELECT max(id) FROM events WHERE id < (SELECT "end" FROM log)), start), page.*
+    FROM log LEFT JOIN (
+      SELECT id, type, created_at, data, account_id FROM (
+        ${wanted('$3', 'type', 'wanted.type')}
+        UNION ALL
+        ${wanted('$4', 'account_id, type', '$5, wanted.type', 'account_id IS NOT NULL')}
+      ) AS found ORDER BY id LIMIT $2
     ) AS page ON true
     ORDER BY id`,
 };
@@ -97,19 +109,21 @@ const REMOVE = `
 export class EventsRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** Reads at most `count` events after an id. No event with an earlier id appears later. */
+  /** Reads at most `count` events after an id, and at most MAX_ITEMS. No event with an earlier id appears later. */
   async read(after: bigint, count: number, filter: EventFilter): Promise<FoundEvents> {
     const { types = EVENT_TYPES, accountId } = filter;
     const isOwn = (type: EventType) => accountId !== undefined && type.startsWith('order.');
+    const size = Math.min(count, MAX_ITEMS);
     const found = await this.sql.rows<FoundEvents>(READ, [
       after,
-      count,
+      size,
       types.filter((type) => !isOwn(type)),
       types.filter(isOwn),
       accountId ?? null,
     ]);
-    const [{ removedTo, end } = { removedTo: 0n, end: 0n }] = found;
-    return { removedTo, end, events: found.flatMap(({ events }) => events) };
+    const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
+    const events = found.flatMap((row) => row.events);
+    return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };
   }
 
   /** Makes changes of animals and orders write events, or not. Ids ascend in a restored database, too. */

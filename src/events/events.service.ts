@@ -41,9 +41,8 @@ export class EventsService extends PeriodicWork {
     const after = request.hasCursor ? request.first - 1n : 0n;
     const accountId = isStaff(principal) ? undefined : principal.accountId;
     const found = await this.events.read(after, request.limit, { types: query.type, accountId });
-    const { events, removedTo, end } = found;
-    if (request.hasCursor && (after < removedTo || after >= end)) throw eventErrors.cursor_expired();
-    const last = events.length < request.limit ? end - 1n : events.at(-1)?.id;
+    const { events, isKnown, last } = found;
+    if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
     return new Page(request, await this.show(principal, events), last);
   }
 
