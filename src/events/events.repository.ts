@@ -82,28 +82,37 @@ export const READ: Statement = {
     ORDER BY id`,
 };
 
-/** In another cluster, such as after a restore, transactions have other numbers. Later ids exceed those of any reader. */
-const RENUMBER = `
-  UPDATE event_log SET
-    cluster = system_identifier,
-    shift = (greatest((SELECT max(id) FROM events), removed_to) >> 22) + (1 << 24) - pg_current_xact_id()::text::bigint
-  FROM pg_control_system() WHERE cluster <> system_identifier RETURNING shift`;
-
-/** The statements that switch the triggers on or off. */
-const SWITCHES = `
-  SELECT format('ALTER TABLE %s %s TRIGGER %I', tgrelid::regclass, CASE WHEN $1 THEN 'ENABLE' ELSE 'DISABLE' END, tgname) AS text
+/** The statements before new numbers, which no running change may miss, and those that switch the triggers. */
+const PREPARATIONS = `
+  SELECT 'LOCK TABLE pets, store_orders IN SHARE ROW EXCLUSIVE MODE' AS text, false AS "isSwitch"
+  FROM event_log WHERE cluster <> event_cluster()
+  UNION ALL
+  SELECT format('ALTER TABLE %s %s TRIGGER %I', tgrelid::regclass, CASE WHEN $1 THEN 'ENABLE' ELSE 'DISABLE' END, tgname), true
   FROM pg_trigger
   WHERE tgfoid IN ('record_pet_events'::regproc, 'record_order_events'::regproc) AND (tgenabled <> 'D') <> $1`;
 
-/** Deletes the oldest events in the order of their ids, at most $2 of them. */
+/**
+ * In another cluster, such as after a restore, transactions have other numbers: later ids exceed those of any reader.
+ * If $1, changes were made without events, and every reader starts again.
+ */
+const RENUMBER = `
+  UPDATE event_log SET
+    cluster = event_cluster(),
+    shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint,
+    removed_to = CASE WHEN $1 THEN newest + 1 << 22 ELSE removed_to END
+  FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> 22 AS newest FROM event_log) AS found
+  WHERE $1 OR cluster <> event_cluster() RETURNING shift`;
+
+/** Deletes the oldest events in the order of their ids. The constant LIMIT gives the plan an index (decision 22). */
 const REMOVE = `
-  WITH removed AS (
-    DELETE FROM events WHERE id <= (
-      SELECT max(id) FROM (SELECT id, created_at FROM events ORDER BY id LIMIT $2) AS oldest WHERE created_at < $1
-    ) RETURNING id
+  WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000),
+  removed AS (
+    DELETE FROM events WHERE id = ANY (ARRAY(
+      SELECT id FROM oldest WHERE id <= (SELECT max(id) FROM oldest WHERE created_at < $1)
+    )) RETURNING id
   )
-  UPDATE event_log SET removed_to = newest FROM (SELECT max(id) AS newest, count(*) AS count FROM removed) AS found
-  WHERE newest IS NOT NULL RETURNING count`;
+  UPDATE event_log SET removed_to = greatest(removed_to, newest)
+  FROM (SELECT max(id) AS newest FROM removed) AS found WHERE newest IS NOT NULL RETURNING removed_to`;
 
 @Injectable()
 export class EventsRepository {
@@ -126,18 +135,24 @@ export class EventsRepository {
     return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };
   }
 
-  /** Makes changes of animals and orders write events, or not. Ids ascend in a restored database, too. */
+  /**
+   * Makes changes of animals and orders write events, or not. Ids ascend in a restored database, too. After changes
+   * without events every reader starts again.
+   */
   async prepare(isOn: boolean): Promise<void> {
     await this.sql.transaction(async (transaction) => {
-      await this.sql.rows(RENUMBER, [], transaction);
-      for (const { text } of await this.sql.rows<{ text: string }>(SWITCHES, [isOn], transaction))
-        await transaction.query(text);
+      const preparations = await this.sql.rows<{ text: string; isSwitch: boolean }>(
+        PREPARATIONS,
+        [isOn],
+        transaction,
+      );
+      for (const { text } of preparations) await transaction.query(text);
+      await this.sql.rows(RENUMBER, [isOn && preparations.some(({ isSwitch }) => isSwitch)], transaction);
     });
   }
 
-  /** Deletes at most `count` events from before a time, the oldest first. @returns their number */
-  async removeBefore(time: Date, count: number): Promise<number> {
-    const [removed] = await this.sql.rows<{ count: bigint }>(REMOVE, [time, count]);
-    return Number(removed?.count ?? 0);
+  /** Deletes a batch of events from before a time, the oldest first. @returns false if there are none */
+  async removeBefore(time: Date): Promise<boolean> {
+    return (await this.sql.rows(REMOVE, [time])).length > 0;
   }
 }

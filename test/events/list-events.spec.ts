@@ -122,6 +122,48 @@ describe('GET /v1/events (listEvents)', () => {
     expect(await readerOf(app)()).toHaveLength(1);
   });
 
+  it('returns 410 to a cursor from before changes without events', async () => {
+    await app.post('/v1/pets', aNewPet());
+    await settle(app);
+    const { next } = linksOf(await app.get(PATH));
+    await (await startApp(OFF, { beside: app })).close();
+    await app.post('/v1/pets', aNewPet({ name: 'unseen' }));
+    await removeOld();
+    expectError(await app.get(next!), 410, 'cursor_expired');
+    const read = readerOf(app);
+    expect(await read()).toEqual([]);
+    await app.post('/v1/pets', aNewPet({ name: 'seen' }));
+    expect((await read()).map(({ data }) => data['name'])).toEqual(['seen']);
+  });
+
+  it('removes old events after the start, which does not wait for it', async () => {
+    const { next } = linksOf(await app.get(PATH));
+    await app.post('/v1/pets', aNewPet());
+    await app.database.query(`UPDATE events SET created_at = created_at - interval '20 days'`);
+    await app.restart();
+    expect((await app.get(next!)).status).toBe(200);
+    await removeOld();
+    expectError(await app.get(next!), 410, 'cursor_expired');
+  });
+
+  it('returns 410 to a cursor of an event that the restored database lacks', async () => {
+    const read = readerOf(app);
+    await app.post('/v1/pets', aNewPet());
+    await settle(app);
+    const { next: kept } = linksOf(await app.get(PATH));
+    await app.post('/v1/pets', aNewPet());
+    await settle(app);
+    const { next: lost } = linksOf(await app.get(PATH));
+    await app.database.query('DELETE FROM events WHERE id = (SELECT max(id) FROM events)');
+    await app.database.query(`UPDATE event_log SET cluster = 'another'`);
+    await app.restart();
+    expect((await app.get(kept!)).json).toEqual([]);
+    expectError(await app.get(lost!), 410, 'cursor_expired');
+    await app.post('/v1/pets', aNewPet());
+    expect(await read()).toHaveLength(2);
+    expectError(await app.get(lost!), 410, 'cursor_expired');
+  });
+
   it('continues with higher ids in a database of another cluster', async () => {
     await app.post('/v1/pets', aNewPet());
     const read = readerOf(app);

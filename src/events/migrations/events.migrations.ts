@@ -17,12 +17,15 @@ const TABLES = `
   CREATE TABLE event_log (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     -- The PostgreSQL cluster that numbers the transactions, and what is added to their numbers.
-    cluster bigint NOT NULL,
+    cluster text NOT NULL,
     shift bigint NOT NULL DEFAULT 0,
     -- Events up to this id were deleted.
     removed_to bigint NOT NULL DEFAULT 0
   );
-  INSERT INTO event_log (cluster) SELECT system_identifier FROM pg_control_system()`;
+  -- The timeline changes if a standby takes over, or if the server is restored to an earlier time.
+  CREATE FUNCTION event_cluster() RETURNS text LANGUAGE sql STABLE
+    RETURN (SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint());
+  INSERT INTO event_log (cluster) VALUES (event_cluster())`;
 
 const NUMBERS = `
   -- A lower bound of the ids of a transaction's events, and an upper bound for earlier transactions.
@@ -120,7 +123,7 @@ export class Events1795219200030 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP FUNCTION record_pet_events, record_order_events CASCADE;
-      DROP FUNCTION pet_data, order_data, event_time, newest_event_id, event_id_of;
+      DROP FUNCTION pet_data, order_data, event_time, newest_event_id, event_id_of, event_cluster;
       DROP SEQUENCE event_positions;
       DROP TABLE event_log, events`);
   }
