@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql, type Statement } from '../platform/database/sql';
+import { MAX_ITEMS } from '../platform/paging/page';
 
 /** The types of events, by the kind of what changed. */
 const PET_TYPES = ['pet.created', 'pet.updated', 'pet.deleted'] as const;
@@ -31,99 +32,127 @@ export interface EventFilter {
 /** Consecutive events. */
 interface FoundEvents {
   readonly events: readonly StoredEvent[];
-  /** Events up to this id were deleted. */
-  readonly removedTo: bigint;
-  /** Events from this id on are not read yet, because a running transaction may write earlier ones. */
-  readonly end: bigint;
+  /** False if events after the id were deleted, or if no event has the id: the reader has seen another database. */
+  readonly isKnown: boolean;
+  /** The id from which a reader continues: that of the last event, or of the newest one of any type. */
+  readonly last: bigint;
 }
 
-/** The bounds, and null for the columns of an event if there is none. */
-type Columns = [bigint, bigint, bigint | null, EventType, Date, string, bigint | null];
+/** The facts of the feed, and null for the columns of an event if there is none. */
+type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
 
-/** The least id that a running or later transaction may write. */
-const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
-
-const wanted = (types: string, condition: string) => `
-  SELECT events.* FROM unnest(${types}::text[]) AS wanted (type), LATERAL (
-    SELECT * FROM events
-    WHERE events.type = wanted.type AND ${condition} AND id > $1 AND id < ${END}
-    ORDER BY id LIMIT $2
+/** The events of each type, from an index whose order no other index has (decision 22). */
+const wanted = (types: string, columns: string, values: string, condition = 'true') => `
+  SELECT events.* FROM unnest((SELECT ${types}::text[])) AS wanted (type), LATERAL (
+    SELECT * FROM (
+      SELECT * FROM events
+      WHERE ${condition} AND (${columns}, id) > (${values}, (SELECT start FROM log))
+        AND (${columns}, id) < (${values}, (SELECT "end" FROM log))
+      ORDER BY ${columns}, id LIMIT ${MAX_ITEMS}
+    ) AS few LIMIT $2
   ) AS events`;
 
 /**
- * Each type is a range of an index, so a page costs the same at any depth. Parameters: the id before the events, their
- * number, the types without an account, the types of an account's orders, and this account.
+ * Each type is a range of an index, so a page costs the same at any depth. A running transaction may write events from
+ * `end` on. After a crash PostgreSQL numbers transactions without a commit again, so a reader continues from an event,
+ * never from `end`. Parameters: the id before the events, their number, the types without an account, the types of an
+ * account's orders, and this account.
  */
-const READ: Statement = {
+export const READ: Statement = {
   isPipelined: true,
-  read: ([removedTo, end, id, type, createdAt, data, accountId]: Columns) => ({
-    removedTo,
-    end,
+  read: ([isKnown, newest, id, type, createdAt, data, accountId]: Columns) => ({
+    isKnown,
+    last: newest,
     events: id === null ? [] : [{ id, type, createdAt, data, accountId }],
   }),
   text: `
-    SELECT removed_to, ${END}, page.* FROM event_log LEFT JOIN (
-      SELECT id, type, created_at, data, account_id
-      FROM (${wanted('$3', 'true')} UNION ALL ${wanted('$4', 'account_id = $5')}) AS found
-      ORDER BY id LIMIT $2
+    WITH log AS MATERIALIZED (
+      SELECT greatest($1, removed_to) AS start, event_id_of(pg_snapshot_xmin(pg_current_snapshot())) AS "end",
+        $1 = removed_to OR EXISTS (SELECT FROM events WHERE id = $1 AND id > removed_to) AS is_known
+      FROM event_log LIMIT 1
+    )
+    SELECT is_known, greatest((SELECT max(id) FROM events WHERE id < (SELECT "end" FROM log)), start), page.*
+    FROM log LEFT JOIN (
+      SELECT id, type, created_at, data, account_id FROM (
+        ${wanted('$3', 'type', 'wanted.type')}
+        UNION ALL
+        ${wanted('$4', 'account_id, type', '$5, wanted.type', 'account_id IS NOT NULL')}
+      ) AS found ORDER BY id LIMIT $2
     ) AS page ON true
     ORDER BY id`,
 };
 
-/** In another cluster, such as after a restore, transactions have other numbers. Later ids exceed those of any reader. */
-const RENUMBER = `
-  UPDATE event_log SET
-    cluster = system_identifier,
-    shift = (greatest((SELECT max(id) FROM events), removed_to) >> 22) + (1 << 24) - pg_current_xact_id()::text::bigint
-  FROM pg_control_system() WHERE cluster <> system_identifier RETURNING shift`;
-
-/** The statements that switch the triggers on or off. */
-const SWITCHES = `
-  SELECT format('ALTER TABLE %s %s TRIGGER %I', tgrelid::regclass, CASE WHEN $1 THEN 'ENABLE' ELSE 'DISABLE' END, tgname) AS text
+/** The statements before new numbers, which no running change may miss, and those that switch the triggers. */
+const PREPARATIONS = `
+  SELECT 'LOCK TABLE pets, store_orders IN SHARE ROW EXCLUSIVE MODE' AS text, false AS "isSwitch"
+  FROM event_log WHERE cluster <> event_cluster()
+  UNION ALL
+  SELECT format('ALTER TABLE %s %s TRIGGER %I', tgrelid::regclass, CASE WHEN $1 THEN 'ENABLE' ELSE 'DISABLE' END, tgname), true
   FROM pg_trigger
   WHERE tgfoid IN ('record_pet_events'::regproc, 'record_order_events'::regproc) AND (tgenabled <> 'D') <> $1`;
 
-/** Deletes the oldest events in the order of their ids, at most $2 of them. */
+/**
+ * In another cluster, such as after a restore, transactions have other numbers: later ids exceed those of any reader.
+ * If $1, changes were made without events, and every reader starts again.
+ */
+const RENUMBER = `
+  UPDATE event_log SET
+    cluster = event_cluster(),
+    shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint,
+    removed_to = CASE WHEN $1 THEN newest + 1 << 22 ELSE removed_to END
+  FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> 22 AS newest FROM event_log) AS found
+  WHERE $1 OR cluster <> event_cluster() RETURNING shift`;
+
+/** Deletes the oldest events in the order of their ids. The constant LIMIT gives the plan an index (decision 22). */
 const REMOVE = `
-  WITH removed AS (
-    DELETE FROM events WHERE id <= (
-      SELECT max(id) FROM (SELECT id, created_at FROM events ORDER BY id LIMIT $2) AS oldest WHERE created_at < $1
-    ) RETURNING id
+  WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000),
+  removed AS (
+    DELETE FROM events WHERE id = ANY (ARRAY(
+      SELECT id FROM oldest WHERE id <= (SELECT max(id) FROM oldest WHERE created_at < $1)
+    )) RETURNING id
   )
-  UPDATE event_log SET removed_to = newest FROM (SELECT max(id) AS newest, count(*) AS count FROM removed) AS found
-  WHERE newest IS NOT NULL RETURNING count`;
+  UPDATE event_log SET removed_to = greatest(removed_to, newest)
+  FROM (SELECT max(id) AS newest FROM removed) AS found WHERE newest IS NOT NULL RETURNING removed_to`;
 
 @Injectable()
 export class EventsRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** Reads at most `count` events after an id. No event with an earlier id appears later. */
+  /** Reads at most `count` events after an id, and at most MAX_ITEMS. No event with an earlier id appears later. */
   async read(after: bigint, count: number, filter: EventFilter): Promise<FoundEvents> {
     const { types = EVENT_TYPES, accountId } = filter;
     const isOwn = (type: EventType) => accountId !== undefined && type.startsWith('order.');
+    const size = Math.min(count, MAX_ITEMS);
     const found = await this.sql.rows<FoundEvents>(READ, [
       after,
-      count,
+      size,
       types.filter((type) => !isOwn(type)),
       types.filter(isOwn),
       accountId ?? null,
     ]);
-    const [{ removedTo, end } = { removedTo: 0n, end: 0n }] = found;
-    return { removedTo, end, events: found.flatMap(({ events }) => events) };
+    const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
+    const events = found.flatMap((row) => row.events);
+    return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };
   }
 
-  /** Makes changes of animals and orders write events, or not. Ids ascend in a restored database, too. */
+  /**
+   * Makes changes of animals and orders write events, or not. Ids ascend in a restored database, too. After changes
+   * without events every reader starts again.
+   */
   async prepare(isOn: boolean): Promise<void> {
     await this.sql.transaction(async (transaction) => {
-      await this.sql.rows(RENUMBER, [], transaction);
-      for (const { text } of await this.sql.rows<{ text: string }>(SWITCHES, [isOn], transaction))
-        await transaction.query(text);
+      const preparations = await this.sql.rows<{ text: string; isSwitch: boolean }>(
+        PREPARATIONS,
+        [isOn],
+        transaction,
+      );
+      for (const { text } of preparations) await transaction.query(text);
+      await this.sql.rows(RENUMBER, [isOn && preparations.some(({ isSwitch }) => isSwitch)], transaction);
     });
   }
 
-  /** Deletes at most `count` events from before a time, the oldest first. @returns their number */
-  async removeBefore(time: Date, count: number): Promise<number> {
-    const [removed] = await this.sql.rows<{ count: bigint }>(REMOVE, [time, count]);
-    return Number(removed?.count ?? 0);
+  /** Deletes a batch of events from before a time, the oldest first. @returns false if there are none */
+  async removeBefore(time: Date): Promise<boolean> {
+    return (await this.sql.rows(REMOVE, [time])).length > 0;
   }
 }

@@ -13,10 +13,11 @@ import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
 import type { eventSettings } from './events.settings';
 
-const REMOVED_AT_ONCE = 1_000;
-
 @Injectable()
 export class EventsService extends PeriodicWork {
+  /** The start waits for the preparation, not for a removal. */
+  private hasStarted = false;
+
   constructor(
     private readonly events: EventsRepository,
     private readonly accounts: AccountsService,
@@ -29,6 +30,7 @@ export class EventsService extends PeriodicWork {
   override async onModuleInit(): Promise<void> {
     await super.onModuleInit();
     await this.runOnce();
+    this.hasStarted = true;
   }
 
   /**
@@ -41,9 +43,8 @@ export class EventsService extends PeriodicWork {
     const after = request.hasCursor ? request.first - 1n : 0n;
     const accountId = isStaff(principal) ? undefined : principal.accountId;
     const found = await this.events.read(after, request.limit, { types: query.type, accountId });
-    const { events, removedTo, end } = found;
-    if (request.hasCursor && (after < removedTo || after >= end)) throw eventErrors.cursor_expired();
-    const last = events.length < request.limit ? end - 1n : events.at(-1)?.id;
+    const { events, isKnown, last } = found;
+    if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
     return new Page(request, await this.show(principal, events), last);
   }
 
@@ -51,7 +52,7 @@ export class EventsService extends PeriodicWork {
   override async run(): Promise<void> {
     await this.events.prepare(this.config.eventsRetentionDays > 0);
     const time = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
-    while ((await this.events.removeBefore(time, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
+    while (this.hasStarted && !this.isStopping && (await this.events.removeBefore(time)));
   }
 
   /** Returns events as the key sees them: staff sees the names of the accounts of orders. */

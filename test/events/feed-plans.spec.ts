@@ -1,0 +1,54 @@
+import { EVENT_TYPES } from '../../src/events';
+import { READ } from '../../src/events/events.repository';
+import { createDatabase, type TestDatabase } from '../support/database';
+
+const ROWS = 20_000;
+const ARE_GENERIC = `SELECT generic_plans::int AS generic FROM pg_prepared_statements WHERE name = 'page'`;
+
+/** Events of one type only: an index on the ids would find no other one before it has read all of them. */
+const FILL = `
+  INSERT INTO events (id, type, data) SELECT n, 'pet.created', '{}' FROM generate_series(1, ${ROWS}) AS n`;
+
+/** The parameters of staff and of a buyer. */
+const CASES: readonly (readonly [reader: string, types: readonly string[], ofOrders: readonly string[]])[] = [
+  ['staff, with a type that no event has', ['order.placed'], []],
+  ['staff, with all types', EVENT_TYPES, []],
+  ['a buyer without orders', [], ['order.placed']],
+  ['a buyer, with all types', ['pet.created', 'pet.updated', 'pet.deleted'], ['order.placed']],
+];
+
+describe('a page of events', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase();
+    await database.query(FILL);
+    await database.query('VACUUM ANALYZE events');
+  });
+  afterAll(() => database.drop());
+  beforeEach(() => database.query(`PREPARE page AS ${READ.text}`));
+  afterEach(() => database.query('DEALLOCATE page'));
+
+  const execute = (types: readonly string[], ofOrders: readonly string[]) =>
+    `EXECUTE page (${ROWS / 2}, 20, '{${types.join()}}', '{${ofOrders.join()}}', 1)`;
+
+  it.each(CASES)('of %s reads a range of an index for each type', async (_reader, types, ofOrders) => {
+    for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+      await database.query(`SET plan_cache_mode = ${mode}`);
+      const plan = JSON.stringify(await database.query(`EXPLAIN (FORMAT JSON) ${execute(types, ofOrders)}`));
+      expect(new Set(plan.match(/"Index Name":"\w+"/g))).toEqual(
+        new Set([
+          '"Index Name":"events_pkey"',
+          '"Index Name":"events_type_id"',
+          '"Index Name":"events_account_id_type_id"',
+        ]),
+      );
+      expect(plan).not.toMatch(/"Filter"|Bitmap/);
+    }
+  });
+
+  it.each(CASES)('of %s is planned once, not for each request', async (_reader, types, ofOrders) => {
+    await database.query('SET plan_cache_mode = auto');
+    for (let at = 0; at < 10; at += 1) await database.query(execute(types, ofOrders));
+    expect(await database.query(ARE_GENERIC)).toEqual([{ generic: 5 }]);
+  });
+});
