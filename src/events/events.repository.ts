@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
 
 /** The types of events, by the kind of what changed. */
@@ -41,7 +42,7 @@ interface FoundEvents {
 type Columns = [bigint, bigint, bigint | null, EventType, Date, string, bigint | null];
 
 /** The least id that a running or later transaction may write. */
-const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
+export const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
 
 const wanted = (types: string, condition: string) => `
   SELECT events.* FROM unnest(${types}::text[]) AS wanted (type), LATERAL (
@@ -98,16 +99,22 @@ export class EventsRepository {
   constructor(private readonly sql: Sql) {}
 
   /** Reads at most `count` events after an id. No event with an earlier id appears later. */
-  async read(after: bigint, count: number, filter: EventFilter): Promise<FoundEvents> {
+  async read(
+    after: bigint,
+    count: number,
+    filter: EventFilter,
+    transaction?: EntityManager,
+  ): Promise<FoundEvents> {
     const { types = EVENT_TYPES, accountId } = filter;
     const isOwn = (type: EventType) => accountId !== undefined && type.startsWith('order.');
-    const found = await this.sql.rows<FoundEvents>(READ, [
+    const parameters = [
       after,
       count,
       types.filter((type) => !isOwn(type)),
       types.filter(isOwn),
       accountId ?? null,
-    ]);
+    ];
+    const found = await this.sql.rows<FoundEvents>(READ, parameters, transaction);
     const [{ removedTo, end } = { removedTo: 0n, end: 0n }] = found;
     return { removedTo, end, events: found.flatMap(({ events }) => events) };
   }
