@@ -92,7 +92,7 @@ export class Deliveries extends PeriodicWork implements OnApplicationShutdown {
       let webhook = await this.webhooks.findLeased(id, lease);
       while (webhook) webhook = await this.deliverNext(webhook);
     } catch (error) {
-      // The lease ends by itself.
+      // Another delivery begins when the lease ends.
       this.logger.warn(
         `A delivery of the webhook ${id} is repeated: it cannot be recorded. Cause: ${String(error)}`,
       );
