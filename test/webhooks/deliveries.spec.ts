@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { GivenConfig } from '../../src/app/build';
 import { WebhookSender } from '../../src/webhooks/webhook-sender';
 import { startApp, type TestApp } from '../support/app';
@@ -7,8 +6,10 @@ import { until } from '../support/until';
 import {
   addPets,
   createWebhook,
+  received,
   type Receiver,
   respondWith,
+  settled,
   startReceiver,
   tick,
   verified,
@@ -22,20 +23,6 @@ describe('deliveries of a webhook', () => {
   let app: TestApp;
   let receiver: Receiver;
   const state = async (path: string) => (await app.get(path)).json;
-  /** Waits until the receiver has got as many deliveries, and the service has recorded them. */
-  const received = async (count: number, of = receiver) => {
-    await tick(app);
-    await until(() => of.deliveries.length >= count);
-    await app.database.query('SELECT pg_sleep(0)');
-  };
-  const isIdle = async () => {
-    const [row] = await app.database.query<{ busy: number }>(
-      'SELECT count(*)::int AS busy FROM webhooks WHERE due_at > $1 AND attempts = 0',
-      [new Date(app.clock.now())],
-    );
-    return row!.busy === 0;
-  };
-  const settled = () => until(isIdle);
   const failures = async (path: string, count: number) => {
     await tick(app);
     await until(async () => {
@@ -62,8 +49,8 @@ describe('deliveries of a webhook', () => {
     const exact = '{"name":"☃ \\"Rex","categoryId":9007199254740993}';
     await app.post('/v1/pets', exact);
     await app.send('DELETE', '/v1/pets/1');
-    await received(2);
-    await settled();
+    await received(app, receiver, 2);
+    await settled(app);
     const feed = (await app.get('/v1/events')).json.slice(1);
     const bodies = receiver.deliveries.map((delivery) => verified(app, secret, delivery));
     expect(bodies).toEqual(feed);
@@ -88,13 +75,15 @@ describe('deliveries of a webhook', () => {
   it('are rejected by a receiver if the body was changed, the secret is another one, or they are old', async () => {
     const { secret } = await createWebhook(app, { url: receiver.url });
     await addPets(app, 'Rex');
-    await received(1);
+    await received(app, receiver, 1);
     const [delivery] = receiver.deliveries;
     expect(verified(app, secret, delivery!).type).toBe('pet.created');
-    expect(() =>
-      verified(app, secret, { ...delivery!, body: delivery!.body.replace('Rex', 'Max') }),
-    ).toThrow();
-    expect(() => verified(app, `whsec_${Buffer.alloc(32).toString('base64')}`, delivery!)).toThrow();
+    expect(() => verified(app, secret, { ...delivery!, body: delivery!.body.replace('Rex', 'Max') })).toThrow(
+      /signature/i,
+    );
+    expect(() => verified(app, `whsec_${Buffer.alloc(32).toString('base64')}`, delivery!)).toThrow(
+      /signature/i,
+    );
     app.clock.advance({ seconds: 301 });
     expect(() => verified(app, secret, delivery!)).toThrow(/old/);
   });
@@ -106,16 +95,16 @@ describe('deliveries of a webhook', () => {
     await app.post('/v1/store/orders', { petId: 1 }, { key: others.key });
     await app.post('/v1/store/orders', { petId: 2 });
     await app.send('DELETE', '/v1/pets/3');
-    await received(2);
-    await settled();
+    await received(app, receiver, 2);
+    await settled(app);
     const types = () => receiver.deliveries.map(({ body }) => JSON.parse(body).type);
     expect(types()).toEqual(['order.placed', 'pet.deleted']);
     expect(receiver.seen('petId')).toEqual([2, undefined]);
     // Events of new types begin with the change.
     await app.send('PATCH', path, { body: { types: null } });
     await addPets(app, 'd');
-    await received(3);
-    await settled();
+    await received(app, receiver, 3);
+    await settled(app);
     expect(types()).toEqual(['order.placed', 'pet.deleted', 'pet.created']);
   });
 
@@ -123,11 +112,11 @@ describe('deliveries of a webhook', () => {
     const { secret, path } = await createWebhook(app, { url: receiver.url });
     const rotated = await app.post(`${path}/rotate`, undefined);
     await addPets(app, 'a');
-    await received(1);
-    await settled();
+    await received(app, receiver, 1);
+    await settled(app);
     app.clock.advance({ seconds: DAY });
     await addPets(app, 'b');
-    await received(2);
+    await received(app, receiver, 2);
     const [, late] = receiver.deliveries;
     app.clock.advance({ seconds: -DAY });
     const [early] = receiver.deliveries;
@@ -184,8 +173,8 @@ describe('deliveries of a webhook', () => {
     receiver.respond = respondWith(200);
     receiver.deliveries.length = 0;
     await app.send('PATCH', path, { body: { status: 'active' } });
-    await received(2);
-    await settled();
+    await received(app, receiver, 2);
+    await settled(app);
     expect(receiver.seen()).toEqual(['a', 'b']);
     expect(await state(path)).toMatchObject({ status: 'active', lastError: null });
   });
@@ -197,8 +186,8 @@ describe('deliveries of a webhook', () => {
     await createWebhook(app, { url: receiver.url });
     await addPets(app, 'a', 'b', 'c');
     for (let at = 1; at <= 9; at += 1) {
-      await received(at);
-      await settled();
+      await received(app, receiver, at);
+      await settled(app);
       app.clock.advance({ seconds: 20 });
     }
     expect(receiver.seen()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);
@@ -240,62 +229,11 @@ describe('deliveries of a webhook', () => {
     });
     const { path } = await createWebhook(app, { url: receiver.url });
     await addPets(app, 'a');
-    await received(1);
+    await received(app, receiver, 1);
     await isClosed;
-    await settled();
+    await settled(app);
     expect(sent).toBeLessThan(2 ** 25);
     expect((await state(path)).lastError).toBe(null);
-  });
-
-  it('have no parallel ones of the same webhook in two instances', async () => {
-    const other = await startApp(SETTINGS, { beside: app });
-    let running = 0;
-    let most = 0;
-    receiver.respond = (response) => {
-      running += 1;
-      most = Math.max(most, running);
-      setImmediate(() => {
-        running -= 1;
-        response.end();
-      });
-    };
-    await createWebhook(app, { url: receiver.url });
-    const names = Array.from({ length: 20 }, (_, at) => String(at));
-    for (const name of names) {
-      await addPets(app, name);
-      await Promise.all([tick(app), tick(other)]);
-    }
-    await until(() => receiver.deliveries.length >= names.length);
-    await settled();
-    await other.close();
-    expect([most, receiver.seen()]).toEqual([1, names]);
-  });
-
-  it('continue when the lease of an instance has ended that was killed', async () => {
-    const { id } = await createWebhook(app, { url: receiver.url });
-    const lease = new Date(app.clock.now() + 30_000);
-    await app.database.query('UPDATE webhooks SET due_at = $2 WHERE id = $1', [id, lease]);
-    await addPets(app, randomUUID());
-    await tick(app);
-    app.clock.advance({ seconds: 29 });
-    await tick(app);
-    expect(receiver.connections()).toBe(0);
-    app.clock.advance({ seconds: 1 });
-    await received(1);
-  });
-
-  it('are not begun during a stop, and a running one is repeated by the next start', async () => {
-    receiver.respond = () => undefined;
-    await createWebhook(app, { url: receiver.url });
-    await addPets(app, 'a');
-    await received(1);
-    await app.restart(async () => {
-      receiver.respond = respondWith(200);
-      expect(await isIdle()).toBe(true);
-    });
-    await received(2);
-    await settled();
-    expect(receiver.seen()).toEqual(['a', 'a']);
   });
 
   it('send a test immediately, and tell its outcome', async () => {

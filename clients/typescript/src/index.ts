@@ -81,8 +81,8 @@ export function createAnimalStore(options: AnimalStoreOptions) {
 
   /** Follows the events. Unless the options say otherwise, an interruption of the service is waited for without an end. */
   const events = (filters: EventFilters = {}, own: EventOptions = {}): EventFeed<Event> => {
-    const endless = { ...(options.retry || {}), budgetMs: Infinity, maxRetries: Infinity };
-    const retry = own.retry ?? (options.retry === false ? false : endless);
+    const { retry: usual = {} } = options;
+    const retry = own.retry ?? (usual && { ...usual, budgetMs: Infinity, maxRetries: Infinity });
     const call = own.signal ? { retry, signal: own.signal } : { retry };
     return feedOf(listUrl('/events', { ...PAGE, ...filters }), own, (url) => requests.send('GET', url, call));
   };

@@ -27,16 +27,16 @@ export async function verifyWebhook(
   { toleranceSeconds = 300 }: VerifyOptions = {},
 ): Promise<Omit<Event, 'type'> & { readonly type: string }> {
   const { headers } = request;
-  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
-    String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? ''),
-  ) as [string, string, string];
+  const header = (name: string): string =>
+    String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? '');
+  const timestamp = header('webhook-timestamp');
   const text = 'text' in request ? await request.text() : textOf(request.body);
   const age = Math.abs(Date.now() / 1_000 - Number(timestamp));
   if (!/^\d+$/.test(timestamp) || age > toleranceSeconds)
     throw new Error('The webhook-timestamp is missing, too old or too new.');
-  const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const message = new TextEncoder().encode(`${header('webhook-id')}.${timestamp}.${text}`);
   for (const each of [secret].flat())
-    for (const signature of signatures.split(' '))
+    for (const signature of header('webhook-signature').split(' '))
       if (signature.startsWith('v1,') && (await isSigned(message, signature.slice('v1,'.length), each)))
         // The signature shows that the service has sent it.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion

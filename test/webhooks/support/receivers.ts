@@ -5,6 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { Deliveries } from '../../../src/webhooks/deliveries';
 import type { TestApp } from '../../support/app';
 import type { RequestOptions } from '../../support/http';
+import { until } from '../../support/until';
 
 export const PATH = '/v1/webhooks';
 
@@ -39,14 +40,13 @@ export async function startReceiver(respond: Respond = respondWith(200)): Promis
   let connections = 0;
   const server = createServer((request, response) => {
     const headers = request.headers as Record<string, string>;
-    text(request).then(
-      (body) => {
-        const delivery = { id: headers['webhook-id'] ?? '', headers, body };
-        deliveries.push(delivery);
-        receiver.respond(response, delivery);
-      },
-      () => undefined,
-    );
+    const receive = async () => {
+      const delivery = { id: headers['webhook-id'] ?? '', headers, body: await text(request) };
+      deliveries.push(delivery);
+      receiver.respond(response, delivery);
+    };
+    // The service has aborted its request.
+    receive().catch(() => undefined);
   });
   server.on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -79,6 +79,18 @@ export function verified({ clock }: TestApp, secret: string, { body, headers }: 
 /** Begins the deliveries that are due, as each tick does. */
 export function tick(app: TestApp): Promise<void> {
   return app.nest.get(Deliveries, { strict: false }).run();
+}
+
+/** Waits until the receiver has got as many requests. */
+export async function received(app: TestApp, receiver: Receiver, count: number): Promise<void> {
+  await tick(app);
+  await until(() => receiver.deliveries.length >= count);
+}
+
+/** Waits until no instance has a lease. */
+export async function settled({ clock, database }: TestApp): Promise<void> {
+  const leased = 'SELECT FROM webhooks WHERE due_at > $1 AND attempts = 0';
+  await until(async () => (await database.query(leased, [new Date(clock.now())])).length === 0);
 }
 
 /** Creates a webhook. @returns its body and its path */
