@@ -54,7 +54,7 @@ export class WebhooksService {
     const values = {
       accountId,
       url,
-      types: distinct(types),
+      types: types ?? null,
       secret: stored,
       createdAt: now,
       updatedAt: now,
@@ -91,7 +91,7 @@ export class WebhooksService {
       return {
         ...(url !== undefined && { url }),
         ...(types !== undefined && {
-          types: distinct(types),
+          types,
           ...(await this.skipOthers(previous, transaction)),
         }),
         ...(isRenewed && { attempts: 0, failingSince: null, dueAt: now, lastError: null }),
@@ -179,8 +179,4 @@ function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook
 function found(webhook: WebhookEntity | null): WebhookEntity {
   if (!webhook) throw webhookErrors.webhook_not_found();
   return webhook;
-}
-
-function distinct(types: NewWebhook['types']) {
-  return types ? [...new Set(types)] : null;
 }
