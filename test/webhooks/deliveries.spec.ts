@@ -101,11 +101,13 @@ describe('deliveries of a webhook', () => {
     expect(types()).toEqual(['order.placed', 'pet.deleted']);
     expect(receiver.seen('petId')).toEqual([2, undefined]);
     // Events of new types begin with the change.
+    await addPets(app, 'unseen');
     await app.send('PATCH', path, { body: { types: null } });
     await addPets(app, 'd');
     await received(app, receiver, 3);
     await settled(app);
     expect(types()).toEqual(['order.placed', 'pet.deleted', 'pet.created']);
+    expect(receiver.seen().at(-1)).toBe('d');
   });
 
   it('are signed with the old secret too for 24 hours after a rotation', async () => {

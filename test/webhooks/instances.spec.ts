@@ -63,6 +63,25 @@ describe('deliveries of instances', () => {
     await received(app, receiver, 1);
   });
 
+  it('have no effect if the lease has ended before the response', async () => {
+    const other = await startApp(SETTINGS, { beside: app });
+    let end = () => undefined as unknown;
+    receiver.respond = (response) => {
+      end = () => response.writeHead(500).end();
+      receiver.respond = respondWith(200);
+    };
+    const { path } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a', 'b');
+    await received(app, receiver, 1);
+    app.clock.advance({ seconds: 31 });
+    await received(other, receiver, 3);
+    await settled(app);
+    end();
+    await other.close();
+    await app.restart();
+    expect([receiver.seen(), (await app.get(path)).json.lastError]).toEqual([['a', 'a', 'b'], null]);
+  });
+
   it('are not begun during a stop, and a running one is repeated by the next start', async () => {
     receiver.respond = () => undefined;
     await createWebhook(app, { url: receiver.url });

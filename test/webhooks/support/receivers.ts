@@ -50,6 +50,8 @@ export async function startReceiver(respond: Respond = respondWith(200)): Promis
   });
   server.on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A failed spec does not close it.
+  server.unref();
   const { port } = server.address() as AddressInfo;
   const receiver: Receiver = {
     url: `http://127.0.0.1:${port}/hooks?a=1`,
