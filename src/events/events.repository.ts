@@ -44,11 +44,12 @@ type Columns = [bigint, bigint, bigint | null, EventType, Date, string, bigint |
 /** The least id that a running or later transaction may write. */
 export const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
 
-const wanted = (types: string, condition: string) => `
+/** The row comparisons and the order need the index on these columns: with `type =` a rare type would read all events. */
+const wanted = (types: string, columns: string, values: string, condition = 'true') => `
   SELECT events.* FROM unnest(${types}::text[]) AS wanted (type), LATERAL (
     SELECT * FROM events
-    WHERE events.type = wanted.type AND ${condition} AND id > $1 AND id < ${END}
-    ORDER BY id LIMIT $2
+    WHERE (${columns}, id) > (${values}, $1) AND (${columns}, id) < (${values}, ${END}) AND ${condition}
+    ORDER BY ${columns}, id LIMIT $2
   ) AS events`;
 
 /**
@@ -65,7 +66,8 @@ const READ: Statement = {
   text: `
     SELECT removed_to, ${END}, page.* FROM event_log LEFT JOIN (
       SELECT id, type, created_at, data, account_id
-      FROM (${wanted('$3', 'true')} UNION ALL ${wanted('$4', 'account_id = $5')}) AS found
+      FROM (${wanted('$3', 'events.type', 'wanted.type')}
+        UNION ALL ${wanted('$4', 'account_id, events.type', '$5::bigint, wanted.type', 'account_id IS NOT NULL')}) AS found
       ORDER BY id LIMIT $2
     ) AS page ON true
     ORDER BY id`,
