@@ -48,23 +48,27 @@ export const webhookPages = pages(
 /** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
 const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
 
-const event = (condition: string) =>
-  `EXISTS (SELECT FROM events WHERE type = wanted.type AND ${condition} AND id > position AND id < ${END})`;
+/** The row comparisons and the order need the index on these columns. With EXISTS a rare type would scan the table. */
+const event = (columns: string, values: string, condition = 'true') => `
+  (
+    SELECT true FROM events
+    WHERE (${columns}, events.id) > (${values}, position)
+      AND (${columns}, events.id) <= (${values}, (SELECT id FROM newest)) AND ${condition}
+    ORDER BY ${columns}, events.id LIMIT 1
+  )`;
 
-/**
- * Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. Each type
- * is a range of an index of events.
- */
+/** Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. */
 const CLAIM = `
+  WITH newest AS MATERIALIZED (SELECT max(id) AS id FROM events WHERE id < ${END})
   UPDATE webhooks SET due_at = $2
   FROM (VALUES (false, $3::int), (true, $4::int)) AS kind (is_failing, count), LATERAL (
     SELECT id FROM webhooks
     WHERE disabled_at IS NULL AND due_at <= $1 AND (attempts > 0) = is_failing
-      AND position < (SELECT max(id) FROM events WHERE id < ${END})
+      AND position < (SELECT id FROM newest)
       AND EXISTS (
         SELECT FROM unnest(coalesce(types, $5::text[])) AS wanted (type)
-        WHERE type LIKE 'pet.%' AND ${event('true')}
-          OR type LIKE 'order.%' AND ${event('events.account_id = webhooks.account_id')}
+        WHERE wanted.type LIKE 'pet.%' AND ${event('events.type', 'wanted.type')}
+          OR wanted.type LIKE 'order.%' AND ${event('events.account_id, events.type', 'webhooks.account_id, wanted.type', 'events.account_id IS NOT NULL')}
       )
     ORDER BY due_at LIMIT kind.count FOR UPDATE SKIP LOCKED
   ) AS due
