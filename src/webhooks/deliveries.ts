@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import { AccountsService } from '../accounts';
 import { EventsRepository, type StoredEvent } from '../events';
@@ -29,7 +29,7 @@ const GONE = 410;
 
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
-export class Deliveries extends PeriodicWork implements OnApplicationShutdown {
+export class Deliveries extends PeriodicWork {
   private readonly tasks = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() };
   private readonly outcomes: Counter<'account' | 'outcome'>;
 
@@ -77,13 +77,13 @@ export class Deliveries extends PeriodicWork implements OnApplicationShutdown {
   }
 
   /** No delivery begins after this. */
-  override async onModuleDestroy(): Promise<void> {
+  override onModuleDestroy(): void {
+    super.onModuleDestroy();
     setTimeout(() => this.sender.abort(), STOP_MS).unref();
-    await super.onModuleDestroy();
   }
 
-  /** Runs before the pool of connections closes. */
-  async onApplicationShutdown(): Promise<void> {
+  override async onApplicationShutdown(): Promise<void> {
+    await super.onApplicationShutdown();
     await Promise.all([...this.tasks.healthy, ...this.tasks.failing]);
   }
 

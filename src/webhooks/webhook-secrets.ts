@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ConfigOf } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG, type ConfigOf } from '../platform/config/config';
 import type { webhookSettings } from './webhooks.settings';
 
 const CIPHER = 'aes-256-gcm';

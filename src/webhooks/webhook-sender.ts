@@ -8,8 +8,7 @@ import {
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ConfigOf } from '../platform/config/config';
-import { CONFIG } from '../platform/config/config.token';
+import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { SECOND_MS } from '../platform/runtime/time';
 import type { webhookSettings } from './webhooks.settings';
 

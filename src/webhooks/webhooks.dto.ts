@@ -19,8 +19,14 @@ function ReceiverUrl(facts: { readonly optional?: true }): PropertyDecorator {
       // A name that has no address (RFC 6761).
       example: 'https://shop.example/webhooks',
     },
-    { type: 'string', format: 'uri', minLength: 9, maxLength: MAX_URL_LENGTH, pattern: URL_PATTERN },
     {
+      schema: {
+        type: 'string',
+        format: 'uri',
+        minLength: 9,
+        maxLength: MAX_URL_LENGTH,
+        pattern: URL_PATTERN,
+      },
       rule: `an https URL of at most ${MAX_URL_LENGTH} characters, without user name and password`,
       isValid: (value) =>
         typeof value === 'string' &&
