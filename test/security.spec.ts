@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('connects only to the database and Redis; verify by the client for tests', () => {
+  it('connects only to the database, Redis and the receivers of webhooks; verify by the client for tests', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
@@ -29,6 +29,6 @@ describe('the source', () => {
           readFileSync(join(ROOT, 'src', path), 'utf8'),
         ),
     );
-    expect(outgoing).toEqual(['embedded-postgres/embedded-server.ts']);
+    expect(outgoing).toEqual(['embedded-postgres/embedded-server.ts', 'webhooks/webhook-sender.ts']);
   });
 });

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
 import { platformErrors } from '../platform/errors/platform.errors';
@@ -76,7 +77,7 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
     metrics = new Metrics(source, fastify.connections, logger, app.get(RateLimitStore));
-    serveMetrics(fastify, metrics, config);
+    serveMetrics(fastify, metrics, app.get(Registry), config);
   }
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);

@@ -4,7 +4,7 @@ import { type Choice, Int64, Nested, OneOf, SomeOf, Text, Timestamp } from '../p
 import { QuickDto } from '../platform/validation/validation.pipe';
 import { EVENT_TYPES, type EventType } from './events.repository';
 
-const TYPE: Choice = {
+export const EVENT_TYPE: Choice = {
   name: 'EventType',
   description: 'What happened: `pet.…` to an animal, `order.…` to an order.',
   values: EVENT_TYPES,
@@ -51,7 +51,7 @@ export class Event {
   @Int64({ description: 'Identifier. Later events have higher ones.', example: 70_368_744_177_665n })
   readonly id!: bigint;
 
-  @OneOf(TYPE, { description: 'What happened.', example: 'pet.created' })
+  @OneOf(EVENT_TYPE, { description: 'What happened.', example: 'pet.created' })
   readonly type!: EventType;
 
   @Timestamp({ description: 'When it happened.', example: '2026-11-21T12:00:00.000Z' })
@@ -66,7 +66,7 @@ export class Event {
 /** Query of listEvents. */
 @QuickDto()
 export class ListEventsQuery extends PageQuery {
-  @SomeOf(TYPE, {
+  @SomeOf(EVENT_TYPE, {
     optional: true,
     description: 'Only events of these types, as `type=order.placed&type=order.cancelled`.',
   })

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
 
@@ -41,6 +42,9 @@ interface FoundEvents {
 /** The facts of the feed, and null for the columns of an event if there is none. */
 type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
 
+/** The least id that a running or later transaction may write. */
+export const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
+
 /** The events of each type, from an index whose order no other index has (decision 22). */
 const wanted = (types: string, columns: string, values: string, condition = 'true') => `
   SELECT events.* FROM unnest((SELECT ${types}::text[])) AS wanted (type), LATERAL (
@@ -67,7 +71,7 @@ export const READ: Statement = {
   }),
   text: `
     WITH log AS MATERIALIZED (
-      SELECT greatest($1, removed_to) AS start, event_id_of(pg_snapshot_xmin(pg_current_snapshot())) AS "end",
+      SELECT greatest($1, removed_to) AS start, ${END} AS "end",
         $1 = removed_to OR EXISTS (SELECT FROM events WHERE id = $1 AND id > removed_to) AS is_known
       FROM event_log LIMIT 1
     )
@@ -119,17 +123,17 @@ export class EventsRepository {
   constructor(private readonly sql: Sql) {}
 
   /** Reads at most `count` events after an id, and at most MAX_ITEMS. No event with an earlier id appears later. */
-  async read(after: bigint, count: number, filter: EventFilter): Promise<FoundEvents> {
-    const { types = EVENT_TYPES, accountId } = filter;
+  async read(
+    after: bigint,
+    count: number,
+    { types = EVENT_TYPES, accountId }: EventFilter,
+    transaction?: EntityManager,
+  ): Promise<FoundEvents> {
     const isOwn = (type: EventType) => accountId !== undefined && type.startsWith('order.');
     const size = Math.min(count, MAX_ITEMS);
-    const found = await this.sql.rows<FoundEvents>(READ, [
-      after,
-      size,
-      types.filter((type) => !isOwn(type)),
-      types.filter(isOwn),
-      accountId ?? null,
-    ]);
+    const others = types.filter((type) => !isOwn(type));
+    const parameters = [after, size, others, types.filter(isOwn), accountId ?? null];
+    const found = await this.sql.rows<FoundEvents>(READ, parameters, transaction);
     const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
     const events = found.flatMap((row) => row.events);
     return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };

@@ -1,2 +1,3 @@
+export { EVENT_TYPE } from './events.dto';
 export { eventsExtension, EventsModule } from './events.extension';
-export { EVENT_TYPES, EventsRepository, type EventType, type StoredEvent } from './events.repository';
+export { END, EVENT_TYPES, EventsRepository, type EventType, type StoredEvent } from './events.repository';

@@ -128,13 +128,18 @@ export class Metrics {
  * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
  * of the clients. The port opens before the service accepts requests, and closes after the last response.
  */
-export function serveMetrics(fastify: FastifyInstance, metrics: Metrics, config: Config): void {
+export function serveMetrics(
+  fastify: FastifyInstance,
+  metrics: Metrics,
+  ofExtensions: Registry,
+  config: Config,
+): void {
   const { metricsHost: host, metricsPort = 0 } = config;
-  const { registry } = metrics;
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = (request.url ?? '').split('?', 1);
     if (path === '/livez' || path === '/readyz') fastify.routing(request, response);
     else if (path === '/metrics') {
+      const registry = Registry.merge([metrics.registry, ofExtensions]);
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
     } else {
       const { status, body } = platformErrors.route_not_found();

@@ -293,7 +293,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     await service.database.query('TRUNCATE accounts CASCADE');
     const key = await createDemoKey(service.nest, readConfig({}), createStore());
     const [demo] = await json('keys list --account demo');
-    expect(demo.scopes.toSorted()).toEqual([...BUYER, ...STAFF, 'events:read'].toSorted());
+    expect(demo.scopes.toSorted()).toEqual([...BUYER, ...STAFF, 'events:read', 'webhooks:manage'].toSorted());
     expect(await removal(String(key))).toBe('pet_not_found');
   });
 });

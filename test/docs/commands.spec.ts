@@ -18,6 +18,7 @@ const NOT_RUN: readonly (readonly [command: RegExp, tested: string])[] = [
   [/^sudo |^cd \/srv\/|^DEPLOYMENT=production .* npm start$/, 'test/process'],
   [/^export DATABASE_URL=|^mv \.data /, 'test/cli/db.spec.ts; here each restore gets an empty database'],
   [/\/opt\/otel|^npm install @opentelemetry/, 'test/process/start-and-stop.spec.ts, with the same file'],
+  [/webhook|^WEBHOOKS/, 'test/webhooks/example.spec.ts'],
   [/\b(grooming|vet-clinic)\b|^npm (install$|test|start)/, 'npm run test:example'],
 ];
 
@@ -26,6 +27,7 @@ const STAFF_SCOPES = 'pets:read,pets:write,pets:manage,orders:read,orders:write,
 /** The arguments that create the key of a variable. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   AUTH: ['acme'],
+  DEMO: ['demo', '--scopes', 'pets:write,events:read,webhooks:manage'],
   STAFF: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
   ANIMAL_STORE_KEY: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
 };

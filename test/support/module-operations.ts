@@ -53,6 +53,8 @@ const CONDITIONAL = { 412: ['precondition_failed'] };
 /** The codes of an operation that creates a resource and takes an Idempotency-Key. */
 const KEYED = { ...BODY, 201: [], 409: ['idempotency_key_in_use'], 422: ['idempotency_key_reused'] };
 
+const WEBHOOKS = ['webhooks:manage'];
+
 const { 304: _tagged, 403: _scoped, ...OF_KEY } = { ...ONE, ...ALWAYS };
 
 /** The operations of every module by `operationId`. */
@@ -120,6 +122,62 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     route: 'get /events',
     codes: { ...LIST, 410: ['cursor_expired'] },
     scopes: ['events:read'],
+    isExtension: true,
+  },
+  listWebhooks: { route: 'get /webhooks', codes: LIST, scopes: WEBHOOKS, isExtension: true },
+  createWebhook: {
+    route: 'post /webhooks',
+    codes: { ...KEYED, 409: ['too_many_webhooks', ...KEYED[409]] },
+    scopes: WEBHOOKS,
+    isExtension: true,
+  },
+  getWebhook: {
+    route: 'get /webhooks/{webhookId}',
+    codes: { ...ONE, 404: ['webhook_not_found'] },
+    scopes: WEBHOOKS,
+    isExtension: true,
+  },
+  updateWebhook: {
+    route: 'patch /webhooks/{webhookId}',
+    codes: { ...BODY, ...CONDITIONAL, 200: [], 404: ['webhook_not_found'] },
+    scopes: WEBHOOKS,
+    isExtension: true,
+  },
+  deleteWebhook: {
+    route: 'delete /webhooks/{webhookId}',
+    codes: {
+      ...ALWAYS,
+      ...CONDITIONAL,
+      204: [],
+      400: ['malformed_request', 'validation_failed'],
+      404: ['webhook_not_found'],
+    },
+    scopes: WEBHOOKS,
+    isExtension: true,
+  },
+  testWebhook: {
+    route: 'post /webhooks/{webhookId}/test',
+    codes: {
+      ...ALWAYS,
+      200: [],
+      400: ['malformed_request', 'validation_failed'],
+      404: ['webhook_not_found'],
+    },
+    scopes: WEBHOOKS,
+    isExtension: true,
+    isUntagged: true,
+  },
+  rotateWebhook: {
+    route: 'post /webhooks/{webhookId}/rotate',
+    codes: {
+      ...ALWAYS,
+      200: [],
+      400: ['malformed_request', 'validation_failed'],
+      404: ['webhook_not_found'],
+      409: KEYED[409],
+      422: KEYED[422],
+    },
+    scopes: WEBHOOKS,
     isExtension: true,
   },
   getKey: {

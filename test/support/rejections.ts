@@ -1,3 +1,4 @@
+import { MAX_WEBHOOKS } from '../../src/webhooks/webhooks.errors';
 import type { TestApp } from './app';
 import { aNewPet } from './factories';
 import type { HttpResponse } from './http';
@@ -48,6 +49,12 @@ async function readRemoved(app: TestApp): Promise<HttpResponse> {
   const { next } = linksOf(await app.get('/v1/events?type=pet.deleted'));
   await app.database.query('UPDATE event_log SET removed_to = event_id_of(pg_current_xact_id())');
   return app.get(next!);
+}
+
+async function createWebhooks(app: TestApp): Promise<HttpResponse> {
+  const create = () => app.post('/v1/webhooks', { url: 'https://shop.example/webhooks' });
+  for (let count = 0; count < MAX_WEBHOOKS; count += 1) await create();
+  return create();
 }
 
 async function removeOrdered(app: TestApp): Promise<HttpResponse> {
@@ -107,6 +114,8 @@ export const rejections: readonly Rejection[] = [
   [404, 'order_not_found', (app) => app.get('/v1/store/orders/9999')],
   [409, 'pet_not_available', (app) => order(app, 'sold')],
   [409, 'invalid_transition', deliverPlaced],
+  [404, 'webhook_not_found', (app) => app.get('/v1/webhooks/9999')],
+  [409, 'too_many_webhooks', createWebhooks],
 ];
 
 /** Bytes that the HTTP parser rejects. */

@@ -1,5 +1,7 @@
 import type {
   ApiKey,
+  Event,
+  ListEventsData,
   ListOrdersData,
   ListPetsData,
   NewOrder,
@@ -9,6 +11,7 @@ import type {
   Pet,
   PetUpdate,
 } from './generated/types.js';
+import { type EventFeed, type EventOptions, feedOf } from './events.js';
 import { type List, listOf } from './paging.js';
 import {
   type AnimalStoreOptions,
@@ -23,9 +26,12 @@ import { Requests } from './request.js';
 
 export { etagOf } from './entity-tags.js';
 export { AnimalStoreError, type ErrorCode } from './errors.js';
+export type { EventFeed, EventOptions } from './events.js';
 export { type Json, stringify, toJSON } from './json.js';
 export type {
   ApiKey,
+  Event as StoreEvent,
+  EventType,
   NewOrder,
   NewPet,
   Order,
@@ -39,6 +45,7 @@ export type {
 export type { List } from './paging.js';
 export type { AnimalStoreOptions, CallOptions, ChangeOptions, PostOptions, Query, Reply, RequestOptions };
 export type { RetryOptions, Wait } from './retry.js';
+export { type VerifyOptions, verifyWebhook, type WebhookRequest } from './webhooks.js';
 
 /** The filters of a list. A parameter that may be repeated takes one value, too. */
 type Filters<T extends { query?: object }> = {
@@ -48,6 +55,7 @@ type OneOrMore<V> = V extends readonly (infer Item)[] ? Item | readonly Item[] :
 
 export type PetFilters = Filters<ListPetsData>;
 export type OrderFilters = Filters<ListOrdersData>;
+export type EventFilters = Filters<ListEventsData>;
 export type AnimalStore = ReturnType<typeof createAnimalStore>;
 
 /** The most items of a page: a list takes as few requests as possible. */
@@ -61,10 +69,22 @@ export function createAnimalStore(options: AnimalStoreOptions) {
   const request = <T = unknown>(method: string, path: string, own: RequestOptions = {}): Promise<Reply<T>> =>
     requests.send(method, requests.urlOf(path, own.query), own);
 
-  /** Reads any list. It is empty, without a request, if a filter has no values: without the filter it would be everything. */
-  const list = <T>(path: string, query: Query = {}, own?: CallOptions): List<T> => {
+  /** Undefined if a filter has no values: without the filter it would be everything. */
+  const listUrl = (path: string, query: Query): URL | undefined => {
     const isEmpty = Object.values(query).some((value) => Array.isArray(value) && value.length === 0);
-    return listOf(isEmpty ? undefined : requests.urlOf(path, query), (url) => requests.send('GET', url, own));
+    return isEmpty ? undefined : requests.urlOf(path, query);
+  };
+
+  /** Reads any list. It is empty, without a request, if a filter has no values. */
+  const list = <T>(path: string, query: Query = {}, own?: CallOptions): List<T> =>
+    listOf(listUrl(path, query), (url) => requests.send('GET', url, own));
+
+  /** Follows the events. Unless the options say otherwise, an interruption of the service is waited for without an end. */
+  const events = (filters: EventFilters = {}, own: EventOptions = {}): EventFeed<Event> => {
+    const { retry: usual = {} } = options;
+    const retry = own.retry ?? (usual && { ...usual, budgetMs: Infinity, maxRetries: Infinity });
+    const call = own.signal ? { retry, signal: own.signal } : { retry };
+    return feedOf(listUrl('/events', { ...PAGE, ...filters }), own, (url) => requests.send('GET', url, call));
   };
 
   const call = async <T>(method: string, path: string, own?: RequestOptions): Promise<T> =>
@@ -89,6 +109,7 @@ export function createAnimalStore(options: AnimalStoreOptions) {
       update: (id: bigint, changes: OrderUpdate, own?: ChangeOptions) =>
         call<Order>('PATCH', `/store/orders/${id}`, { ...own, body: changes }),
     },
+    events,
     /** Returns what the key may do, and how much of its limits is left. The request counts in no limit. */
     key: (own?: CallOptions) => call<ApiKey>('GET', '/key', own),
     /** The requests that were left after the last response, also of an error; undefined before the first one. */

@@ -32,7 +32,7 @@ export function listOf<T>(first: URL | undefined, send: (url: URL) => Promise<Re
  *
  * @throws Error if it has another origin, which would get the key
  */
-function nextPage(url: URL, headers: Headers): URL | undefined {
+export function nextPage(url: URL, headers: Headers): URL | undefined {
   const links = (headers.get('link') ?? '').matchAll(/<([^>]*)>([^<]*)/g);
   for (const [, target = '', parameters = ''] of links) {
     const [, relations = ''] = /;\s*rel="?([^";,]*)/i.exec(parameters) ?? [];

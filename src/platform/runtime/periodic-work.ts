@@ -6,7 +6,7 @@ import { Logger, type OnApplicationShutdown, type OnModuleDestroy, type OnModule
  */
 export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnApplicationShutdown {
   protected isStopping = false;
-  private readonly logger = new Logger(this.constructor.name);
+  protected readonly logger = new Logger(this.constructor.name);
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private isFailing = false;

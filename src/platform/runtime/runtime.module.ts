@@ -1,8 +1,9 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import { Clock } from './clock';
 import { CONFIG, type Config } from '../config/config';
 
-/** Provides the settings and the clock to every module. */
+/** Provides the settings, the clock and a registry for the metrics of extensions to every module. */
 @Global()
 @Module({})
 export class RuntimeModule {
@@ -12,8 +13,9 @@ export class RuntimeModule {
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: Clock, useValue: clock },
+        { provide: Registry, useValue: new Registry() },
       ],
-      exports: [CONFIG, Clock],
+      exports: [CONFIG, Clock, Registry],
     };
   }
 }

@@ -6,8 +6,10 @@ import {
   etagOf,
   type Order,
   type Pet,
+  type StoreEvent,
   stringify,
   toJSON,
+  verifyWebhook,
 } from 'animal-store-client';
 
 export async function accepted(store: AnimalStore): Promise<void> {
@@ -63,4 +65,14 @@ export function rejected({ pets, orders }: AnimalStore): void {
   pets.list({ status: 'placed' });
   // @ts-expect-error -- the list finds its cursors itself
   orders.list({ cursor: 'a' });
+}
+
+export async function events(store: AnimalStore, request: Request): Promise<void> {
+  const feed = store.events({ type: ['order.placed'] }, { cursor: undefined, pauseMs: 1 });
+  for await (const { id, data } of feed) await store.orders.get(data.petId ?? id);
+  const cursor: string | undefined = feed.cursor;
+  const { type, data }: { type: string; data: StoreEvent['data'] } = await verifyWebhook(request, ['whsec_']);
+  await verifyWebhook({ headers: {}, body: cursor ?? `${type} ${data.status}` }, 'whsec_');
+  // @ts-expect-error: no such type
+  store.events({ type: ['pet.sold'] });
 }

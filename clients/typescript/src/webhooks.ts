@@ -1,0 +1,67 @@
+import type { Event } from './generated/types.js';
+import { INT64_MEMBERS } from './generated/values.js';
+import { parseJson } from './json.js';
+
+/** A delivery, as most servers have it: `headers` and the body as it was received, byte for byte. */
+export interface WebhookRequest {
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string | Uint8Array;
+}
+
+export interface VerifyOptions {
+  /** The greatest difference between the time of the delivery and the clock, in seconds. Default 300. */
+  readonly toleranceSeconds?: number;
+}
+
+const int64Members = new Set<string>(INT64_MEMBERS);
+
+/**
+ * Verifies a delivery of a webhook (Standard Webhooks), and returns its event. Its `type` is `webhook.test` for a test.
+ *
+ * @param secret `whsec_…`, or several
+ * @throws Error if no secret has signed the delivery, or it is too old
+ */
+export async function verifyWebhook(
+  request: Request | WebhookRequest,
+  secret: string | readonly string[],
+  { toleranceSeconds = 300 }: VerifyOptions = {},
+): Promise<Omit<Event, 'type'> & { readonly type: string }> {
+  const { headers } = request;
+  const header = (name: string): string =>
+    String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? '');
+  const timestamp = header('webhook-timestamp');
+  const text = 'text' in request ? await request.text() : textOf(request.body);
+  const age = Math.abs(Date.now() / 1_000 - Number(timestamp));
+  if (!/^\d+$/.test(timestamp) || age > toleranceSeconds)
+    throw new Error('The webhook-timestamp is missing, too old or too new.');
+  const message = new TextEncoder().encode(`${header('webhook-id')}.${timestamp}.${text}`);
+  for (const each of [secret].flat())
+    for (const signature of header('webhook-signature').split(' '))
+      if (signature.startsWith('v1,') && (await isSigned(message, signature.slice('v1,'.length), each)))
+        // The signature shows that the service has sent it.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        return parseJson(text, int64Members) as Event;
+  throw new Error('No webhook-signature is valid: the secret is another one, or the body was changed.');
+}
+
+/** `verify` of Web Crypto compares in constant time. */
+async function isSigned(
+  message: Uint8Array<ArrayBuffer>,
+  signature: string,
+  secret: string,
+): Promise<boolean> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const bytes = bytesOf(secret.replace(/^whsec_/, ''));
+  const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify']);
+  return crypto.subtle.verify(algorithm, key, bytesOf(signature), message);
+}
+
+/** Decodes base64; invalid text has no bytes. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const isBase64 = /^[\w+/]+={0,2}$/.test(base64) && base64.length % 4 === 0;
+  return Uint8Array.from(isBase64 ? atob(base64) : '\0', (character) => character.charCodeAt(0));
+}
+
+function textOf(body: string | Uint8Array): string {
+  return typeof body === 'string' ? body : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
+}

@@ -1,0 +1,1 @@
+export { webhooksExtension } from './webhooks.extension';

@@ -1,0 +1,60 @@
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { EventType } from '../events';
+import { int64Column } from '../platform/database/int64-column';
+
+/** A webhook is its own job: its position in the feed says what is left to deliver. */
+@Entity('webhooks')
+export class WebhookEntity {
+  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  readonly id!: bigint;
+
+  @Column({ ...int64Column, name: 'account_id' })
+  readonly accountId!: bigint;
+
+  @Column({ type: 'text' })
+  readonly url!: string;
+
+  /** Null for all. */
+  @Column({ type: 'text', array: true, nullable: true })
+  readonly types!: EventType[] | null;
+
+  /** As `WebhookSecrets` writes it. */
+  @Column({ type: 'bytea' })
+  readonly secret!: Buffer;
+
+  @Column({ type: 'bytea', name: 'previous_secret', nullable: true })
+  readonly previousSecret!: Buffer | null;
+
+  @Column({ type: 'timestamptz', name: 'previous_secret_until', nullable: true })
+  readonly previousSecretUntil!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'created_at' })
+  readonly createdAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'updated_at' })
+  readonly updatedAt!: Date;
+
+  /** Every event of the webhook up to this id was delivered. */
+  @Column({ ...int64Column })
+  readonly position!: bigint;
+
+  /** Failed attempts since the last delivery. */
+  @Column({ type: 'int', default: 0 })
+  readonly attempts!: number;
+
+  @Column({ type: 'timestamptz', name: 'failing_since', nullable: true })
+  readonly failingSince!: Date | null;
+
+  /** When an instance may deliver: after a failure its pause, during a delivery the end of the lease, which names it. */
+  @Column({ type: 'timestamptz', name: 'due_at' })
+  readonly dueAt!: Date;
+
+  @Column({ type: 'timestamptz', name: 'disabled_at', nullable: true })
+  readonly disabledAt!: Date | null;
+
+  @Column({ type: 'timestamptz', name: 'last_delivery_at', nullable: true })
+  readonly lastDeliveryAt!: Date | null;
+
+  @Column({ type: 'text', name: 'last_error', nullable: true })
+  readonly lastError!: string | null;
+}

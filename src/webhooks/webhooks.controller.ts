@@ -1,0 +1,129 @@
+import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { CurrentPrincipal, type Principal } from '../auth';
+import { Operation } from '../platform/api-docs/operation.decorator';
+import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
+import { Transaction } from '../platform/idempotency';
+import { SortedPageQuery } from '../platform/paging/page';
+import { PathId } from '../platform/validation/int64';
+import { NewWebhook, Webhook, WebhookTest, WebhookUpdate, WebhookWithSecret } from './webhooks.dto';
+import { webhookErrors } from './webhooks.errors';
+import { webhookScopes } from './webhooks.scopes';
+import { WebhooksService } from './webhooks.service';
+
+const WebhookId = () => PathId('webhookId', 'Identifier of the webhook.', webhookErrors.webhook_not_found);
+
+const scope = webhookScopes.manage;
+
+@Controller('webhooks')
+export class WebhooksController {
+  constructor(private readonly webhooks: WebhooksService) {}
+
+  @Get()
+  @Operation({
+    id: 'listWebhooks',
+    summary: 'List webhooks',
+    description: "Lists the webhooks of the key's account in pages.",
+    scope,
+    returns: [200, [Webhook], 'A page of webhooks in the order of `sort`. `Link` has the next page.'],
+  })
+  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: SortedPageQuery) {
+    return this.webhooks.list(principal, query);
+  }
+
+  @Post()
+  @Operation({
+    id: 'createWebhook',
+    summary: 'Create a webhook',
+    description:
+      'Sends each later event to a URL: the events of animals and of the orders of the account, in order, each at least once, signed by Standard Webhooks.',
+    scope,
+    idempotent: true,
+    returns: [201, WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
+    rejects: [webhookErrors.too_many_webhooks],
+  })
+  createWebhook(
+    @CurrentPrincipal() principal: Principal,
+    @Body() webhook: NewWebhook,
+    @Transaction() transaction: EntityManager | undefined,
+  ) {
+    return this.webhooks.create(principal, webhook, transaction);
+  }
+
+  @Get(':webhookId')
+  @Operation({
+    id: 'getWebhook',
+    summary: 'Get a webhook',
+    description: "Returns a webhook of the key's account, without its secret.",
+    scope,
+    returns: [200, Webhook, 'The webhook.'],
+  })
+  getWebhook(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
+    return this.webhooks.get(principal, id);
+  }
+
+  @Patch(':webhookId')
+  @Operation({
+    id: 'updateWebhook',
+    summary: 'Change a webhook',
+    description:
+      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately.',
+    scope,
+    returns: [200, Webhook, 'The changed webhook.'],
+  })
+  updateWebhook(
+    @CurrentPrincipal() principal: Principal,
+    @WebhookId() id: bigint,
+    @Body() change: WebhookUpdate,
+    @IfMatch(Webhook) precondition: Precondition<Webhook>,
+  ) {
+    return this.webhooks.update(principal, id, change, precondition);
+  }
+
+  @Delete(':webhookId')
+  @Operation({
+    id: 'deleteWebhook',
+    summary: 'Remove a webhook',
+    description: 'Removes a webhook. Its undelivered events are not sent.',
+    scope,
+    returns: [204, undefined, 'The webhook was removed.'],
+  })
+  deleteWebhook(
+    @CurrentPrincipal() principal: Principal,
+    @WebhookId() id: bigint,
+    @IfMatch(Webhook) precondition: Precondition<Webhook>,
+  ) {
+    return this.webhooks.remove(principal, id, precondition);
+  }
+
+  @Post(':webhookId/test')
+  @Operation({
+    id: 'testWebhook',
+    summary: 'Test a webhook',
+    description: 'Sends an event of the type `webhook.test` immediately, and returns the outcome.',
+    scope,
+    untagged: true,
+    returns: [200, WebhookTest, 'The outcome of the delivery.'],
+  })
+  testWebhook(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
+    return this.webhooks.test(principal, id);
+  }
+
+  @Post(':webhookId/rotate')
+  @Operation({
+    id: 'rotateWebhook',
+    summary: 'Replace the secret of a webhook',
+    description:
+      'Makes a new secret. For 24 hours each delivery is signed with the old one, too. Send an Idempotency-Key: if the response is lost, a repeated request returns the same secret.',
+    scope,
+    idempotent: true,
+    returns: [200, WebhookWithSecret, 'The webhook with its new secret.'],
+  })
+  rotateWebhook(
+    @CurrentPrincipal() principal: Principal,
+    @WebhookId() id: bigint,
+    @Transaction() transaction: EntityManager | undefined,
+  ) {
+    return this.webhooks.rotate(principal, id, transaction);
+  }
+}

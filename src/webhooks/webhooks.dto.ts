@@ -1,0 +1,150 @@
+import { ApiSchema } from '@nestjs/swagger';
+import { EVENT_TYPE, type EventType } from '../events';
+import { type Choice, Flag, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
+import { AtLeastOne, declareField, QuickDto } from '../platform/validation/validation.pipe';
+
+const MAX_URL_LENGTH = 2_048;
+/** Visible ASCII. The part before the path has no `@`, so no user name and password. */
+const URL_PATTERN = String.raw`^https?://[!-"$-.0->A-\[\]-~]+([/?#][!-~]*)?$`;
+
+const isUrl = new RegExp(URL_PATTERN);
+
+/** Declares the URL of a receiver. The service checks the parts that depend on settings. */
+function ReceiverUrl(facts: { readonly optional?: true }): PropertyDecorator {
+  return declareField(
+    {
+      ...facts,
+      description:
+        'Where the service sends the events: an `https` URL without user name and password. Its host must have public addresses only, and redirects are not followed.',
+      // A name that has no address (RFC 6761).
+      example: 'https://shop.example/webhooks',
+    },
+    {
+      schema: {
+        type: 'string',
+        format: 'uri',
+        minLength: 9,
+        maxLength: MAX_URL_LENGTH,
+        pattern: URL_PATTERN,
+      },
+      rule: `an https URL of at most ${MAX_URL_LENGTH} characters, without user name and password`,
+      isValid: (value) =>
+        typeof value === 'string' &&
+        value.length <= MAX_URL_LENGTH &&
+        isUrl.test(value) &&
+        URL.canParse(value),
+    },
+  );
+}
+
+const TYPES = { nullable: true, example: ['order.placed', 'order.cancelled'] } as const;
+
+const STATUS: Choice = {
+  name: 'WebhookStatus',
+  description:
+    'Status of a webhook: `active`, `failing` (the last delivery failed, the service retries) or `disabled`.',
+  values: ['active', 'failing', 'disabled'],
+};
+
+const SET_STATUS: Choice<'active' | 'disabled'> = {
+  name: 'WebhookStatusUpdate',
+  description:
+    'New status of a webhook: `active` retries immediately, `disabled` keeps the undelivered events.',
+  values: ['active', 'disabled'],
+};
+
+/** Body of createWebhook. */
+@ApiSchema({ description: 'A webhook to create. Members that are not listed are ignored.' })
+@QuickDto()
+export class NewWebhook {
+  @ReceiverUrl({})
+  readonly url!: string;
+
+  @SomeOf(EVENT_TYPE, {
+    ...TYPES,
+    optional: true,
+    description: 'Only events of these types; null or omitted: all.',
+  })
+  readonly types?: EventType[] | null;
+}
+
+/** Body of updateWebhook. */
+@AtLeastOne()
+@QuickDto()
+@ApiSchema({ description: 'New values of a webhook. Members that are left out keep their value.' })
+export class WebhookUpdate {
+  @ReceiverUrl({ optional: true })
+  readonly url?: string;
+
+  @SomeOf(EVENT_TYPE, { ...TYPES, optional: true, description: 'Only events of these types; null: all.' })
+  readonly types?: EventType[] | null;
+
+  @OneOf(SET_STATUS, { optional: true, description: 'New status of the webhook.', example: 'active' })
+  readonly status?: 'active' | 'disabled';
+}
+
+/** Body of a response with a webhook. */
+@ApiSchema({ description: 'A webhook of the account.' })
+export class Webhook {
+  @Int64({ description: 'Unique identifier, assigned by the service.', example: 1 })
+  readonly id!: bigint;
+
+  @ReceiverUrl({})
+  readonly url!: string;
+
+  @SomeOf(EVENT_TYPE, { ...TYPES, description: 'Only events of these types; null: all.' })
+  readonly types!: EventType[] | null;
+
+  @OneOf(STATUS, { description: 'Status of the webhook.', example: 'failing' })
+  readonly status!: string;
+
+  @Timestamp({ description: 'When the webhook was created.', example: '2026-11-21T12:00:00.000Z' })
+  readonly createdAt!: string;
+
+  @Timestamp({
+    description: 'When the webhook was created or last changed.',
+    example: '2026-11-21T12:00:00.000Z',
+  })
+  readonly updatedAt!: string;
+
+  @Timestamp({
+    nullable: true,
+    description: 'When the last event was delivered; null: none yet.',
+    example: '2026-11-21T12:00:00.000Z',
+  })
+  readonly lastDeliveryAt!: string | null;
+
+  @Text({
+    max: 255,
+    nullable: true,
+    description: 'Why the last delivery failed; null if it succeeded.',
+    example: 'The response was 503.',
+  })
+  readonly lastError!: string | null;
+}
+
+/** Body of the responses of createWebhook and rotateWebhook. */
+@ApiSchema({ description: 'A webhook with its new secret.' })
+export class WebhookWithSecret extends Webhook {
+  @Text({
+    max: 255,
+    description: 'The secret that signs the deliveries (Standard Webhooks). It is shown only here.',
+    example: 'whsec_RVhBTVBMRSBFWEFNUExFIEVYQU1QTEUgRVhBTVBMRSE=',
+  })
+  readonly secret!: string;
+}
+
+/** Body of testWebhook. */
+@ApiSchema({ description: 'The outcome of a test delivery.' })
+export class WebhookTest {
+  @Flag({ description: 'True if the receiver accepted it with a 2xx.', example: false })
+  readonly delivered!: boolean;
+
+  @Text({
+    max: 255,
+    nullable: true,
+    description: 'Why it was not delivered; null if it was.',
+    example: 'The response was 503.',
+  })
+  readonly error!: string | null;
+}

@@ -1,0 +1,17 @@
+import { defineErrors } from '../platform/errors/define-errors';
+
+/** The most webhooks of an account. */
+export const MAX_WEBHOOKS = 10;
+
+export const webhookErrors = defineErrors({
+  webhook_not_found: {
+    status: 404,
+    when: 'your account has no webhook with this id',
+    message: 'Your account has no webhook with this id.',
+  },
+  too_many_webhooks: {
+    status: 409,
+    when: `the account has ${MAX_WEBHOOKS} webhooks`,
+    message: `Your account has ${MAX_WEBHOOKS} webhooks, the maximum. Remove one first.`,
+  },
+});

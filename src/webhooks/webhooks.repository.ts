@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, IsNull, Repository } from 'typeorm';
+import { END, EVENT_TYPES, type EventType } from '../events';
+import { pages } from '../platform/database/pages';
+import { Sql } from '../platform/database/sql';
+import { WebhookEntity } from './webhook.entity';
+import { MAX_WEBHOOKS } from './webhooks.errors';
+
+/** The columns that clients see. */
+export interface ShownColumns {
+  readonly id: bigint;
+  readonly url: string;
+  readonly types: EventType[] | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly attempts: number;
+  readonly disabledAt: Date | null;
+  readonly lastDeliveryAt: Date | null;
+  readonly lastError: string | null;
+}
+
+type Columns = [
+  bigint,
+  string,
+  EventType[] | null,
+  Date,
+  Date,
+  number,
+  Date | null,
+  Date | null,
+  string | null,
+];
+
+/** The list of an account's webhooks. */
+export const webhookPages = pages(
+  {
+    table: 'webhooks',
+    columns: 'id, url, types, created_at, updated_at, attempts, disabled_at, last_delivery_at, last_error',
+    read: ([id, url, types, createdAt, updatedAt, attempts, disabledAt, ...last]: Columns): ShownColumns => {
+      const [lastDeliveryAt, lastError] = last;
+      return { id, url, types, createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt, lastError };
+    },
+  },
+  { always: ['account_id'] },
+);
+
+/** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
+const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
+
+/** The row comparisons and the order need the index on these columns. With EXISTS a rare type would scan the table. */
+const event = (columns: string, values: string, condition = 'true') => `
+  (
+    SELECT true FROM events
+    WHERE (${columns}, events.id) > (${values}, position)
+      AND (${columns}, events.id) <= (${values}, (SELECT id FROM newest)) AND ${condition}
+    ORDER BY ${columns}, events.id LIMIT 1
+  )`;
+
+/** Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. */
+const CLAIM = `
+  WITH newest AS MATERIALIZED (SELECT max(id) AS id FROM events WHERE id < ${END})
+  UPDATE webhooks SET due_at = $2
+  FROM (VALUES (false, $3::int), (true, $4::int)) AS kind (is_failing, count), LATERAL (
+    SELECT id FROM webhooks
+    WHERE disabled_at IS NULL AND due_at <= $1 AND (attempts > 0) = is_failing
+      AND position < (SELECT id FROM newest)
+      AND EXISTS (
+        SELECT FROM unnest(coalesce(types, $5::text[])) AS wanted (type)
+        WHERE wanted.type LIKE 'pet.%' AND ${event('events.type', 'wanted.type')}
+          OR wanted.type LIKE 'order.%' AND ${event('events.account_id, events.type', 'webhooks.account_id, wanted.type', 'events.account_id IS NOT NULL')}
+      )
+    ORDER BY due_at LIMIT kind.count FOR UPDATE SKIP LOCKED
+  ) AS due
+  WHERE webhooks.id = due.id RETURNING webhooks.id, is_failing AS "isFailing"`;
+
+/** The values of a webhook to write. */
+export type WebhookValues = Partial<Omit<WebhookEntity, 'id'>>;
+
+@Injectable()
+export class WebhooksRepository {
+  constructor(
+    private readonly sql: Sql,
+    @InjectRepository(WebhookEntity) private readonly entities: Repository<WebhookEntity>,
+  ) {}
+
+  /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
+  async insert(values: WebhookValues & Pick<WebhookEntity, 'accountId'>, transaction: EntityManager) {
+    const { accountId } = values;
+    await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
+    const webhooks = this.within(transaction);
+    if ((await webhooks.countBy({ accountId })) >= MAX_WEBHOOKS) return undefined;
+    const { identifiers } = await webhooks.insert({ ...values, position: () => `${END} - 1` });
+    return this.find({ id: identifiers[0]?.['id'], accountId }, transaction);
+  }
+
+  find(
+    where: Pick<WebhookEntity, 'id' | 'accountId'>,
+    transaction?: EntityManager,
+  ): Promise<WebhookEntity | null> {
+    return this.within(transaction).findOneBy(where);
+  }
+
+  /** Finds a webhook and locks its row until the transaction ends. */
+  lock(
+    where: Pick<WebhookEntity, 'id' | 'accountId'>,
+    transaction: EntityManager,
+  ): Promise<WebhookEntity | null> {
+    return this.within(transaction).findOne({ where, lock: { mode: 'pessimistic_write' } });
+  }
+
+  /** Changes a webhook that the transaction has locked. */
+  async update({ id }: WebhookEntity, values: WebhookValues, transaction: EntityManager): Promise<void> {
+    await this.within(transaction).update({ id }, values);
+  }
+
+  /** Deletes a webhook that the transaction has locked. */
+  async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {
+    await this.within(transaction).delete({ id });
+  }
+
+  /** Leases webhooks with an event to deliver. */
+  claim(now: Date, lease: Date, counts: { readonly healthy: number; readonly failing: number }) {
+    const parameters = [now, lease, counts.healthy, counts.failing, EVENT_TYPES];
+    return this.sql.rows<{ id: bigint; isFailing: boolean }>(CLAIM, parameters);
+  }
+
+  /** @returns null if the lease is lost, or the webhook was disabled or deleted */
+  findLeased(id: bigint, lease: Date): Promise<WebhookEntity | null> {
+    return this.entities.findOneBy({ id, dueAt: lease, disabledAt: IsNull() });
+  }
+
+  /** Writes the result of a delivery, and the next time it is due. @returns false if the lease is lost */
+  async record({ id, dueAt }: WebhookEntity, values: WebhookValues): Promise<boolean> {
+    const { affected } = await this.entities.update({ id, dueAt }, values);
+    return affected === 1;
+  }
+
+  private within(transaction: EntityManager | undefined): Repository<WebhookEntity> {
+    return transaction ? transaction.withRepository(this.entities) : this.entities;
+  }
+}

@@ -1,0 +1,3 @@
+import { defineScopes } from '../platform/extension/define-scopes';
+
+export const webhookScopes = defineScopes('webhooks', 'manage');

@@ -1,0 +1,181 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Principal } from '../auth';
+import { EventsRepository } from '../events';
+import { CONFIG, type ConfigOf } from '../platform/config/config';
+import { Sql } from '../platform/database/sql';
+import type { Precondition } from '../platform/entity-tags/entity-tag';
+import { validationFailed } from '../platform/errors/platform.errors';
+import type { Page, PageQuery } from '../platform/paging/page';
+import { Clock } from '../platform/runtime/clock';
+import { DAY_MS } from '../platform/runtime/time';
+import { Deliveries } from './deliveries';
+import type { WebhookEntity } from './webhook.entity';
+import { addressIn, isPublicAddress } from './webhook-sender';
+import { WebhookSecrets } from './webhook-secrets';
+import type { NewWebhook, Webhook, WebhookTest, WebhookUpdate, WebhookWithSecret } from './webhooks.dto';
+import { webhookErrors } from './webhooks.errors';
+import {
+  type ShownColumns,
+  webhookPages,
+  WebhooksRepository,
+  type WebhookValues,
+} from './webhooks.repository';
+import type { webhookSettings } from './webhooks.settings';
+
+@Injectable()
+export class WebhooksService {
+  constructor(
+    private readonly sql: Sql,
+    private readonly webhooks: WebhooksRepository,
+    private readonly events: EventsRepository,
+    private readonly deliveries: Deliveries,
+    private readonly secrets: WebhookSecrets,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>,
+  ) {}
+
+  /** @throws ApiError `invalid_cursor` */
+  async list({ accountId }: Principal, query: PageQuery): Promise<Page<Webhook>> {
+    const page = await webhookPages.list(this.sql, query, { account_id: accountId });
+    return page.with(page.items.map(shown));
+  }
+
+  /** @throws ApiError `validation_failed`, `too_many_webhooks` */
+  create(
+    { accountId }: Principal,
+    { url, types }: NewWebhook,
+    outer?: EntityManager,
+  ): Promise<WebhookWithSecret> {
+    this.requirePublic(url);
+    const { secret, stored } = this.secrets.create();
+    const now = new Date(this.clock.now());
+    const values = {
+      accountId,
+      url,
+      types: types ?? null,
+      secret: stored,
+      createdAt: now,
+      updatedAt: now,
+      dueAt: now,
+    };
+    return this.sql.transaction(async (transaction) => {
+      const created = await this.webhooks.insert(values, transaction);
+      if (!created) throw webhookErrors.too_many_webhooks();
+      return Object.assign(shown(created), { secret });
+    }, outer);
+  }
+
+  /** @throws ApiError `webhook_not_found` */
+  async get({ accountId }: Principal, id: bigint): Promise<Webhook> {
+    return shown(found(await this.webhooks.find({ id, accountId })));
+  }
+
+  /**
+   * Changes the given members. A new URL and the status `active` end the pause after a failure.
+   *
+   * @throws ApiError `validation_failed`, `webhook_not_found`, `precondition_failed`
+   */
+  async update(
+    principal: Principal,
+    id: bigint,
+    { url, types, status }: WebhookUpdate,
+    precondition: Precondition<Webhook>,
+  ): Promise<Webhook> {
+    if (url !== undefined) this.requirePublic(url);
+    const now = new Date(this.clock.now());
+    return this.change(principal, id, undefined, async (previous, transaction) => {
+      precondition(shown(previous));
+      const isRenewed = previous.attempts > 0 && (url !== undefined || status === 'active');
+      return {
+        ...(url !== undefined && { url }),
+        ...(types !== undefined && {
+          types,
+          ...(await this.skipOthers(previous, transaction)),
+        }),
+        ...(isRenewed && { attempts: 0, failingSince: null, dueAt: now, lastError: null }),
+        ...(status !== undefined && {
+          disabledAt: status === 'active' ? null : (previous.disabledAt ?? now),
+        }),
+      };
+    });
+  }
+
+  /** @throws ApiError `webhook_not_found`, `precondition_failed` */
+  remove({ accountId }: Principal, id: bigint, precondition: Precondition<Webhook>): Promise<void> {
+    return this.sql.transaction(async (transaction) => {
+      const webhook = found(await this.webhooks.lock({ id, accountId }, transaction));
+      precondition(shown(webhook));
+      await this.webhooks.delete(webhook, transaction);
+    });
+  }
+
+  /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
+  async test({ accountId }: Principal, id: bigint): Promise<WebhookTest> {
+    return this.deliveries.test(found(await this.webhooks.find({ id, accountId })));
+  }
+
+  /** Replaces the secret. The old one signs too for 24 h. @throws ApiError `webhook_not_found` */
+  async rotate(principal: Principal, id: bigint, outer?: EntityManager): Promise<WebhookWithSecret> {
+    const { secret, stored } = this.secrets.create();
+    const previousSecretUntil = new Date(this.clock.now() + DAY_MS);
+    const webhook = await this.change(principal, id, outer, ({ secret: previousSecret }) => ({
+      secret: stored,
+      previousSecret,
+      previousSecretUntil,
+    }));
+    return Object.assign(webhook, { secret });
+  }
+
+  private change(
+    { accountId }: Principal,
+    id: bigint,
+    outer: EntityManager | undefined,
+    valuesOf: (previous: WebhookEntity, transaction: EntityManager) => WebhookValues | Promise<WebhookValues>,
+  ): Promise<Webhook> {
+    return this.sql.transaction(async (transaction) => {
+      const previous = found(await this.webhooks.lock({ id, accountId }, transaction));
+      const values = await valuesOf(previous, transaction);
+      await this.webhooks.update(previous, { ...values, updatedAt: new Date(this.clock.now()) }, transaction);
+      return shown(found(await this.webhooks.find({ id, accountId }, transaction)));
+    }, outer);
+  }
+
+  /** If all events are delivered, those of new types begin now, not at the last delivery. */
+  private async skipOthers(webhook: WebhookEntity, transaction: EntityManager): Promise<WebhookValues> {
+    const { position, accountId, types } = webhook;
+    const filter = { accountId, types: types ?? undefined };
+    const { events, last } = await this.events.read(position, 1, filter, transaction);
+    return events.length > 0 ? {} : { position: last };
+  }
+
+  /** Rejects a URL that needs no resolution to be invalid. The connection checks the addresses of a name. */
+  private requirePublic(url: string): void {
+    const address = addressIn(new URL(url));
+    const isPublic = url.startsWith('https:') && (address === undefined || isPublicAddress(address));
+    if (isPublic || this.config.webhooksAllowPrivate) return;
+    const detail = 'url must be an https URL whose host has public addresses only';
+    throw validationFailed([{ pointer: '#/url', detail }]);
+  }
+}
+
+/** Returns a webhook as clients see it. */
+function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
+  const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt } = webhook;
+  return {
+    id,
+    url,
+    types,
+    status: disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active',
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
+    lastError,
+  };
+}
+
+/** @throws ApiError `webhook_not_found` */
+function found(webhook: WebhookEntity | null): WebhookEntity {
+  if (!webhook) throw webhookErrors.webhook_not_found();
+  return webhook;
+}

@@ -1,0 +1,254 @@
+import type { GivenConfig } from '../../src/app/build';
+import { WebhookSender } from '../../src/webhooks/webhook-sender';
+import { startApp, type TestApp } from '../support/app';
+import { metricsUrl, scrape, valueOf } from '../support/metrics';
+import { until } from '../support/until';
+import {
+  addPets,
+  createWebhook,
+  received,
+  type Receiver,
+  respondWith,
+  settled,
+  startReceiver,
+  tick,
+  verified,
+} from './support/receivers';
+
+const SETTINGS: GivenConfig = { webhooksAllowPrivate: true };
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+describe('deliveries of a webhook', () => {
+  let app: TestApp;
+  let receiver: Receiver;
+  const state = async (path: string) => (await app.get(path)).json;
+  const failures = async (path: string, count: number) => {
+    await tick(app);
+    await until(async () => {
+      const [row] = await app.database.query<{ attempts: number }>(
+        'SELECT attempts FROM webhooks WHERE id = $1',
+        [path.split('/').at(-1)],
+      );
+      return row!.attempts === count;
+    });
+  };
+
+  beforeEach(async () => {
+    app = await startApp({ ...SETTINGS, metricsPort: 0 });
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    await receiver.close();
+    await app.close();
+  });
+
+  it('are POSTs with the events since its creation, signed by Standard Webhooks, the body as in the feed', async () => {
+    await addPets(app, 'early');
+    const { secret, path } = await createWebhook(app, { url: receiver.url });
+    const exact = '{"name":"☃ \\"Rex","categoryId":9007199254740993}';
+    await app.post('/v1/pets', exact);
+    await app.send('DELETE', '/v1/pets/1');
+    await received(app, receiver, 2);
+    await settled(app);
+    const feed = (await app.get('/v1/events')).json.slice(1);
+    const bodies = receiver.deliveries.map((delivery) => verified(app, secret, delivery));
+    expect(bodies).toEqual(feed);
+    expect(receiver.deliveries[0]!.body).toContain('"categoryId":9007199254740993');
+    const { headers } = receiver.deliveries[0]!;
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'animal-store',
+      'webhook-id': String(feed[0].id),
+      'webhook-timestamp': String(app.clock.now() / 1_000),
+      'webhook-signature': expect.stringMatching(/^v1,[\w+/]{43}=$/),
+    });
+    const lastDeliveryAt = new Date(app.clock.now()).toISOString();
+    expect(await state(path)).toMatchObject({ status: 'active', lastDeliveryAt, lastError: null });
+    const counted = valueOf(
+      await scrape(app),
+      'animal_store_webhook_deliveries_total{account="account 1",outcome="delivered"}',
+    );
+    expect([metricsUrl(app) !== '', counted]).toEqual([true, 2]);
+  });
+
+  it('are rejected by a receiver if the body was changed, the secret is another one, or they are old', async () => {
+    const { secret } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'Rex');
+    await received(app, receiver, 1);
+    const [delivery] = receiver.deliveries;
+    expect(verified(app, secret, delivery!).type).toBe('pet.created');
+    expect(() => verified(app, secret, { ...delivery!, body: delivery!.body.replace('Rex', 'Max') })).toThrow(
+      /signature/i,
+    );
+    expect(() => verified(app, `whsec_${Buffer.alloc(32).toString('base64')}`, delivery!)).toThrow(
+      /signature/i,
+    );
+    app.clock.advance({ seconds: 301 });
+    expect(() => verified(app, secret, delivery!)).toThrow(/old/);
+  });
+
+  it('are those of its types, and of animals and the orders of its account', async () => {
+    const others = await app.createKey();
+    const { path } = await createWebhook(app, { url: receiver.url, types: ['order.placed', 'pet.deleted'] });
+    await addPets(app, 'a', 'b', 'c');
+    await app.post('/v1/store/orders', { petId: 1 }, { key: others.key });
+    await app.post('/v1/store/orders', { petId: 2 });
+    await app.send('DELETE', '/v1/pets/3');
+    await received(app, receiver, 2);
+    await settled(app);
+    const types = () => receiver.deliveries.map(({ body }) => JSON.parse(body).type);
+    expect(types()).toEqual(['order.placed', 'pet.deleted']);
+    expect(receiver.seen('petId')).toEqual([2, undefined]);
+    // Events of new types begin with the change.
+    await addPets(app, 'unseen');
+    await app.send('PATCH', path, { body: { types: null } });
+    await addPets(app, 'd');
+    await received(app, receiver, 3);
+    await settled(app);
+    expect(types()).toEqual(['order.placed', 'pet.deleted', 'pet.created']);
+    expect(receiver.seen().at(-1)).toBe('d');
+  });
+
+  it('are signed with the old secret too for 24 hours after a rotation', async () => {
+    const { secret, path } = await createWebhook(app, { url: receiver.url });
+    const rotated = await app.post(`${path}/rotate`, undefined);
+    await addPets(app, 'a');
+    await received(app, receiver, 1);
+    await settled(app);
+    app.clock.advance({ seconds: DAY });
+    await addPets(app, 'b');
+    await received(app, receiver, 2);
+    const [, late] = receiver.deliveries;
+    app.clock.advance({ seconds: -DAY });
+    const [early] = receiver.deliveries;
+    for (const each of [secret, rotated.json.secret]) expect(verified(app, each, early!).data.name).toBe('a');
+    app.clock.advance({ seconds: DAY });
+    expect(verified(app, rotated.json.secret, late!).data.name).toBe('b');
+    expect(() => verified(app, secret, late!)).toThrow(/signature/i);
+  });
+
+  it('are repeated in order after growing pauses, and the webhook is disabled after three days of failures', async () => {
+    receiver.respond = respondWith(503);
+    const { path } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a', 'b');
+    const pauses = [];
+    let attempts = 1;
+    await failures(path, 1);
+    const failing = await state(path);
+    expect(failing).toMatchObject({
+      status: 'failing',
+      lastError: 'The response was 503.',
+      lastDeliveryAt: null,
+    });
+    const begin = app.clock.now();
+    for (let waited = 0; waited < 3 * DAY && (await state(path)).status === 'failing';) {
+      const [row] = await app.database.query<{ due: Date }>('SELECT due_at AS due FROM webhooks');
+      const seconds = (row!.due.getTime() - app.clock.now()) / 1_000;
+      app.clock.advance({ seconds: seconds - 1 });
+      await tick(app);
+      expect(receiver.deliveries).toHaveLength(attempts);
+      app.clock.advance({ seconds: 1 });
+      pauses.push(seconds);
+      waited += seconds;
+      attempts += 1;
+      await failures(path, attempts);
+    }
+    expect(app.clock.now() - begin).toBe(3 * DAY * 1_000);
+    expect(pauses[0]).toBeGreaterThanOrEqual(5);
+    expect(pauses[0]).toBeLessThanOrEqual(6);
+    expect(Math.max(...pauses)).toBe(8 * HOUR);
+    expect(attempts).toBeGreaterThan(10);
+    expect(await state(path)).toMatchObject({ status: 'disabled' });
+    const warnings = app.log.filter((line) => line.includes('The webhook 1 of the account account'));
+    expect(warnings.map((line) => JSON.parse(line).msg)).toEqual([
+      expect.stringMatching(/ fails\. The service retries\. Error: The response was 503\.$/),
+      expect.stringMatching(/ is disabled\. Last error: The response was 503\.$/),
+    ]);
+    const metric = 'animal_store_webhook_deliveries_total{account=';
+    const series = (await scrape(app)).text.split('\n').filter((line) => line.startsWith(metric));
+    expect(series.map((line) => line.replace(/.*outcome="(\w+)"} /, '$1 '))).toEqual([
+      `failed ${attempts - 1}`,
+      'disabled 1',
+    ]);
+    // Nothing is lost.
+    receiver.respond = respondWith(200);
+    receiver.deliveries.length = 0;
+    await app.send('PATCH', path, { body: { status: 'active' } });
+    await received(app, receiver, 2);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a', 'b']);
+    expect(await state(path)).toMatchObject({ status: 'active', lastError: null });
+  });
+
+  it('keep their order over failures', async () => {
+    let count = 0;
+    receiver.respond = (response, delivery) =>
+      respondWith((count += 1) % 3 === 0 ? 200 : 500)(response, delivery);
+    await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a', 'b', 'c');
+    for (let at = 1; at <= 9; at += 1) {
+      await received(app, receiver, at);
+      await settled(app);
+      app.clock.advance({ seconds: 20 });
+    }
+    expect(receiver.seen()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);
+  });
+
+  it.each([
+    ['a redirect', respondWith(302, { location: '/elsewhere' }), 'failing', /302/],
+    [
+      'a body that does not end in time',
+      (response) => response.writeHead(200).write('a'),
+      'failing',
+      /within 0.2 s/,
+    ],
+    ['a closed connection', (response) => response.destroy(), 'failing', /ECONNRESET/],
+    ['an upgrade', respondWith(101, { connection: 'upgrade', upgrade: 'x' }), 'failing', /101|EC|Error/],
+    ['410', respondWith(410), 'disabled', /410/],
+  ] as [string, Receiver['respond'], string, RegExp][])('fail with %s', async (_, respond, status, error) => {
+    app.nest.get(WebhookSender, { strict: false }).timeoutMs = 200;
+    receiver.respond = respond;
+    const { path } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a');
+    await failures(path, 1);
+    expect(await state(path)).toMatchObject({ status, lastError: expect.stringMatching(error) });
+    expect(receiver.deliveries).toHaveLength(1);
+  });
+
+  it('read at most a few KiB of a response', async () => {
+    let sent = 0;
+    const chunk = Buffer.alloc(65_536);
+    const isClosed = new Promise<void>((resolve) => {
+      receiver.respond = (response) => {
+        response.on('close', resolve);
+        const write = () => {
+          while (!response.destroyed && sent < 2 ** 30 && response.write(chunk)) sent += chunk.length;
+        };
+        response.on('drain', write).writeHead(200);
+        write();
+      };
+    });
+    const { path } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a');
+    await received(app, receiver, 1);
+    await isClosed;
+    await settled(app);
+    expect(sent).toBeLessThan(2 ** 25);
+    expect((await state(path)).lastError).toBe(null);
+  });
+
+  it('send a test immediately, and tell its outcome', async () => {
+    const { secret, path } = await createWebhook(app, { url: receiver.url });
+    await app.send('PATCH', path, { body: { status: 'disabled' } });
+    expect((await app.post(`${path}/test`, undefined)).json).toEqual({ delivered: true, error: null });
+    const [delivery] = receiver.deliveries;
+    const createdAt = new Date(app.clock.now()).toISOString();
+    const data = { id: 1, status: 'active' };
+    expect(verified(app, secret, delivery!)).toEqual({ id: 0, type: 'webhook.test', createdAt, data });
+    receiver.respond = respondWith(500);
+    const error = 'The response was 500.';
+    expect((await app.post(`${path}/test`, undefined)).json).toEqual({ delivered: false, error });
+    expect(new Set(receiver.deliveries.map(({ id }) => id)).size).toBe(2);
+  });
+});

@@ -1,0 +1,98 @@
+import { startApp, type TestApp } from '../support/app';
+import type { GivenConfig } from '../../src/app/build';
+import { until } from '../support/until';
+import {
+  addPets,
+  createWebhook,
+  received,
+  type Receiver,
+  respondWith,
+  settled,
+  startReceiver,
+  tick,
+} from './support/receivers';
+
+const SETTINGS: GivenConfig = { webhooksAllowPrivate: true };
+
+describe('deliveries of instances', () => {
+  let app: TestApp;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    app = await startApp(SETTINGS);
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    await receiver.close();
+    await app.close();
+  });
+
+  it('have no parallel ones of the same webhook in two instances', async () => {
+    const other = await startApp(SETTINGS, { beside: app });
+    let running = 0;
+    let most = 0;
+    receiver.respond = (response) => {
+      running += 1;
+      most = Math.max(most, running);
+      setImmediate(() => {
+        running -= 1;
+        response.end();
+      });
+    };
+    await createWebhook(app, { url: receiver.url });
+    const names = Array.from({ length: 20 }, (_, at) => String(at));
+    for (const name of names) {
+      await addPets(app, name);
+      await Promise.all([tick(app), tick(other)]);
+    }
+    await until(() => receiver.deliveries.length >= names.length);
+    await settled(app);
+    await other.close();
+    expect([most, receiver.seen()]).toEqual([1, names]);
+  });
+
+  it('continue when the lease of an instance has ended that was killed', async () => {
+    const { id } = await createWebhook(app, { url: receiver.url });
+    const lease = new Date(app.clock.now() + 30_000);
+    await app.database.query('UPDATE webhooks SET due_at = $2 WHERE id = $1', [id, lease]);
+    await addPets(app, 'a');
+    await tick(app);
+    app.clock.advance({ seconds: 29 });
+    await tick(app);
+    expect(receiver.connections()).toBe(0);
+    app.clock.advance({ seconds: 1 });
+    await received(app, receiver, 1);
+  });
+
+  it('have no effect if the lease has ended before the response', async () => {
+    const other = await startApp(SETTINGS, { beside: app });
+    let end = () => undefined as unknown;
+    receiver.respond = (response) => {
+      end = () => response.writeHead(500).end();
+      receiver.respond = respondWith(200);
+    };
+    const { path } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a', 'b');
+    await received(app, receiver, 1);
+    app.clock.advance({ seconds: 31 });
+    await received(other, receiver, 3);
+    await settled(app);
+    end();
+    await other.close();
+    await app.restart();
+    expect([receiver.seen(), (await app.get(path)).json.lastError]).toEqual([['a', 'a', 'b'], null]);
+  });
+
+  it('are not begun during a stop, and a running one is repeated by the next start', async () => {
+    receiver.respond = () => undefined;
+    await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a');
+    await received(app, receiver, 1);
+    await app.restart(async () => {
+      receiver.respond = respondWith(200);
+      await settled(app);
+    });
+    await received(app, receiver, 2);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a', 'a']);
+  });
+});

@@ -1,0 +1,155 @@
+import type { GivenConfig } from '../../src/app/build';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { until } from '../support/until';
+import { addPets, createWebhook, PATH, startReceiver, tick, verified } from './support/receivers';
+
+const URL = 'https://shop.example/webhooks';
+
+describe('webhooks', () => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  beforeEach(async () => {
+    ({ key } = await app.createKey());
+  });
+  afterAll(() => app.close());
+
+  const create = (body: object = { url: URL }) => createWebhook(app, body, { key });
+  const update = (path: string, body: object, headers = {}) =>
+    app.send('PATCH', path, { key, body, headers });
+
+  it('are created with a secret, which later responses do not have', async () => {
+    const response = await app.post(PATH, { url: URL, types: ['pet.created'] }, { key });
+    const { secret, ...webhook } = response.json;
+    expect(response.status).toBe(201);
+    expect(response.headers.location).toBe(`${PATH}/${webhook.id}`);
+    expect(secret).toMatch(/^whsec_[\w+/]{43}=$/);
+    const at = new Date(app.clock.now()).toISOString();
+    const state = { status: 'active', createdAt: at, updatedAt: at, lastDeliveryAt: null, lastError: null };
+    expect(webhook).toEqual({ id: webhook.id, url: URL, types: ['pet.created'], ...state });
+    expect((await app.get(`${PATH}/${webhook.id}`, { key })).json).toEqual(webhook);
+    expect((await app.get(PATH, { key })).json).toEqual([webhook]);
+  });
+
+  it('are those of the account', async () => {
+    const { path } = await create();
+    for (const response of [
+      await app.get(path),
+      await app.send('PATCH', path, { body: { url: URL } }),
+      await app.send('DELETE', path),
+      await app.post(`${path}/test`, undefined),
+      await app.post(`${path}/rotate`, undefined),
+    ])
+      expectError(response, 404, 'webhook_not_found');
+    expect((await app.get(PATH)).json).toEqual([]);
+  });
+
+  it('are at most ten for an account, also if they are created concurrently', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 15 }, () => app.post(PATH, { url: URL }, { key })),
+    );
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(10);
+    const rejected = responses.filter(({ status }) => status !== 201);
+    for (const each of rejected) expectError(each, 409, 'too_many_webhooks');
+    expect((await app.get(`${PATH}?sort=-id&limit=100`, { key })).json).toHaveLength(10);
+  });
+
+  it.each([
+    'http://shop.example',
+    'https://127.0.0.1',
+    'https://[::1]/',
+    'https://169.254.169.254/latest',
+    'https://2130706433',
+    'https://0x7f.1',
+    'https://[::ffff:10.0.0.1]',
+    'https://user@shop.example',
+    'https://user:word@shop.example/',
+    'https://shop.example/a b',
+    'https://shop.example:99999',
+    'ftp://shop.example',
+    `https://shop.example/${'a'.repeat(2_048)}`,
+  ])('have no URL such as %s', async (url) => {
+    const response = await app.post(PATH, { url }, { key });
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toMatch(/^url must be an https URL /);
+    const { path } = await create();
+    expectError(await update(path, { url }), 400, 'validation_failed');
+  });
+
+  it('are changed and removed only if they are as the client has seen them', async () => {
+    const { path } = await create();
+    const { headers } = await app.get(path, { key });
+    const condition = { 'if-match': String(headers['etag']) };
+    const changed = await update(path, { types: ['order.placed'], status: 'disabled' }, condition);
+    expect(changed.json).toMatchObject({ url: URL, types: ['order.placed'], status: 'disabled' });
+    expectError(await update(path, { status: 'active' }, condition), 412, 'precondition_failed');
+    expectError(await app.send('DELETE', path, { key, headers: condition }), 412, 'precondition_failed');
+    expect((await update(path, { types: null, status: 'active' })).json).toMatchObject({
+      types: null,
+      status: 'active',
+    });
+    expectError(await update(path, {}), 400, 'validation_failed');
+    expect((await app.send('DELETE', path, { key })).status).toBe(204);
+    expectError(await app.get(path, { key }), 404, 'webhook_not_found');
+  });
+
+  it('have one creation and one new secret for each Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'a' };
+    const [first, again] = [
+      await app.post(PATH, { url: URL }, { key, headers }),
+      await app.post(PATH, { url: URL }, { key, headers }),
+    ];
+    expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
+    const rotate = () => app.post(`${PATH}/${first.json.id}/rotate`, undefined, { key, headers });
+    const [rotated, repeated] = [await rotate(), await rotate()];
+    expect(repeated.text).toBe(rotated.text);
+    expect(rotated.json.secret).not.toBe(first.json.secret);
+    expect((await app.get(PATH, { key })).json).toHaveLength(1);
+  });
+});
+
+describe('secrets of webhooks in the database', () => {
+  const settingsOf = (webhooksKey: string | undefined): GivenConfig => ({
+    webhooksAllowPrivate: true,
+    webhooksKey,
+  });
+
+  it('are encrypted with WEBHOOKS_KEY; without it a delivery fails until the secret is replaced', async () => {
+    const receiver = await startReceiver();
+    const plain = await startApp(settingsOf(undefined));
+    const first = await createWebhook(plain, { url: receiver.url, types: ['pet.created'] });
+    const apps = { plain, encrypted: await startApp(settingsOf('k'.repeat(32)), { beside: plain }) };
+    const key = plain.key;
+    const second = await createWebhook(
+      apps.encrypted,
+      { url: receiver.url, types: ['pet.deleted'] },
+      { key },
+    );
+    const rows = await plain.database.query<{ secret: Buffer }>('SELECT secret FROM webhooks ORDER BY id');
+    const isPlain = rows.map(({ secret }, at) =>
+      secret.includes(Buffer.from([first, second][at]!.secret.slice('whsec_'.length), 'base64')),
+    );
+    expect(isPlain).toEqual([true, false]);
+    const test = async (app: TestApp, { path }: typeof first) =>
+      (await app.post(`${path}/test`, undefined, { key })).json.error;
+    for (const webhook of [first, second]) {
+      expect(await test(apps.encrypted, webhook)).toBe(null);
+      expect(verified(plain, webhook.secret, receiver.deliveries.at(-1)!).type).toBe('webhook.test');
+    }
+    expect(await test(plain, second)).toBe('The secret cannot be decrypted. Rotate it.');
+    const wrong = await startApp(settingsOf('w'.repeat(32)), { beside: plain });
+    expect(await test(wrong, second)).toBe('The secret cannot be decrypted. Rotate it.');
+    const { secret } = (await wrong.post(`${second.path}/rotate`, undefined, { key })).json;
+    expect(await test(wrong, second)).toBe(null);
+    expect(verified(plain, secret, receiver.deliveries.at(-1)!).type).toBe('webhook.test');
+    for (const app of [wrong, apps.encrypted]) await app.close();
+    await addPets(plain, 'Rex');
+    await tick(plain);
+    await until(() => receiver.seen().includes('Rex'));
+    await plain.close();
+    await receiver.close();
+  });
+});
