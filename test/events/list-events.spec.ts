@@ -85,7 +85,7 @@ describe('GET /v1/events (listEvents)', () => {
   });
 
   // After a crash PostgreSQL uses the numbers of transactions that have committed nothing again.
-  it('continues from an event, whatever transactions run meanwhile', async () => {
+  it('continues from an event while other transactions run', async () => {
     await app.post('/v1/pets', aNewPet());
     await settle(app);
     const { next } = linksOf(await app.get(`${PATH}?type=order.placed`));

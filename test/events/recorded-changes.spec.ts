@@ -29,7 +29,7 @@ describe('the events of changes', () => {
     expect((await read()).map(({ data }) => data['name'])).toEqual(['slow', 'quick']);
   });
 
-  it('has the changes of an animal in their order, whatever the numbers of the transactions', async () => {
+  it('has the changes of an animal in their order, also if the first transaction changes it last', async () => {
     const { id } = (await app.post('/v1/pets', aNewPet())).json;
     const client = new Client({ connectionString: app.database.directUrl });
     await client.connect();

@@ -266,7 +266,7 @@ async function write(url: string, writer: string): Promise<string[]> {
   return committed;
 }
 
-/** Adds, orders, changes and removes animals until `ended`, whatever the responses are. */
+/** Adds, orders, changes and removes animals until `ended`. */
 async function shop(url: () => string, key: string, ended: AbortSignal): Promise<void> {
   const request = async (
     method: string,

@@ -67,7 +67,7 @@ const functions = (schema: string) => `
         CASE status WHEN 'placed' THEN event_time(expires_at) END AS "expiresAt"
     ) AS data);
 
-  -- The user who changes a row, and its search_path and temporary tables, have no effect on the events.
+  -- The session of a change, its user, search_path and temporary tables have no effect on the events.
   -- \`changed\` has the rows after a statement, or those that it removed; \`previous\` has those before an UPDATE.
   CREATE FUNCTION record_pet_events() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$

@@ -14,7 +14,7 @@ export interface FeedEvent {
   readonly data: { readonly id: number; readonly status: string };
 }
 
-/** A reader of the feed that continues after its last page, whatever fails meanwhile. */
+/** A reader of the feed that continues after its last page, also after failures. */
 export class FeedReader {
   readonly events: FeedEvent[] = [];
   private path = `${FIRST}?limit=1`;

@@ -41,7 +41,7 @@ const record = (table: string, operation: string, condition: string, type: strin
   CREATE TRIGGER witness_${operation} AFTER ${operation} ON ${table}
     FOR EACH ROW ${condition} EXECUTE FUNCTION witness_${table}_${operation}();`;
 
-/** Records each changed row by itself, with a trigger for each row. */
+/** Records each changed row, with a trigger for each row. */
 class Witness1795300000009 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
