@@ -91,7 +91,7 @@ describe('@Throttle on a route', () => {
     expect(rejected!.headers['ratelimit']).toMatch(/, "short";r=0;t=2, "long";r=1;t=3600$/);
   });
 
-  it('of a controller applies to each of its routes separately, also beside a controller of the same name; a method overrides its options by name', async () => {
+  it('of a controller applies to each of its routes separately, also if another controller has its name; a method overrides its options by name', async () => {
     expect(statuses(await times(4, () => get('cats/first')))).toEqual([200, 200, 200, 429]);
     const [, second] = await times(2, () => get('cats/second'));
     expect(second!.status).toBe(429);
