@@ -15,7 +15,7 @@ import { SystemClock } from '../platform/runtime/clock';
 import { operationsOf } from '../server/openapi/codes';
 import { documentsOf, type NestModule } from '../server/openapi/extension-documents';
 import { AppModule, VERSIONING } from './app.module';
-import { type Store, version } from './store';
+import { createStore, OWN_EXTENSIONS, type Store, version } from './store';
 
 /** The parts of the service that belong to no extension. */
 const CORE = {
@@ -38,17 +38,17 @@ const CREATED = /(?<=[`'";]\s*)create table (?!if\b)(\w+)/gi;
 /** Checks the extensions of a team before anything is written. @throws UserError that names every mistake */
 export async function checkExtensions(store: Store, config: Config): Promise<void> {
   if (store.added.length === 0) return;
-  const app = await createPreview(config, store);
+  const once = createStore([...new Set(store.added)]);
+  const app = await createPreview(config, once);
   const basis = { openapi: '3.0.3', info: { title: '', version } };
-  const documents = documentsOf(app, [CORE, ...store.extensions(config)], basis);
-  const names = documents.map(({ extension }) => extension.name);
+  const documents = documentsOf(app, [CORE, ...once.extensions(config)], basis);
+  const names = [...OWN_EXTENSIONS, ...store.added].map(({ name }) => name);
   const twice = names.filter((name, at) => names.indexOf(name) < at);
-  const once = documents.filter(({ extension }, at) => names.indexOf(extension.name) === at);
   const problems = [
     ...twice.map((name) => `the extension ${name} is given twice`),
     ...store.added.flatMap(problemsOf),
-    ...once.flatMap(({ modules }) => modules).flatMap(untypedClasses),
-    ...collisionsOf(once.flatMap(claimsOf)),
+    ...documents.flatMap(({ modules }) => modules).flatMap(untypedClasses),
+    ...collisionsOf(documents.flatMap(claimsOf)),
   ];
   if (problems.length === 0) return;
   throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
@@ -101,7 +101,7 @@ function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof docu
   const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
-  const classes = operations.flatMap(({ returns: [, body = []] }) => body);
+  const classes = operations.flatMap(({ inputs, returns: [, body = []] }) => [body, ...inputs].flat());
   const claim = (name: string, value: unknown = Symbol(name)) => ({ owner, name, value });
   return [
     ...scopes.map((scope) => claim(`scope ${scope}`)),
@@ -119,7 +119,7 @@ function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof docu
     ...[...errors, ...operations.flatMap(({ rejects }) => rejects)].map((each) =>
       claim(`error code ${each.code}`, each),
     ),
-    ...classes.map((each) => claim(`response class ${each.name}`, each)),
+    ...classes.flatMap((each) => (each.name in schemas ? claim(`class ${each.name}`, each) : [])),
     // A schema of a query has other undefined members.
     ...Object.entries(schemas).map(([name, each]) => claim(`schema ${name}`, parse(stringify(each) ?? ''))),
   ];

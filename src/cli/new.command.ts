@@ -12,6 +12,8 @@ const FILES = /^(README\.md|package\.json|tsconfig\.json|(src|test)\/.*\.ts)$/;
 
 /** The names that a source file declares or imports. */
 const DECLARED = /(?<=\b(?:class|const|type) )\w+|(?<=^import [^;]*)\w+/gm;
+/** The S in `AppointmentStatus` belongs to the next word. */
+const NAMES = /(?<=(_?))(GROOMING|APPOINTMENTS|[Gg]rooming|[Aa]ppointments?)(?=([A-Z_]?))/g;
 /** The names of the template that are renamed. */
 const RENAMED = /\w*(?:grooming|appointment)\w*/gi;
 
@@ -39,7 +41,9 @@ export function addNewCommand(command: OutputCommand): void {
       }
       // npm leaves it out of packages.
       writeFileSync(join(name, '.gitignore'), 'dist/\nnode_modules/\n.data/\n');
-      const next = `  cd ${name} && npm install && npm test\n  npm start`;
+      // npm would take a package in the checkout for a part of it.
+      const move = resolve('.') === ROOT ? `mv ${name} .. && cd ../${name}` : `cd ${name}`;
+      const next = `  ${move} && npm install && npm test\n  npm start`;
       return { json: { name, resource }, text: `Created the folder ${name}. Next:\n${next}` };
     });
 }
@@ -63,7 +67,7 @@ function packInto(folder: string): void {
  */
 function renamingOf(name: string, resource: string): (text: string) => string {
   const singular = /[^-]s$/.test(resource)
-    ? resource.replace(/(?<=.)ies$/, 'y').replace(/(?<=s|x|ch|sh|z)es$|s$/, '')
+    ? resource.replace(/(?<=.)ies$/, 'y').replace(/(?<=ss|[^ao]us|x|ch|sh|zz)es$|s$/, '')
     : `${resource}-item`;
   const names: Readonly<Record<string, string>> = {
     grooming: name,
@@ -73,7 +77,7 @@ function renamingOf(name: string, resource: string): (text: string) => string {
   return (text) =>
     text
       .replaceAll(/\ban (?=appointment)/g, /^[aeiou]/.test(singular) ? 'an ' : 'a ')
-      .replaceAll(/(?<=(_?))(grooming|appointments?)(?=([A-Z_]?))/gi, (word, before, _word, after) =>
+      .replaceAll(NAMES, (word, before, _word, after) =>
         formOf(names[word.toLowerCase()] ?? word, word, `${before}${after}`),
       );
 }
@@ -81,7 +85,8 @@ function renamingOf(name: string, resource: string): (text: string) => string {
 /** Writes a name of words joined by dashes in the form of the word that it replaces. @param near what touches the word */
 function formOf(name: string, word: string, near: string): string {
   if (word === word.toUpperCase()) return name.replaceAll('-', '_').toUpperCase();
-  if (near.includes('_')) return name.replaceAll('-', '_');
+  // An error code has no digits.
+  if (near.includes('_')) return name.replaceAll(/\d/g, '').split('-').filter(Boolean).join('_');
   const camelCase = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   if (/^[A-Z]/.test(word)) return camelCase.replace(/^./, (letter) => letter.toUpperCase());
   return /[A-Z]/.test(near) ? camelCase : name;

@@ -47,6 +47,7 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
     )
     .version(version)
     .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text.replace('. Give ', ': give ')) })
     .showHelpAfterError('(add --help for usage)');
   program
     .command('start')

@@ -7,8 +7,6 @@ import type { Usage } from './rate-limit.store';
 
 /** A limit that `@Throttle` adds to a route. */
 export interface RouteLimit {
-  /** The handler: `KennelsController.add`. It names the windows, in every instance and after a restart. */
-  readonly place: string;
   /** `short` in `@Throttle({ short: { limit: 5, ttl: 60_000 } })`. */
   readonly name: string;
   readonly limit: number;
@@ -27,11 +25,7 @@ const MAX = { limit: 1_000_000_000, ttl: 366 * DAY_MS } as const;
 /** The document promises lower-case letters. `minute` and `day` are the windows of the plan. */
 const NAME = /^(?!(?:minute|day)$)[a-z]{1,20}$/;
 
-/**
- * Reads every `@Throttle`, and adds it to the operation in the document.
- *
- * @throws UserError for the first mistake
- */
+/** Reads every `@Throttle`, and adds it to the document. @throws UserError for the first mistake */
 export function readRouteLimits(controllers: ReturnType<DiscoveryService['getControllers']>): RouteLimits {
   const all: RouteLimits = new Map();
   for (const { metatype: controller } of controllers) {
@@ -63,7 +57,6 @@ function routeLimitsOf(place: string, targets: Parameters<Reflector['getAllAndOv
     );
   };
   const limits = [...names].map((name) => ({
-    place,
     name,
     limit: numberOf('limit', name, THROTTLER_LIMIT),
     ttl: numberOf('ttl', name, THROTTLER_TTL),

@@ -112,11 +112,13 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
   ): Promise<true> {
     if (request.keyRejection) return true;
     const client = ownerOfRequest(request);
+    // Names the windows in every instance and after a restart. HEAD and GET share them.
+    const route = `${request.method.replace('HEAD', 'GET')} ${request.routeOptions.url}`;
     const usages: RouteUsage[] = [];
     let isLimited = false;
     let now = this.clock.now();
     for (const limit of limits) {
-      const owner = `${client}:route:${limit.place}:${limit.name}`;
+      const owner = `${client}:route:${route}:${limit.name}`;
       const window = { perMinute: limit.limit, windowMs: limit.ttl };
       const made: Look & Partial<Decision> = await (isLimited
         ? this.store.look(owner, window)

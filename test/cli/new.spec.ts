@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { version } from '../../src/app/store';
+import { CODE } from '../../src/platform/errors/error.schemas';
 import { runCli } from '../support/cli';
+
+const CODE_FORM = new RegExp(CODE.pattern!);
 
 describe('animal-store new', () => {
   const before = process.cwd();
@@ -62,23 +65,32 @@ describe('animal-store new', () => {
       'class BoxesService',
       'vetClinicScopes.read',
       'vet_clinic_boxes',
+      'VetClinicBoxes1795300000000',
+      'listVetClinicBoxes',
       'VET_CLINIC_MAX_BOOKED',
-      'box_not_found',
+      'vet_clinic_box_not_found',
       'Book a box',
     ])
       expect(all).toContain(form);
   });
 
   it.each([
-    ['x', 'puppies', 'Puppy'],
-    ['visits', 'visits', 'Visit'],
-    ['appointments', 'groomings', 'Grooming'],
-    ['new', 'classes', 'Class'],
-    ['test', 'staff', 'StaffItem'],
-    ['this-2', 'news', 'New'],
-    ['grooming', 's', 'SItem'],
-    ['constructor', 'pet', 'PetItem'],
-    ['a-name-of-24-charactersz', 'prototypes', 'Prototype'],
+    ['x', 'puppies', 'XPuppy'],
+    ['visits', 'visits', 'VisitsVisit'],
+    ['appointments', 'groomings', 'AppointmentsGrooming'],
+    ['new', 'classes', 'NewClass'],
+    ['old', 'promises', 'OldPromise'],
+    ['zoo-1', 'keys', 'Zoo1Key'],
+    ['zoo-2', 'dates', 'Zoo2Date'],
+    ['zoo-3', 'queries', 'Zoo3Query'],
+    ['zoo-4', 'rows', 'Zoo4Row'],
+    ['his', 'statuses', 'HisStatus'],
+    ['test', 'staff', 'TestStaffItem'],
+    ['this-2', 'news', 'This2New'],
+    ['a-1', 'b-2c', 'A1B2cItem'],
+    ['grooming', 's', 'GroomingSItem'],
+    ['constructor', 'pet', 'ConstructorPetItem'],
+    ['a-name-of-24-charactersz', 'prototypes', 'ANameOf24CharacterszPrototype'],
   ])('of %s %s writes sources that parse, with the class %s', async (name, resource, type) => {
     const { status, all } = await create(name, resource);
     expect([status, all]).toEqual([0, expect.stringMatching(/^Created/)]);
@@ -90,6 +102,9 @@ describe('animal-store new', () => {
     );
     expect([paths.length, mistakes]).toEqual([10, []]);
     expect(textOf(name, `src/${resource}.dto.ts`)).toContain(`export class ${type} {`);
+    expect(textOf(name, `src/${resource}.dto.ts`)).toContain(`name: '${type}Status'`);
+    const codes = textOf(name, `src/${resource}.errors.ts`).matchAll(/^  (\w+): {$/gm);
+    expect(Array.from(codes, ([, code]) => code)).toEqual(Array(3).fill(expect.stringMatching(CODE_FORM)));
   });
 
   it.each([
@@ -97,13 +112,9 @@ describe('animal-store new', () => {
     ['key', 'visits', 'The store has the extension key: choose another name.'],
     ['mcp', 'visits', 'The store has the extension mcp: choose another name.'],
     ['orders', 'visits', 'The store has the extension orders: choose another name.'],
-    ['zoo', 'pets', 'The name Pet of zoo pets is taken: choose another word.'],
-    ['zoo', 'orders', 'The name Order of zoo orders is taken: choose another word.'],
-    ['zoo', 'keys', 'The name getKey of zoo keys is taken: choose another word.'],
-    ['zoo', 'open-orders', 'The name pet_has_open_order of zoo open-orders is taken: choose another word.'],
-    ['zoo', 'dates', 'The name Date of zoo dates is taken: choose another word.'],
-    ['zoo', 'queries', 'The name Query of zoo queries is taken: choose another word.'],
-    ['zoo', 'rows', 'The name Row of zoo rows is taken: choose another word.'],
+    ['zoo', 'pets', 'The name petErrors of zoo pets is taken: choose another word.'],
+    ['zoo', 'orders', 'The name orderId of zoo orders is taken: choose another word.'],
+    ['pet', 'statuses', 'The name PetStatus of pet statuses is taken: choose another word.'],
   ])('rejects %s %s, whose names exist already', async (name, resource, sentence) => {
     const { status, all } = await create(name, resource);
     expect([status, all]).toEqual([1, `${sentence}\n`]);
@@ -128,7 +139,7 @@ describe('animal-store new', () => {
       ['zoo', word],
     ]) {
       const { status, all } = await create('--', ...args);
-      expect([status, all]).toEqual([2, expect.stringContaining('Give lower-case words')]);
+      expect([status, all]).toEqual([2, expect.stringContaining(': give lower-case words')]);
     }
     expect(readdirSync('.')).not.toContain('zoo');
   });

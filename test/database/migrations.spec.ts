@@ -187,7 +187,7 @@ describe('the reversion of an extension', () => {
   it('is rejected for a newer version of it; so is that of the store', async () => {
     await apply(both);
     expect(await messageOf(apply(kennels))).toBe(
-      `The database was migrated by a newer version of the extension kennels (${Shelters.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+      `The database was migrated by a newer version of the extension kennels (${Shelters.name}). Install that version again, or run its "db revert" until this migration is reverted. If you have renamed it, give its class this name again.`,
     );
     expect(await revertKennels(configWith(database.url, kennels))).toMatch(
       /^The database was migrated by a newer/,
@@ -195,7 +195,7 @@ describe('the reversion of an extension', () => {
     expect(await states(kennels)).toEqual([{ name: Shelters.name, extension: 'kennels', state: 'newer' }]);
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);
     expect(await messageOf(revert(configWith(database.url, both)))).toMatch(
-      /^The database was migrated by a newer version of Animal Store \(FromTheFuture\)/,
+      /^The database was migrated by a newer version of Animal Store \(FromTheFuture\).* is reverted\.$/,
     );
   });
 

@@ -131,7 +131,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
       expect([first.status, first.headers['location']]).toEqual([201, `${APPOINTMENTS}/1`]);
       expect((await book(petId)).status).toBe(201);
       expect((await book(petId)).status).toBe(201);
-      expect((await book(petId)).json).toMatchObject({ code: 'too_many_appointments', status: 409 });
+      expect((await book(petId)).json).toMatchObject({ code: 'too_many_grooming_appointments', status: 409 });
       const { status, headers } = await request('GET', `${APPOINTMENTS}?limit=1`);
       expect([status, headers['link']]).toEqual([200, expect.stringContaining('rel="next"')]);
       await book(otherId);

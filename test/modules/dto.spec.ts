@@ -38,8 +38,11 @@ describe('a service with DTOs and lists of a team', () => {
     it('is validated, passed on and printed as declared, null included', async () => {
       expect((await post(FULL)).json).toEqual(FULL);
       expect((await post(EMPTY)).json).toEqual(EMPTY);
-      const { text } = await post(JSON.stringify(FULL).replace('"number":7', '"number":9007199254740993'));
-      expect(text).toContain('"number":9007199254740993');
+      const exact = '"number":9007199254740993,"price":9007199254740993';
+      const { text } = await post(JSON.stringify(FULL).replace('"number":7', exact));
+      for (const member of exact.split(',')) expect(text).toContain(member);
+      const above = JSON.stringify(FULL).replace('"number":7', '"number":7,"price":9007199254740994');
+      expectError(await post(above), 400, 'validation_failed');
     });
 
     it.each<[string, unknown, string]>([
@@ -50,6 +53,8 @@ describe('a service with DTOs and lists of a team', () => {
       ['label', undefined, 'label must be a string of 1 to 3 characters'],
       ['note', null, 'note must be a string of 0 to 3 characters without control characters.'],
       ['number', 1.5, 'number must be an integer from -9223372036854775808 to 9223372036854775807.'],
+      ['price', -1, 'price must be an integer from 0 to 9007199254740993.'],
+      ['price', '1', 'price must be an integer from 0 to 9007199254740993.'],
       ['places', 10, 'places must be a whole number from 0 to 9.'],
       ['places', '5', 'places must be a whole number from 0 to 9.'],
       ['weight', 9.6, 'weight must be a number from 0 to 9.5.'],
@@ -76,13 +81,14 @@ describe('a service with DTOs and lists of a team', () => {
     });
 
     it('of a query is read from text', async () => {
-      expect((await get('places=5&weight=2.5&open=false')).json).toEqual({
+      expect((await get('places=5&weight=2.5&open=false&price=-5')).json).toEqual({
         ...EMPTY,
         places: 5,
         weight: 2.5,
         open: false,
+        price: -5,
       });
-      for (const query of ['places=05', 'places=', 'weight=1e0', 'open=1'])
+      for (const query of ['places=05', 'places=', 'price=-6', 'weight=1e0', 'open=1'])
         expectError(await get(query), 400, 'validation_failed');
     });
 
@@ -94,6 +100,7 @@ describe('a service with DTOs and lists of a team', () => {
       expect(example).toMatchObject({ best: { name: 'ball' }, toys: [{ name: 'ball' }] });
       expect(properties.label).toMatchObject({ type: 'string', minLength: 1, maxLength: 3, nullable: true });
       expect(properties.places).toMatchObject({ type: 'integer', minimum: 0, maximum: 9 });
+      expect(properties.price).toMatchObject({ format: 'int64', minimum: 0 });
       expect(properties.places.format).toBe('int32');
       expect(properties.stock.format).toBe('int64');
       expect(properties.opensAt).toMatchObject({ type: 'string', format: 'date-time', maxLength: 24 });

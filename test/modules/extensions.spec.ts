@@ -1,3 +1,4 @@
+import { Module } from '@nestjs/common';
 import { version } from '../../package.json';
 import { parsers } from '../../src';
 import type { GivenConfig } from '../../src/app/build';
@@ -5,6 +6,7 @@ import { checkExtensions } from '../../src/app/extension-checks';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
+import { PetHolds, PetsModule } from '../../src/pets';
 import type { Extension } from '../../src/platform/extension/extension';
 import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
@@ -65,6 +67,31 @@ describe('an extension', () => {
     const errors = Object.values(codeOf('odd_code', status));
     await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
       `The error code odd_code has the status ${status}: use one from 400 to 599.`,
+    );
+  });
+
+  it.each(['Odd', 'odd_2', 'odd__code', `o${'x'.repeat(64)}`])(
+    'with the error code %s, which the document forbids, ends the start',
+    async (code) => {
+      const errors = Object.values(codeOf(code));
+      await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
+        `The error code ${code} is invalid: use words of a to z joined by "_", at most 64 characters.`,
+      );
+    },
+  );
+
+  it('whose hold has a code that another hold defines differently ends the start', async () => {
+    const holding = (name: string, status: number): Extension => {
+      const [error] = Object.values(codeOf('pet_is_held', status));
+      const hold = { forbids: 'removal', error: error!, isHeld: async () => false } as const;
+      const add = { provide: name, inject: [PetHolds], useFactory: (holds: PetHolds) => holds.add(hold) };
+      @Module({ imports: [PetsModule], providers: [add] })
+      class HoldingModule {}
+      return { name, modules: [HoldingModule] };
+    };
+    const start = startApp({}, { beside: app, extensions: [holding('one', 409), holding('two', 423)] });
+    await expect(start).rejects.toThrow(
+      'The error code pet_is_held has two definitions, if never (409) and if never (423): rename one of them.',
     );
   });
 
@@ -176,7 +203,13 @@ describe('the settings of an extension', () => {
 
 describe('a mistake in extensions ends the start in one message', () => {
   it.each<[string, ...Extension[]]>([
-    ['the extension kennels is given twice', kennels, kennels],
+    // A single sentence: the two are one value.
+    ['the extension kennels is given twice. ', kennels, kennels],
+    [
+      'the extension one is given twice; one has twice the tag one: change one of them. ',
+      { name: 'one', tags: { one: 'One.' } },
+      { name: 'one', tags: { one: 'Another.' } },
+    ],
     ['the extension pets is given twice', { name: 'pets' }],
     ['the name My Kennels must consist of', { name: 'My Kennels' }],
     [
@@ -250,7 +283,7 @@ describe('a mistake in extensions ends the start in one message', () => {
     ];
     const start = startHere({ DATABASE_URL: database.directUrl }, { extensions });
     await expect(start).rejects.toThrow(
-      /^Invalid extensions: grooming and vet-clinic both have the migration Appointments1795300000000, the tag appointments, the setting openFrom, the variable OPEN_FROM, the operation getAppointment, the route GET \/v1\/appointments\/{id}, the table appointments, the error code clinic_closed, the response class Appointment, the schema Appointment: change one of each; pets and one both have the tag pets: change one of them\. Fix them and start again\.$/,
+      /^Invalid extensions: grooming and vet-clinic both have the migration Appointments1795300000000, the tag appointments, the setting openFrom, the variable OPEN_FROM, the operation getAppointment, the operation createAppointment, the route GET \/v1\/appointments\/{id}, the route POST \/v1\/appointments, the table appointments, the error code clinic_closed, the class Appointment, the class NewAppointment, the schema AppointmentKind, the schema Appointment: change one of each; pets and one both have the tag pets: change one of them\. Fix them and start again\.$/,
     );
     expect(await relationsOf(database)).toEqual([]);
     await database.drop();

@@ -132,7 +132,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleWith([Get(':id'), RequireScope('pets:read')], Controller({ path: 'pets', version: '1' })),
     ],
     [
-      'Invalid extensions: orders and team both have the response class Order, the schema Order: change one of each. Fix them and start again.',
+      'Invalid extensions: orders and team both have the class Order, the schema Order: change one of each. Fix them and start again.',
       moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
     ],
     [
@@ -147,7 +147,7 @@ describe('the start fails with one sentence for a mistake of a module', () => {
       moduleWithTwo([Get(), RequireScope('pets:read')], [Get(), RequireScope('pets:read')]),
     ],
     [
-      'Invalid extensions: team has twice the response class Twin: change one of them. Fix them and start again.',
+      'Invalid extensions: team has twice the class Twin: change one of them. Fix them and start again.',
       moduleWithTwo(
         [Get('one'), described('getOne', 'pets:read', [200, twinOf('One'), 'One.'])],
         [Get('other'), described('getOther', 'pets:read', [200, twinOf('Other'), 'Another one.'])],

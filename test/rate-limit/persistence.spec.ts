@@ -100,7 +100,7 @@ describe('counters without Redis', () => {
     expectError(await app.post('/v1/slots', '{}', { key }), 429, 'rate_limit_exceeded');
     const owners = await app.database.query<{ owner: string }>('SELECT owner FROM rate_limit_counters');
     expect(owners.filter((row) => /^ip:\d+$/.test(row.owner))).toHaveLength(OWNERS);
-    expect(owners).toContainEqual({ owner: `${owner}:route:SlotsController.book:default` });
+    expect(owners).toContainEqual({ owner: `${owner}:route:POST /v1/slots:default` });
   });
 
   it('survive a clean stop on a later day, and so do the last use of a key and a ban that runs for longer than a day', async () => {

@@ -91,12 +91,12 @@ describe('@Throttle on a route', () => {
     expect(rejected!.headers['ratelimit']).toMatch(/, "short";r=0;t=2, "long";r=1;t=3600$/);
   });
 
-  it('of a controller applies to each of its routes separately; a method overrides its options by name', async () => {
+  it('of a controller applies to each of its routes separately, also if another controller has its name; a method overrides its options by name', async () => {
     expect(statuses(await times(4, () => get('cats/first')))).toEqual([200, 200, 200, 429]);
     const [, second] = await times(2, () => get('cats/second'));
     expect(second!.status).toBe(429);
     expect(second!.headers['ratelimit-policy']).toMatch(/, "default";q=1;w=60, "long";q=9;w=3600$/);
-    expect((await get('dogs/first')).status).toBe(200);
+    expect(statuses([await get('dogs/first'), await get('boats/first')])).toEqual([200, 200]);
   });
 
   it('counts a request that it rejects in the windows of the plan, and one with a key that is rejected later', async () => {

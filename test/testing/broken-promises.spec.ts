@@ -45,6 +45,7 @@ class RichQuery extends SortedPageQuery {
 /** Fields of every other kind. */
 const RICH_FIELDS = {
   most: [Int64({ optional: true, description: 'Highest weight.', example: 9223372036854775807n })],
+  cents: [Int64({ min: 0, max: 9007199254740993n, optional: true, description: 'Price.', example: 250 })],
   size: [OneOf(SIZES, { optional: true, nullable: true, description: 'Size.', example: 's' })],
   price: [Decimal({ min: 0, max: 9.5, optional: true, description: 'Price.', example: 2.5 })],
   isQuiet: [Flag({ optional: true, nullable: true, description: 'True if it is quiet.', example: true })],

@@ -11,13 +11,13 @@ import {
   Transaction,
 } from 'animal-store';
 import { EntityManager } from 'typeorm';
-import { Appointment, AppointmentUpdate, NewAppointment } from './appointments.dto';
+import { GroomingAppointment, GroomingAppointmentUpdate, NewGroomingAppointment } from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
 import { AppointmentsService, ListAppointmentsQuery } from './appointments.service';
 import { groomingScopes } from './grooming.scopes';
 
 const AppointmentId = () =>
-  PathId('appointmentId', 'Identifier of the appointment.', appointmentErrors.appointment_not_found);
+  PathId('appointmentId', 'Identifier of the appointment.', appointmentErrors.grooming_appointment_not_found);
 
 @Controller('grooming/appointments')
 export class AppointmentsController {
@@ -25,30 +25,33 @@ export class AppointmentsController {
 
   @Get()
   @Operation({
-    id: 'listAppointments',
+    id: 'listGroomingAppointments',
     summary: 'List the appointments of the account',
     description: "Lists the appointments of the key's account in pages. The filters combine by AND.",
     scope: groomingScopes.read,
-    returns: [200, [Appointment], 'A page of appointments. `Link` has the next page.'],
+    returns: [200, [GroomingAppointment], 'A page of appointments. `Link` has the next page.'],
   })
-  listAppointments(@CurrentPrincipal() { accountId }: Principal, @Query() query: ListAppointmentsQuery) {
+  listGroomingAppointments(
+    @CurrentPrincipal() { accountId }: Principal,
+    @Query() query: ListAppointmentsQuery,
+  ) {
     return this.service.list(accountId, query);
   }
 
   @Post()
   @Throttle({ default: { limit: 5, ttl: 60_000 } })
   @Operation({
-    id: 'createAppointment',
+    id: 'createGroomingAppointment',
     summary: 'Book an appointment',
     description: 'Books an appointment for an animal. While it is booked, the animal cannot be removed.',
     scope: groomingScopes.write,
     idempotent: true,
-    returns: [201, Appointment, 'The booked appointment. `Location` is its URL.'],
-    rejects: [petErrors.pet_not_found, appointmentErrors.too_many_appointments],
+    returns: [201, GroomingAppointment, 'The booked appointment. `Location` is its URL.'],
+    rejects: [petErrors.pet_not_found, appointmentErrors.too_many_grooming_appointments],
   })
-  createAppointment(
+  createGroomingAppointment(
     @CurrentPrincipal() { accountId }: Principal,
-    @Body() body: NewAppointment,
+    @Body() body: NewGroomingAppointment,
     @Transaction() transaction: EntityManager | undefined,
   ) {
     return this.service.create(accountId, body, transaction);
@@ -56,45 +59,45 @@ export class AppointmentsController {
 
   @Get(':appointmentId')
   @Operation({
-    id: 'getAppointment',
+    id: 'getGroomingAppointment',
     summary: 'Get an appointment',
     description: "Returns one of the appointments of the key's account.",
     scope: groomingScopes.read,
-    returns: [200, Appointment, 'The appointment.'],
+    returns: [200, GroomingAppointment, 'The appointment.'],
   })
-  getAppointment(@CurrentPrincipal() { accountId }: Principal, @AppointmentId() id: bigint) {
+  getGroomingAppointment(@CurrentPrincipal() { accountId }: Principal, @AppointmentId() id: bigint) {
     return this.service.get(accountId, id);
   }
 
   @Patch(':appointmentId')
   @Operation({
-    id: 'updateAppointment',
-    summary: 'Move an appointment',
-    description: 'Moves an appointment to another time.',
+    id: 'updateGroomingAppointment',
+    summary: 'Change an appointment',
+    description: 'Moves an appointment to another time, or changes its treatment.',
     scope: groomingScopes.write,
-    returns: [200, Appointment, 'The moved appointment.'],
+    returns: [200, GroomingAppointment, 'The changed appointment.'],
   })
-  updateAppointment(
+  updateGroomingAppointment(
     @CurrentPrincipal() { accountId }: Principal,
     @AppointmentId() id: bigint,
-    @Body() body: AppointmentUpdate,
-    @IfMatch(Appointment) precondition: Precondition<Appointment>,
+    @Body() body: GroomingAppointmentUpdate,
+    @IfMatch(GroomingAppointment) precondition: Precondition<GroomingAppointment>,
   ) {
     return this.service.update(accountId, id, body, precondition);
   }
 
   @Delete(':appointmentId')
   @Operation({
-    id: 'deleteAppointment',
+    id: 'deleteGroomingAppointment',
     summary: 'Remove an appointment',
     description: 'Removes an appointment.',
     scope: groomingScopes.write,
     returns: [204, undefined, 'The appointment was removed.'],
   })
-  deleteAppointment(
+  deleteGroomingAppointment(
     @CurrentPrincipal() { accountId }: Principal,
     @AppointmentId() id: bigint,
-    @IfMatch(Appointment) precondition: Precondition<Appointment>,
+    @IfMatch(GroomingAppointment) precondition: Precondition<GroomingAppointment>,
   ) {
     return this.service.remove(accountId, id, precondition);
   }

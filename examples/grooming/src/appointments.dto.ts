@@ -1,14 +1,14 @@
-import { ApiSchema, PickType } from '@nestjs/swagger';
-import { Int64, OneOf, Text, Timestamp } from 'animal-store';
+import { ApiSchema, PartialType, PickType } from '@nestjs/swagger';
+import { AtLeastOne, Int64, OneOf, Text, Timestamp } from 'animal-store';
 
 const STATUS = {
-  name: 'AppointmentStatus',
+  name: 'GroomingAppointmentStatus',
   description: 'It is `cancelled` when the animal is sold.',
   values: ['booked', 'cancelled'],
 };
 
 @ApiSchema({ description: 'One of the appointments of an animal.' })
-export class Appointment {
+export class GroomingAppointment {
   @Int64({ description: 'Unique identifier, assigned by the service.', example: 1 })
   readonly id!: bigint;
 
@@ -26,7 +26,15 @@ export class Appointment {
 }
 
 @ApiSchema({ description: 'The appointment to book. Members that are not listed are ignored.' })
-export class NewAppointment extends PickType(Appointment, ['petId', 'startsAt', 'treatment']) {}
+export class NewGroomingAppointment extends PickType(GroomingAppointment, [
+  'petId',
+  'startsAt',
+  'treatment',
+]) {}
 
-@ApiSchema({ description: 'Another time. Members that are not listed are ignored.' })
-export class AppointmentUpdate extends PickType(Appointment, ['startsAt']) {}
+@AtLeastOne()
+@ApiSchema({ description: 'The changes. Members that are not listed are ignored.' })
+export class GroomingAppointmentUpdate extends PartialType(
+  PickType(GroomingAppointment, ['startsAt', 'treatment']),
+  { skipNullProperties: false },
+) {}

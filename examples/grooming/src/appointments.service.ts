@@ -2,20 +2,24 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type ConfigOf, OrderEvents, PetHolds, pages, PetsService, Sql } from 'animal-store';
 import type { Precondition, Statement } from 'animal-store';
 import type { EntityManager } from 'typeorm';
-import { Appointment, type AppointmentUpdate, type NewAppointment } from './appointments.dto';
+import {
+  GroomingAppointment,
+  type GroomingAppointmentUpdate,
+  type NewGroomingAppointment,
+} from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
 import type { groomingSettings } from './grooming.settings';
 
 const columns = 'id, pet_id, starts_at, treatment, status';
 
-type Row = [bigint, bigint, Date, string, Appointment['status']];
-function read([id, petId, startsAt, treatment, status]: Row): Appointment {
+type Row = [bigint, bigint, Date, string, GroomingAppointment['status']];
+function read([id, petId, startsAt, treatment, status]: Row): GroomingAppointment {
   return { id, petId, startsAt: startsAt.toISOString(), treatment, status };
 }
 
 /** Each combination of filters needs an index: see the migration. */
 const APPOINTMENTS = pages(
-  { table: 'grooming_appointments', type: Appointment, columns, read },
+  { table: 'grooming_appointments', type: GroomingAppointment, columns, read },
   { always: ['account_id'], filters: { petId: 'pet_id', status: 'status' } },
 );
 export class ListAppointmentsQuery extends APPOINTMENTS.Query {}
@@ -30,9 +34,11 @@ const INSERT: Statement = {
     INSERT INTO grooming_appointments (account_id, pet_id, starts_at, treatment, status)
     VALUES ($1, $2, $3, $4, 'booked') RETURNING ${columns}`,
 };
-const MOVE: Statement = {
+const UPDATE: Statement = {
   read,
-  text: `UPDATE grooming_appointments SET starts_at = $2 WHERE id = $1 RETURNING ${columns}`,
+  text: `
+    UPDATE grooming_appointments SET starts_at = coalesce($2, starts_at), treatment = coalesce($3, treatment)
+    WHERE id = $1 RETURNING ${columns}`,
 };
 const DELETE: Statement = { text: 'DELETE FROM grooming_appointments WHERE id = $1' };
 
@@ -56,7 +62,7 @@ export class AppointmentsService {
   onModuleInit(): void {
     this.holds.add({
       forbids: 'removal',
-      error: appointmentErrors.pet_has_appointment,
+      error: appointmentErrors.pet_has_grooming_appointment,
       isHeld: async (petId, transaction) =>
         (await this.sql.rows(FIND_BOOKED, [petId], transaction)).length > 0,
     });
@@ -71,32 +77,43 @@ export class AppointmentsService {
 
   /** Inside a transaction, it locks the row. */
   async get(accountId: bigint, id: bigint, transaction?: EntityManager) {
-    const [row] = await this.sql.rows<Appointment>(transaction ? LOCK : FIND, [accountId, id], transaction);
-    if (!row) throw appointmentErrors.appointment_not_found();
+    const [row] = await this.sql.rows<GroomingAppointment>(
+      transaction ? LOCK : FIND,
+      [accountId, id],
+      transaction,
+    );
+    if (!row) throw appointmentErrors.grooming_appointment_not_found();
     return row;
   }
 
-  create(accountId: bigint, { petId, startsAt, treatment }: NewAppointment, outer?: EntityManager) {
+  create(accountId: bigint, { petId, startsAt, treatment }: NewGroomingAppointment, outer?: EntityManager) {
     return this.sql.transaction(async (transaction) => {
       // Until the commit no other request removes the animal or counts its bookings.
       await this.pets.lock(petId, transaction);
       const booked = await this.sql.rows(FIND_BOOKED, [petId], transaction);
-      if (booked.length >= this.config.groomingMaxBooked) throw appointmentErrors.too_many_appointments();
+      if (booked.length >= this.config.groomingMaxBooked)
+        throw appointmentErrors.too_many_grooming_appointments();
       const values = [accountId, petId, startsAt, treatment];
-      const [row] = await this.sql.rows<Appointment>(INSERT, values, transaction);
+      const [row] = await this.sql.rows<GroomingAppointment>(INSERT, values, transaction);
       return row;
     }, outer);
   }
 
-  update(accountId: bigint, id: bigint, body: AppointmentUpdate, precondition: Precondition<Appointment>) {
+  update(
+    accountId: bigint,
+    id: bigint,
+    { startsAt, treatment }: GroomingAppointmentUpdate,
+    precondition: Precondition<GroomingAppointment>,
+  ) {
     return this.sql.transaction(async (transaction) => {
       precondition(await this.get(accountId, id, transaction));
-      const [row] = await this.sql.rows<Appointment>(MOVE, [id, body.startsAt], transaction);
+      const values = [id, startsAt, treatment];
+      const [row] = await this.sql.rows<GroomingAppointment>(UPDATE, values, transaction);
       return row;
     });
   }
 
-  remove(accountId: bigint, id: bigint, precondition: Precondition<Appointment>) {
+  remove(accountId: bigint, id: bigint, precondition: Precondition<GroomingAppointment>) {
     return this.sql.transaction(async (transaction) => {
       precondition(await this.get(accountId, id, transaction));
       await this.sql.rows(DELETE, [id], transaction);

@@ -4,7 +4,7 @@ import { AppointmentsController } from './appointments.controller';
 import { AppointmentsService } from './appointments.service';
 import { groomingScopes } from './grooming.scopes';
 import { groomingSettings } from './grooming.settings';
-import { Appointments1795300000000 } from './migrations/0001-appointments';
+import { GroomingAppointments1795300000000 } from './migrations/0001-appointments';
 
 @Module({
   imports: [PetsModule, StoreOrdersModule],
@@ -18,7 +18,7 @@ const name = 'grooming';
 export const groomingExtension: Extension = {
   name,
   modules: [GroomingModule],
-  migrations: [Appointments1795300000000],
+  migrations: [GroomingAppointments1795300000000],
   scopes: Object.values(groomingScopes),
   tags: { [name]: 'The appointments of animals. A key sees only those of its account.' },
   settings: groomingSettings,

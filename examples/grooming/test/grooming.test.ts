@@ -49,7 +49,7 @@ test('books as many for an animal as GROOMING_MAX_BOOKED says, also concurrently
   const responses = await Promise.all([1, 2, 3, 4].map(() => book(petId)));
   assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 201, 409, 409]);
   const rejected = responses.find(({ status }) => status === 409);
-  assert.equal(rejected?.json.code, 'too_many_appointments');
+  assert.equal(rejected?.json.code, 'too_many_grooming_appointments');
 });
 
 test('books once for one Idempotency-Key', async () => {
@@ -94,7 +94,7 @@ test('moves and removes only the version that the client has read', async () => 
 test('keeps an animal with a booking until the booking is removed', async () => {
   const petId = await addPet();
   const { json } = await book(petId);
-  assert.equal((await send('DELETE', `/v1/pets/${petId}`)).json.code, 'pet_has_appointment');
+  assert.equal((await send('DELETE', `/v1/pets/${petId}`)).json.code, 'pet_has_grooming_appointment');
   assert.equal((await send('DELETE', `${PATH}/${json.id}`)).status, 204);
   assert.equal((await send('DELETE', `/v1/pets/${petId}`)).status, 204);
 });

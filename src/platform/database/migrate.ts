@@ -269,8 +269,9 @@ function rejectNewerSchema(states: readonly MigrationState[]): void {
   const newer = states.find(({ state }) => state === 'newer');
   if (!newer) return;
   const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
+  const hint = newer.extension === null ? '' : ' If you have renamed it, give its class this name again.';
   throw new UserError(
-    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.${hint}`,
   );
 }
 

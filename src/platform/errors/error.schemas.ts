@@ -10,7 +10,7 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
   return { type: 'string', ...more, maxLength, pattern };
 }
 
-const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
+export const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
 const NAME = text(128, String.raw`\S`, { minLength: 1 });
 
 /** A text for people. */

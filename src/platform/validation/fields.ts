@@ -161,17 +161,20 @@ function isWithin(value: unknown, min: number, max: number): boolean {
 }
 
 const INT64 = { type: 'integer', format: 'int64' } as const;
-const INT64_RANGE = `from ${MIN_INT64} to ${MAX_INT64}`;
+
+type Int64Facts = FieldFacts<number | bigint> & Partial<Readonly<Record<'min' | 'max', number | bigint>>>;
 
 /**
  * Declares an int64: an exact bigint in the handler, and exact digits in JSON. The document adds the bounds. In
- * a query it is a plain decimal. An example is a bigint if a number cannot hold it.
+ * a query it is a plain decimal. An example, `min` or `max` is a bigint if a number cannot hold it.
  */
-export function Int64(facts: FieldFacts<number | bigint>): PropertyDecorator {
+export function Int64({ min, max, ...facts }: Int64Facts): PropertyDecorator {
+  const minimum: object = min === undefined ? {} : { minimum: min };
+  const maximum: object = max === undefined ? {} : { maximum: max };
   return declareField(facts, {
-    schema: INT64,
-    rule: `an integer ${INT64_RANGE}`,
-    isValid: isInt64,
+    schema: { ...INT64, ...minimum, ...maximum },
+    rule: `an integer from ${min ?? MIN_INT64} to ${max ?? MAX_INT64}`,
+    isValid: (value) => isInt64(value) && value >= (min ?? value) && value <= (max ?? value),
     fromText: int64FromText,
     fromJson: int64FromJson,
   });
@@ -186,7 +189,7 @@ interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
 export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
   return declareField(facts, {
     schema: { type: 'array', items: { ...INT64 }, minItems: 1, maxItems: max },
-    rule: `1 to ${max} integers ${INT64_RANGE}`,
+    rule: `1 to ${max} integers from ${MIN_INT64} to ${MAX_INT64}`,
     isValid: (value) =>
       Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
     fromText: (texts) => [texts].flat().map(int64FromText),

@@ -2,12 +2,15 @@ import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/routes/route-facts';
+import { CODE } from '../../platform/errors/error.schemas';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
 
 /** The error codes in the order of the document: by status, those of modules before those of the platform. */
 export type Codes = readonly DefinedError[];
+
+const FORM = new RegExp(`(?=^.{1,${CODE.maxLength}}$)${CODE.pattern}`);
 
 /** Lists the operations of a document. */
 export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
@@ -20,19 +23,27 @@ export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
  * Lists the codes of the platform, and those that the operations of a document name in `rejects`.
  *
  * @param added the codes of extensions that every operation can return
- * @throws UserError if a status is not one of an error
+ * @throws UserError if a code or its status is invalid, or a code has two definitions
  */
 export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
   const named = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId)?.rejects ?? []);
   const modules = named.filter((code) => !platformCodes.includes(code));
   const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
-  const all = [...modules, ...everywhere, ...platformCodes];
-  const codes = [...new Map(all.map((code) => [code.code, code])).values()];
-  const odd = codes.find(({ status }) => !Number.isInteger(status) || status < 400 || status > 599);
-  if (odd) {
-    throw new UserError(`The error code ${odd.code} has the status ${odd.status}: use one from 400 to 599.`);
+  const codes = new Map<string, DefinedError>();
+  for (const each of [...modules, ...everywhere, ...platformCodes]) {
+    const mistake = mistakeIn(each, codes.get(each.code) ?? each);
+    if (mistake) throw new UserError(`The error code ${each.code} ${mistake}.`);
+    codes.set(each.code, each);
   }
-  return codes.sort((one, other) => one.status - other.status);
+  return [...codes.values()].sort((one, other) => one.status - other.status);
+}
+
+/** @param other a definition of the same code */
+function mistakeIn({ code, status, when }: DefinedError, other: DefinedError): string | undefined {
+  if (!FORM.test(code)) return 'is invalid: use words of a to z joined by "_", at most 64 characters';
+  if (!/^[45]\d\d$/.test(String(status))) return `has the status ${status}: use one from 400 to 599`;
+  if (status === other.status && when === other.when) return undefined;
+  return `has two definitions, if ${other.when} (${other.status}) and if ${when} (${status}): rename one of them`;
 }
 
 /** Lists the codes that an operation can return. @param all the codes of the document */

@@ -1,5 +1,5 @@
 import { isSuccess, pathOfLink, shown } from '../api';
-import { isBatch, type Schema } from '../api-document';
+import { isBatch, type Operation, type Schema } from '../api-document';
 import { changedAt, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
 import type { Resource } from '../resources';
 import type { OperationUnderTest, Promises } from './operation-under-test';
@@ -13,6 +13,14 @@ export const exactPromises: Promises = {
     const first = isCreating && (await resources.create(operation));
     if (!first) return;
     await checkLocation(tested, first);
+    for (const { body, response } of resources.created.filter((each) => each.operation === operation)) {
+      for (const [place] of tested.members) {
+        const sent = valueAt(body, ...place);
+        // Members of objects have places of their own.
+        if (sent === undefined || (typeof sent === 'object' && sent !== null)) continue;
+        checkKept(tested, operation, response.text, place, sent, `to ${place.join('.')} = ${shown(sent)}`);
+      }
+    }
     for (const [place, member] of tested.members) {
       if (resources.pathReferredTo(place) !== undefined) continue;
       for (const text of exactValues(member)) await checkExact(tested, place, text);
@@ -22,10 +30,11 @@ export const exactPromises: Promises = {
 
   // Each change is made to a resource of its own.
   async 'a change keeps what it does not name, and takes each value of an enumeration'(tested) {
-    const { api, document, members, operation, resources } = tested;
+    const { api, members, operation, resources } = tested;
     const read = tested.readAt(operation.path);
     if (operation.method !== 'PATCH' || !tested.isAllowed || !read) return;
-    const example = document.exampleOf(operation.body ?? {});
+    // Texts that no earlier body has, so a constant is not the same.
+    const example = resources.newBody(operation);
     const changes = members
       .filter(([{ length }]) => length === 1)
       .flatMap(([place, member]) =>
@@ -38,12 +47,11 @@ export const exactPromises: Promises = {
       const before = jsonIn((await api.send(read, { path })).text);
       const what = `${place.join('.')} = ${shown(value)}`;
       const changed = await tested.send({ path, body: changedAt({}, place, value), what });
-      const after = isSuccess(changed) ? jsonIn(changed.text) : undefined;
+      if (!isSuccess(changed)) continue;
       for (const [other] of members) {
-        const [was, is] = [before, after].map((each) => jsonOf(valueAt(each, ...other)));
-        const wanted = other[0] === place[0] ? jsonOf(value) : was;
-        if (is === wanted || valueAt(after, ...other) === undefined) continue;
-        tested.note(`responds with ${other.join('.')} = ${is} to ${what}, and must respond with ${wanted}`);
+        const wanted = valueAt(other[0] === place[0] ? changedAt({}, place, value) : before, ...other);
+        const cause = `to ${what}, and must respond with ${shown(wanted)}`;
+        checkKept(tested, operation, changed.text, other, wanted, cause);
       }
     }
   },
@@ -54,16 +62,13 @@ function exactValues({ type, format, minimum, maximum, maxLength, enum: choices 
   const bounds = [minimum, maximum, ...choices].filter((bound) => bound !== undefined).map(jsonOf);
   // 2^53 + 1, which JavaScript's numbers do not have.
   if (format === 'int64') bounds.push('9007199254740993');
+  if (type === 'boolean') bounds.push('true', 'false');
   if (type === 'string') bounds.push(jsonOf(' Žofie 🐈 "\\'));
   if (maxLength !== undefined && maxLength <= MAX_LENGTH) bounds.push(jsonOf('x'.repeat(maxLength)));
   return [...bounds, 'null'];
 }
 
-/**
- * Compares the response to a creation, and the created resource, with the sent value.
- *
- * @param text JSON; undefined: the member is left out, and its default is expected
- */
+/** Compares a creation, and the resource, with a sent value. @param text JSON; undefined: the default is expected */
 async function checkExact(
   tested: OperationUnderTest,
   place: Place,
@@ -81,19 +86,29 @@ async function checkExact(
   if (response.status === 400) tested.note(`rejects ${what}, which its document allows`);
   if (!isSuccess(response)) return;
   const created = resources.add(operation, body, response);
-  // A member of the first item of a batch is one of the first resource.
-  const inResource = isBatch(operation) ? place.slice(2) : place;
-  const found = [[jsonIn(response.text)].flat()[0]];
+  checkKept(tested, operation, response.text, place, wanted, cause);
   const read = created && tested.readAt(created.pattern);
-  if (read) found.push(jsonIn((await api.send(read, { path: created.path })).text));
-  const wrong = found.map((each) => valueAt(each, ...inResource)).find((got) => !isSame(got, wanted));
-  if (wrong !== undefined) tested.note(`responds with ${name} = ${shown(wrong)} ${cause}`);
+  const found = read && (await api.send(read, { path: created.path }));
+  if (found) checkKept(tested, read, found.text, place, wanted, cause);
 }
 
-/** The serializer prints null as an empty text or 0 unless the schema of the response is nullable. */
-function isSame(got: unknown, wanted: unknown): boolean {
-  if (wanted === null) return got !== '' && got !== 0 && got !== false;
-  return got === undefined || jsonOf(got) === jsonOf(wanted);
+/** Notes a value that a response lacks, unless its class has no such member. @param by the operation that responds */
+function checkKept(
+  tested: OperationUnderTest,
+  by: Operation,
+  text: string,
+  place: Place,
+  wanted: unknown,
+  cause: string,
+): void {
+  // A batch takes a member with items, and responds with a list of them.
+  const at = place.slice(isBatch(by) ? 1 : isBatch(tested.operation) ? 2 : 0);
+  const got = valueAt(jsonIn(text), ...at);
+  const known = tested.document.placesOf(by.success ?? {}).map(([each]) => jsonOf(each));
+  const isLeftOut = got === undefined && (wanted === null || !known.includes(jsonOf(at)));
+  if (isLeftOut || got === wanted || (got !== undefined && jsonOf(got) === jsonOf(wanted))) return;
+  const name = place.join('.');
+  tested.note(`responds with ${name} = ${shown(got)} ${cause}`, `changes ${name} ${typeof wanted}`);
 }
 
 /** `Location` leads to a resource with the id of the response, unless nothing or not this key may read it. */

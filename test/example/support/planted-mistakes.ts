@@ -8,7 +8,7 @@ const MIGRATION = 'migrations/0001-appointments.ts';
 
 /** Kinds that `test/testing/broken-promises.spec.ts` does not plant, and what the start names. */
 export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
-  ['an unvalidated body', CONTROLLER, 'body: NewAppointment', 'body: any', /./],
+  ['an unvalidated body', CONTROLLER, 'body: NewGroomingAppointment', 'body: any', /./],
   ['a body without its member', DTO, "['petId', 'startsAt', 'treatment']", "['startsAt', 'treatment']", /./],
   ['a text for a time', DTO, '@Timestamp({ ', "@(require('animal-store').Text)({ max: 30, ", /500/],
   ['a migration without a way back', MIGRATION, 'DROP TABLE grooming_appointments', 'SELECT 1', /"down"/],
@@ -37,10 +37,10 @@ export const PLANTED_MISTAKES: readonly PlantedMistake[] = [
   [
     'an exception for an unknown id',
     SERVICE,
-    'throw appointmentErrors.appointment_not_found();',
+    'throw appointmentErrors.grooming_appointment_not_found();',
     "throw new Error('unknown');",
     /500/,
   ],
   // The last one: an operation stays registered.
-  ['an operation id that exists', CONTROLLER, "id: 'getAppointment'", "id: 'getPet'", /getPet/],
+  ['an operation id that exists', CONTROLLER, "id: 'getGroomingAppointment'", "id: 'getPet'", /getPet/],
 ];

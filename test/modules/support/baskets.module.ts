@@ -55,6 +55,9 @@ class Basket {
   @Integer({ min: 0, max: 2 ** 40, optional: true, description: 'Stock.', example: 1 })
   readonly stock?: number;
 
+  @Int64({ min: 0, max: 9007199254740993n, optional: true, description: 'Price in cents.', example: 1 })
+  readonly price?: bigint;
+
   @ListOf(() => Toy, { max: 2, description: 'All toys.' })
   readonly toys!: Toy[];
 
@@ -77,6 +80,9 @@ class BasketsQuery {
 
   @Flag({ optional: true, description: 'Open.', example: true })
   readonly open?: boolean;
+
+  @Int64({ min: -5, optional: true, description: 'Price in cents.', example: 1 })
+  readonly price?: bigint;
 }
 
 /** A basket without anything optional. */

@@ -1,6 +1,6 @@
-import { Controller, Get, Module } from '@nestjs/common';
+import { Body, Controller, Get, Module, Post } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
-import { defineErrors, type Extension, Operation, parsers, petErrors, Text } from '../../../src';
+import { defineErrors, type Extension, Operation, OneOf, parsers, petErrors, Text } from '../../../src';
 import { migrationOf } from '../../database/support/extensions';
 
 /** Returns an extension whose names do not contain its own, so that two of them collide everywhere. */
@@ -9,6 +9,19 @@ export function clinicOf(name: string): Extension {
   class Appointment {
     @Text({ max: 9, description: `Place at ${name}.`, example: 'A1' })
     readonly place!: string;
+
+    @OneOf(
+      { name: 'AppointmentKind', description: 'Kind.', values: [name] },
+      { description: 'Its kind.', example: name },
+    )
+    readonly kind!: string;
+  }
+
+  /** Equal in every extension, until one of them is changed. */
+  @ApiSchema({ description: 'An appointment to book.' })
+  class NewAppointment {
+    @Text({ max: 9, description: 'Wish.', example: 'Bath' })
+    readonly wish!: string;
   }
 
   const errors = defineErrors({
@@ -28,7 +41,19 @@ export function clinicOf(name: string): Extension {
       rejects: [errors.clinic_closed, petErrors.pet_not_found],
     })
     get(): Appointment {
-      return { place: name };
+      return { place: name, kind: name };
+    }
+
+    @Post()
+    @Operation({
+      id: 'createAppointment',
+      summary: 'Book an appointment',
+      description: 'Books an appointment.',
+      scope: 'pets:read',
+      returns: [201, Appointment, 'The appointment.'],
+    })
+    create(@Body() _body: NewAppointment): Appointment {
+      return { place: name, kind: name };
     }
   }
 

@@ -1,4 +1,5 @@
-import { Controller, Get, Module, Post } from '@nestjs/common';
+import { Controller, Get, Module, Post, type Type } from '@nestjs/common';
+import { ApiOperation } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import { Public, RequireScope } from '../../../src';
 
@@ -81,6 +82,22 @@ class CatsController extends LimitedController {}
 @Controller({ path: 'dogs', version: '1' })
 class DogsController extends LimitedController {}
 
-/** The routes of a team with limits of their own. */
-@Module({ controllers: [SlotsController, CatsController, DogsController] })
+/** The controller of another team, which has the name of ours. */
+function namesakeOf({ name }: Type): Type {
+  @Controller({ path: 'boats', version: '1' })
+  class Namesake {
+    @Get('first')
+    @ApiOperation({ operationId: 'firstBoat' })
+    @RequireScope('pets:read')
+    @Throttle({ default: { limit: 3, ttl: 60_000 } })
+    first() {
+      return [];
+    }
+  }
+  Object.defineProperty(Namesake, 'name', { value: name });
+  return Namesake;
+}
+
+/** The routes of teams with limits of their own. */
+@Module({ controllers: [SlotsController, CatsController, DogsController, namesakeOf(CatsController)] })
 export class ThrottledModule {}

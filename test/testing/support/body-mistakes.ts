@@ -1,12 +1,27 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiSchema, PartialType, PickType } from '@nestjs/swagger';
 import { Allow, IsIn, IsInt, IsOptional, IsString, Length } from 'class-validator';
-import { Integer, Text } from '../../../src';
+import { Int64, Integer, Text } from '../../../src';
 import { createTable, NOTE } from './items.parts';
 import { type Mistakes, on } from './mistake';
 
 const NAME = { description: 'Name of the item.', example: 'North' };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
 const PLACES = { description: 'Number of places.', example: 12 };
+
+class WholeItem {
+  @Text({ max: 50, ...NAME })
+  readonly name!: string;
+
+  @Int64(WEIGHT)
+  readonly weight!: bigint;
+}
+
+/** By default it accepts null for each member. */
+@ApiSchema({ description: 'An item.' })
+class PartOfItem extends PartialType(PickType(WholeItem, ['weight'])) {
+  @Text({ max: 50, ...NAME })
+  readonly name!: string;
+}
 
 /** Mistakes in the class of a body. */
 export const BODY_MISTAKES: Mistakes = on(['create'], {
@@ -33,6 +48,10 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
     body: {
       places: [ApiPropertyOptional({ type: 'integer', maximum: 500, ...PLACES }), IsOptional(), IsInt()],
     },
+  },
+  'null-in-a-part': {
+    sentence: /accepts weight = null .*\. With PartialType, set skipNullProperties: false\./,
+    bodyType: PartOfItem,
   },
   'length-ignored': {
     sentence: /accepts name = .*must NOT have more than 9/,

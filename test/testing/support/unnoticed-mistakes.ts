@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Integer, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../../src';
+import { Flag, Integer, ListOf, Nested, OneOf, SortedPageQuery, Text, Timestamp } from '../../../src';
 import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items, type Row } from './items';
-import { createTable } from './items.parts';
+import { createTable, NOTE } from './items.parts';
 import { type Mistakes, on, STORED } from './mistake';
 
 const SIZES = { name: 'MistakenSize', description: 'Size of an item.', values: ['s', 'm'] };
+const TIME = { description: 'When.', example: '2027-03-01T09:00:00.000Z' };
+const QUIET = { description: 'True if it is quiet.', example: true };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
 
 /** Members without a decorator. */
@@ -132,6 +134,14 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       },
     },
   }),
+  ...on(['create', 'get', 'update'], {
+    'changed-to-the-example': {
+      sentence: /PATCH .* responds with note = Quiet to note = Quiet \d, and must respond with Quiet \d/,
+      update(id, _body, precondition) {
+        return Items.prototype.update.call(this, id, { note: 'Quiet' }, precondition);
+      },
+    },
+  }),
   ...on(['create'], {
     'branch-that-throws': {
       sentence: /responds 500 to size = "m": no such branch/,
@@ -139,6 +149,38 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       create(body, _reply, transaction) {
         if ((body as { size?: string }).size === 'm') throw new TypeError('no such branch');
         return this.insert(body, transaction);
+      },
+    },
+    'optional-lost': {
+      sentence: /POST .* responds with note = nothing to note = Quiet/,
+      body: NOTE,
+      item: { note: [Text({ max: 100, optional: true, description: 'A note.', example: 'Quiet' })] },
+      async create(body, _reply, transaction) {
+        const { note: _, ...row } = await this.insert(body, transaction);
+        return row;
+      },
+    },
+    'constant-stored': {
+      sentence: /POST .* responds with note = Quiet to note = Quiet \d/,
+      body: NOTE,
+      create(body, _reply, transaction) {
+        return this.insert({ ...body, note: 'Quiet' }, transaction);
+      },
+    },
+    'time-of-the-example': {
+      sentence: /POST .* responds with at = 2027-03-01T09:00:00.000Z to at = 2027-03-0[23]T09/,
+      body: { at: [Timestamp(TIME)] },
+      item: { at: [Timestamp(TIME)] },
+      async create(body, _reply, transaction) {
+        return { ...(await this.insert(body, transaction)), at: TIME.example };
+      },
+    },
+    'flag-lost': {
+      sentence: /POST .* responds with isQuiet = true to isQuiet = false/,
+      body: { isQuiet: [Flag(QUIET)] },
+      item: { isQuiet: [Flag(QUIET)] },
+      async create(body, _reply, transaction) {
+        return { ...(await this.insert(body, transaction)), isQuiet: true };
       },
     },
     'column-below-its-schema': {
