@@ -101,7 +101,7 @@ function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof docu
   const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
-  const classes = operations.flatMap(({ inputs, returns: [, body = []] }) => [body, ...inputs].flat());
+  const classes = operations.flatMap(({ types, returns: [, body = []] }) => [body, ...types].flat());
   const claim = (name: string, value: unknown = Symbol(name)) => ({ owner, name, value });
   return [
     ...scopes.map((scope) => claim(`scope ${scope}`)),
