@@ -11,6 +11,7 @@ import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, petsExtension } from '../pets';
 import { orderScopes, storeOrdersExtension } from '../store-orders';
+import { usageExtension } from '../usage';
 
 /** The extensions that every store has. */
 export const OWN_EXTENSIONS = [
@@ -19,6 +20,7 @@ export const OWN_EXTENSIONS = [
   petsExtension,
   storeOrdersExtension,
   eventsExtension,
+  usageExtension,
 ];
 
 /** The scopes of a new key, unless its creator names others. */

@@ -89,6 +89,7 @@ describe('migrations', () => {
       'MigrationFingerprints1795219200016',
       'ForgottenOrders1795219200020',
       'Events1795219200030',
+      'Usage1795219200032',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
