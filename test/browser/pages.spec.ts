@@ -2,6 +2,7 @@ import type { Browser, Page, Request } from 'playwright-core';
 import { platformCodes } from '../../src/platform/errors/platform.errors';
 import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
+import { until } from '../support/until';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
 import { copied, runPython, runShell, runTypeScript } from './support/programs';
@@ -59,7 +60,7 @@ inChromium('the pages', (chromium) => {
       /^999 of 1,000 requests are left today \(UTC\), /,
     );
     expect(await page.evaluate('minute.value / minute.max')).toBe(0.5);
-    expect(await page.locator('#allowed').innerText()).toBe('Your key may use 3 of 11 operations.');
+    expect(await page.locator('#allowed').innerText()).toBe('Your key may use 4 of 13 operations.');
     const rows = await page.locator('[data-scopes]').allInnerTexts();
     const texts = rows.map((row) => row.split(/\s*\n\s*/).join(' | '));
     expect(texts).toEqual(
@@ -144,7 +145,7 @@ inChromium('the pages', (chromium) => {
     visited.problems.splice(0);
   });
 
-  it('the front page, its favicon and the check of a key transfer at most 30 kB', async () => {
+  it('the front page, its favicon, the check of a key and its usage transfer at most 30 kB', async () => {
     let bytes = 0;
     const count = async (request: Request) => {
       const { responseBodySize, responseHeadersSize } = await request.sizes();
@@ -154,10 +155,11 @@ inChromium('the pages', (chromium) => {
     const listen = (request: Request) => counted.push(count(request));
     page.on('requestfinished', listen);
     await page.goto(`${visited.origin}/?uncached`);
-    await show(page, reader);
+    await show(page, app.key);
+    await page.locator('#usage-text:not(:empty)').waitFor();
     await Promise.all(counted);
     page.off('requestfinished', listen);
-    expect(counted.length).toBe(2);
+    expect(counted.length).toBe(3);
     expect(bytes).toBeLessThanOrEqual(30_000);
   });
 
@@ -176,6 +178,56 @@ inChromium('the pages', (chromium) => {
       expect([window, colorScheme, ...found]).toEqual([window, colorScheme, [], 0]);
       await visited.screenshot(`front-page-${colorScheme}`, true);
     }
+    visited.problems.splice(0);
+  });
+
+  it.each([0, 1, 30] as const)(
+    'the front page draws the requests of %i days, with a table for screen readers, and is accessible',
+    async (count) => {
+      const { id, key } = await app.createKey({ account: `days ${count}` });
+      await app.database.query(
+        `INSERT INTO key_usage
+         SELECT account_id, date '2026-11-21' - n, id, 1000 + n * n * 17 % 700, CASE n % 4 WHEN 2 THEN n * 15 ELSE 0 END, n, 1
+         FROM api_keys, generate_series(0, $2 - 1) AS n WHERE id = $1`,
+        [id, count],
+      );
+      await page.goto(visited.origin);
+      await show(page, key);
+      await page.locator('#usage-text:not(:empty)').waitFor();
+      const sums = {
+        0: 'No requests.',
+        1: '1,000 admitted, 0 of them with 4xx, 1 with 5xx. 0 rejected with 429.',
+        30: '40,335 admitted, 435 of them with 4xx, 30 with 5xx. 1,470 rejected with 429.',
+      };
+      expect(await page.locator('#usage-text').innerText()).toBe(sums[count]);
+      expect(await page.locator('#usage').isVisible()).toBe(count > 0);
+      const bars = page.locator('#bars');
+      expect([await bars.locator('.admitted').count(), await bars.locator('.rejected').count()]).toEqual([
+        count,
+        count === 30 ? 7 : 0,
+      ]);
+      const rows = await page.locator('#days tr').allTextContents();
+      expect([rows.length, rows.at(-1) ?? 'none']).toEqual([count, count > 0 ? 'Nov 211,000001' : 'none']);
+      for (const window of ['wide', 'narrow'] as const) {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.setViewportSize(WINDOWS[window]);
+          await page.emulateMedia({ colorScheme });
+          const found = [await findings(page), await overflowOf(page)];
+          expect([window, colorScheme, ...found]).toEqual([window, colorScheme, [], 0]);
+          await visited.screenshot(`usage-${count}-${colorScheme}`, true);
+        }
+      }
+    },
+  );
+
+  it('the front page does not read the usage if no request is left, and names a problem', async () => {
+    await show(page, reader);
+    const text = page.locator('#usage-text');
+    await until(async () => (await text.innerText()) === 'No request is left to read the usage.');
+    await page.route('**/v1/usage?*', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
+    await show(page, app.key);
+    await until(async () => (await text.innerText()) === 'The service responded with status 502.');
+    await page.unrouteAll();
     visited.problems.splice(0);
   });
 
