@@ -12,10 +12,9 @@ import { MAX_DAYS } from './usage.service';
 
 /** With the time of a write a crash loses at most 5 s. */
 const WRITE_INTERVAL_MS = 4 * SECOND_MS;
-const WRITTEN_AT_ONCE = 5_000;
 const REMOVED_AT_ONCE = 1_000;
 /** Limits the memory while the database is unavailable, or if an authenticator invents keys. Further keys are not counted. */
-const MAX_KEYS = 50_000;
+const MAX_KEYS = 20_000;
 
 /** Counts the requests of each key, and adds them to the stored counts every few seconds and on shutdown. */
 @Injectable()
@@ -51,13 +50,12 @@ export class UsageRecorder extends PeriodicWork implements OnApplicationShutdown
 
   /** Writes the counts, then deletes those that are older than the longest range of getUsage. */
   override async run(): Promise<void> {
-    const days = [...this.days.values()];
+    const { days } = this;
     this.days = new Map();
-    for (let at = 0; at < days.length; at += WRITTEN_AT_ONCE) {
-      const next = at + WRITTEN_AT_ONCE;
-      await this.usage.add(days.slice(at, next)).catch((error: unknown) => {
+    if (days.size > 0) {
+      await this.usage.add([...days.values()]).catch((error: unknown) => {
         // Rather lose counts than bill a request twice.
-        for (const day of days.slice(error instanceof OutcomeUnknownError ? next : at)) this.giveBack(day);
+        if (!(error instanceof OutcomeUnknownError)) days.forEach((day) => this.giveBack(day));
         throw error;
       });
     }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
+import type { KeyUsage } from './usage.dto';
 
 /** The counts of the requests of a key, in the order of the columns. */
 export const COUNTS = ['admitted', 'rejected', 'failed', 'errors'] as const;
@@ -14,13 +15,8 @@ export interface KeyDay extends Counts {
   readonly keyId: string;
 }
 
-/** A stored day of a key, with the names. */
-export interface StoredUsage extends Readonly<Omit<KeyDay, 'accountId'>> {
-  /** Null for an account that the store does not know. */
-  readonly account: string | null;
-  /** Null for a key without one. */
-  readonly label: string | null;
-}
+/** A stored day of a key, with the name of the account; null for one that the store does not know. */
+export type StoredUsage = KeyUsage & { readonly account: string | null };
 
 /** The first and the last date. */
 export interface Dates {

@@ -139,9 +139,12 @@ describe('GET /v1/usage (getUsage)', () => {
     const [before] = await usage(key);
     const call = { name: 'getPet', arguments: { petId: '7' } };
     expect((await agent.callTool(call)).isError).toBe(true);
+    for (const isError of [undefined, true]) {
+      expect((await agent.callTool({ name: 'getLimited' })).isError).toBe(isError);
+    }
     await agent.close();
     // With the request that has read the first usage.
-    expect(await usage(key)).toEqual([{ ...before, admitted: before.admitted + 2 }]);
+    expect(await usage(key)).toEqual([{ ...before, admitted: before.admitted + 4 }]);
   });
 
   it('counts a request whose client leaves before the response', async () => {
