@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OutcomeUnknownError } from '../platform/database/database-errors';
@@ -18,7 +18,7 @@ const MAX_KEYS = 20_000;
 
 /** Counts the requests of each key, and adds them to the stored counts every few seconds and on shutdown. */
 @Injectable()
-export class UsageRecorder extends PeriodicWork implements OnApplicationShutdown {
+export class UsageRecorder extends PeriodicWork {
   private days = new Map<string, KeyDay>();
   private removedBefore = '';
 
@@ -43,9 +43,10 @@ export class UsageRecorder extends PeriodicWork implements OnApplicationShutdown
     return super.onModuleInit();
   }
 
-  /** Runs after the last response and before the pool closes. */
-  onApplicationShutdown(): Promise<void> {
-    return this.runOnce();
+  /** Also writes the last counts, after the last response. */
+  override async onApplicationShutdown(): Promise<void> {
+    await super.onApplicationShutdown();
+    await this.runOnce();
   }
 
   /** Writes the counts, then deletes those that are older than the longest range of getUsage. */

@@ -3,9 +3,7 @@ import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
 import { Operation } from '../../src/platform/api-docs/operation.decorator';
-import { OutcomeUnknownError } from '../../src/platform/database/database-errors';
 import { UsageRecorder } from '../../src/usage/usage-recorder';
-import { UsageRepository } from '../../src/usage/usage.repository';
 import { MAX_ROWS } from '../../src/usage/usage.service';
 import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
@@ -63,7 +61,6 @@ class FaultsController {
 class FaultsModule {}
 
 const recorderOf = ({ nest }: TestApp) => nest.get(UsageRecorder, { strict: false });
-const repositoryOf = ({ nest }: TestApp) => nest.get(UsageRepository, { strict: false });
 
 describe('GET /v1/usage (getUsage)', () => {
   let app: TestApp;
@@ -231,67 +228,5 @@ describe('GET /v1/usage (getUsage)', () => {
     const tooMany = await app.get(`${PATH}?from=2026-11-01`, { key });
     expectError(tooMany, 400, 'validation_failed');
     expect(await usage(key, '?from=2026-11-02&to=2026-11-02')).toHaveLength(2);
-  });
-});
-
-describe('the recorder of usage', () => {
-  let app: TestApp;
-  let key: string;
-  const admitted = async () => {
-    const rows = await app.database.query<{ sum: string }>(
-      'SELECT coalesce(sum(admitted), 0) AS sum FROM key_usage',
-    );
-    return Number(rows[0]!.sum);
-  };
-
-  beforeEach(async () => {
-    app = await startApp();
-    ({ key } = app);
-  });
-  afterEach(() => app.close());
-
-  it('writes the last requests at a stop', async () => {
-    for (let at = 0; at < 5; at += 1) await app.get('/v1/pets', { key });
-    await app.restart();
-    expect(await admitted()).toBe(5);
-  });
-
-  it('retries a write that failed, and counts nothing twice', async () => {
-    await app.get('/v1/pets', { key });
-    await app.database.query('ALTER TABLE key_usage RENAME TO hidden');
-    await expect(recorderOf(app).run()).rejects.toThrow(/key_usage/);
-    await app.get('/v1/pets', { key });
-    await app.database.query('ALTER TABLE hidden RENAME TO key_usage');
-    await recorderOf(app).run();
-    await recorderOf(app).run();
-    expect(await admitted()).toBe(2);
-  });
-
-  it('does not retry a write that may have taken effect', async () => {
-    const repository = repositoryOf(app);
-    const add = repository.add.bind(repository);
-    const spy = jest.spyOn(repository, 'add').mockImplementationOnce(async (days) => {
-      await add(days);
-      throw new OutcomeUnknownError(new Error('Connection terminated'));
-    });
-    await app.get('/v1/pets', { key });
-    await expect(recorderOf(app).run()).rejects.toThrow(OutcomeUnknownError);
-    await recorderOf(app).run();
-    expect([spy.mock.calls.length, await admitted()]).toEqual([1, 1]);
-  });
-
-  it('deletes days that are older than 400 days, in batches', async () => {
-    await app.database.query(
-      `INSERT INTO key_usage SELECT 1, date '2026-11-21' - n, m, 1, 0, 0, 0
-       FROM generate_series(398, 401) AS n, generate_series(1, 600) AS m`,
-    );
-    await recorderOf(app).run();
-    const rows = await app.database.query(
-      `SELECT to_char(date, 'YYYY-MM-DD') AS date, count(*) FROM key_usage GROUP BY date ORDER BY date`,
-    );
-    expect(rows).toEqual([
-      { date: '2025-10-18', count: '600' },
-      { date: '2025-10-19', count: '600' },
-    ]);
   });
 });
