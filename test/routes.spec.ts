@@ -20,7 +20,7 @@ const PUBLIC_ROUTES = [
 ];
 
 /** Every route for any valid key. A new entry needs a decision. */
-const ANY_KEY_ROUTES = ['/v1/key', '/mcp'];
+const ANY_KEY_ROUTES = ['/v1/key', '/mcp', '/v1/usage'];
 
 /** Routes that a module adds to Fastify itself. */
 const FORGOTTEN: [path: string, config: FastifyContextConfig][] = [

@@ -27,6 +27,11 @@ export class AccountsService {
     return this.accounts.findOneBy({ name });
   }
 
+  /** @throws UserError if no account has this name */
+  require(name: string): Promise<AccountEntity> {
+    return this.repository.require(name);
+  }
+
   /** Lists administrative changes, the oldest first. @throws UserError if the account does not exist */
   async listAudit(filter: AuditFilter = {}): Promise<ListedAuditEntry[]> {
     if (filter.account !== undefined) await this.repository.require(filter.account);

@@ -11,6 +11,7 @@ import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, petsExtension } from '../pets';
 import { orderScopes, storeOrdersExtension } from '../store-orders';
+import { usageExtension } from '../usage';
 import { webhooksExtension } from '../webhooks';
 
 /** The extensions that every store has. */
@@ -21,6 +22,7 @@ export const OWN_EXTENSIONS = [
   storeOrdersExtension,
   eventsExtension,
   webhooksExtension,
+  usageExtension,
 ];
 
 /** The scopes of a new key, unless its creator names others. */

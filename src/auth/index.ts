@@ -4,4 +4,4 @@ export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator
 export { BearerGuard, CurrentPrincipal } from './bearer.guard';
 export { bearerToken, KeyAuthenticator } from './key-authenticator';
 export type { Principal } from '../platform/routes/request-context';
-export { RequireScope, ScopeGuard } from './scope.guard';
+export { RequireScope, RequireScopeFor, ScopeGuard } from './scope.guard';

@@ -1,4 +1,10 @@
-import { applyDecorators, type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { type ANY_KEY, declareScope, scopesOf, scopeSentence } from '../platform/api-docs/required-scopes';
@@ -31,4 +37,16 @@ export function RequireScope(scope: DefinedScope | typeof ANY_KEY): MethodDecora
     declareScope(scope),
     ApiOperation({ description: scopeSentence(scopesOf(scope)) }, { overrideExisting: false }),
   );
+}
+
+/** Requires a further scope of a request with this query parameter, before the query is validated. */
+export function RequireScopeFor(parameter: string, scope: string): MethodDecorator {
+  return UseGuards({
+    canActivate(context: ExecutionContext): true {
+      const { query, principal } = context.switchToHttp().getRequest<FastifyRequest>();
+      const isGiven = typeof query === 'object' && query !== null && parameter in query;
+      if (isGiven && principal?.scopes.includes(scope) !== true) throw insufficientScope(scope);
+      return true;
+    },
+  });
 }

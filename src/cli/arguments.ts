@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ACCOUNT_NAME_RULE, isAccountName, isShortText, PLANS, SHORT_TEXT_RULE } from '../accounts';
 import type { Plan, PlanChoice } from '../accounts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { isCalendarDate } from '../platform/validation/fields';
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 const MAX_GRACE_MS = 7 * DAY_MS;
@@ -43,6 +44,9 @@ export const since = parserOf((text) => {
   const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Date.now() - msOf(text));
   return Number.isNaN(at.getTime()) ? undefined : at;
 }, 'a time before now such as 12h or 30d, or a date such as 2026-11-22 or 2026-11-22T20:51Z');
+
+/** Parses a date. */
+export const day = parserOf((text) => (isCalendarDate(text) ? text : undefined), 'a date such as 2026-11-22');
 
 /** Parses a duration up to 7 days, such as `24h`, into milliseconds. */
 export const grace = parserOf((text) => {

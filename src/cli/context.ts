@@ -52,13 +52,17 @@ export class CommandContext {
     });
   }
 
-  /** Runs `work` with a service of the accounts module on an up-to-date schema, without HTTP. */
-  withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
+  /** Runs `work` with a service of a module on an up-to-date schema, without HTTP. */
+  withService<S, T>(
+    type: Type<S>,
+    work: (service: S) => Promise<T>,
+    module: Type = AccountsModule,
+  ): Promise<T> {
     return this.withSchema(async (config) => {
       const runtime = RuntimeModule.forRoot(config, new SystemClock());
       const imports = [runtime, DatabaseModule.forRoot(config)];
       const services = await NestFactory.createApplicationContext(
-        { module: AccountsModule, imports },
+        { module, imports },
         { logger: false, abortOnError: false },
       );
       try {

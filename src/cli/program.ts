@@ -13,6 +13,7 @@ import { OutputCommand } from './output';
 import { addPetsCommands } from './pets.commands';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
+import { addUsageCommand } from './usage.command';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -57,6 +58,7 @@ function createProgram(context: CommandContext, extensions: StoreOptions['extens
   addAccountsCommands(program.command('accounts').description('manage accounts and their plans'), context);
   addDbCommands(program.command('db').description('migrate, back up and restore the database'), context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
+  addUsageCommand(program.command('usage'), context);
   addVerifyCommand(program);
   addPetsCommands(program.command('pets').description('export and import animals'), context);
   addSeedCommand(program.command('seed'), context);

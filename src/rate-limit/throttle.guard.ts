@@ -12,7 +12,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
-import { COUNTED } from '../platform/routes/request-context';
+import { COUNTED, type Principal } from '../platform/routes/request-context';
 import { routeLimitMessage } from '../platform/errors/platform.errors';
 import { Bans } from './bans';
 import { limitHeaders, tooManyRequests } from './rate-limit.headers';
@@ -36,6 +36,7 @@ const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 @Injectable()
 export class ThrottleGuard implements CanActivate, OnModuleInit {
   private routeLimits: RouteLimits = new Map();
+  private notifyAdmitted: (principal: Principal, now: number) => void = () => undefined;
   private readonly anonymousLimits: OwnerLimits;
 
   constructor(
@@ -62,6 +63,11 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     const counted = this.count(request, reply);
     if (!limits) return counted;
     return Promise.resolve(counted).then(() => this.enforce(limits, request, reply));
+  }
+
+  /** Calls `listener` for each request of a key that the windows of its account have counted, with the time. */
+  onAdmitted(listener: (principal: Principal, now: number) => void): void {
+    this.notifyAdmitted = listener;
   }
 
   /** Returns the headers of a response that is not counted: the window of the address. */
@@ -98,7 +104,9 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
 
   /** Applies a decision. A 429 may be a strike of the key. */
   private settle(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
-    const { keyId } = request.principal ?? {};
+    const { principal } = request;
+    const keyId = principal?.keyId;
+    if (principal && decision.verdict === 'admitted') this.notifyAdmitted(principal, decision.now);
     const isRecorded = decision.verdict !== 'admitted' || this.bans.histories.has(keyId ?? '');
     const recorded = keyId !== undefined && isRecorded ? this.bans.record(keyId, decision) : decision;
     return apply(recorded, request, reply);

@@ -1,12 +1,11 @@
-import { Body, Controller, Get, Patch, Post, Query, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { CurrentPrincipal, type Principal } from '../auth';
+import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { Transaction } from '../platform/idempotency';
 import { PathId } from '../platform/validation/int64';
 import { petErrors } from '../pets';
-import { AccountParameterGuard } from './order-staff';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { orderScopes } from './store-orders.scopes';
@@ -19,7 +18,7 @@ export class StoreOrdersController {
   constructor(private readonly orders: StoreOrdersService) {}
 
   @Get()
-  @UseGuards(AccountParameterGuard)
+  @RequireScopeFor('account', orderScopes.manage)
   @Operation({
     id: 'listOrders',
     isSpecified: true,

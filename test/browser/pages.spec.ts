@@ -5,18 +5,9 @@ import { startApp, type TestApp } from '../support/app';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
 import { copied, runPython, runShell, runTypeScript } from './support/programs';
-import { openBrowser, overflowOf, visit, type Visit, WINDOWS } from './support/visit';
+import { openBrowser, overflowOf, show, visit, type Visit, WINDOWS } from './support/visit';
 
 const SMALL = { plan: 'enterprise', perMinute: 2, perDay: 1_000 } as const;
-
-/** Types a key and presses Enter. @returns the sentence of the status or of the problem */
-async function show(page: Page, key: string): Promise<string> {
-  await page.getByLabel('API key').fill(key);
-  await page.keyboard.press('Enter');
-  const sentence = page.locator('[role=status]:not(:empty), [role=alert]:not(:empty)');
-  await sentence.waitFor();
-  return sentence.innerText();
-}
 
 /** The promises that need a browser. test/openapi and test/problems check the same pages over HTTP. */
 inChromium('the pages', (chromium) => {
@@ -59,7 +50,7 @@ inChromium('the pages', (chromium) => {
       /^999 of 1,000 requests are left today \(UTC\), /,
     );
     expect(await page.evaluate('minute.value / minute.max')).toBe(0.5);
-    expect(await page.locator('#allowed').innerText()).toBe('Your key may use 3 of 19 operations.');
+    expect(await page.locator('#allowed').innerText()).toBe('Your key may use 4 of 20 operations.');
     const rows = await page.locator('[data-scopes]').allInnerTexts();
     const texts = rows.map((row) => row.split(/\s*\n\s*/).join(' | '));
     expect(texts).toEqual(
@@ -144,7 +135,7 @@ inChromium('the pages', (chromium) => {
     visited.problems.splice(0);
   });
 
-  it('the front page, its favicon and the check of a key transfer at most 30 kB', async () => {
+  it('the front page, its favicon, the check of a key and its usage transfer at most 30 kB', async () => {
     let bytes = 0;
     const count = async (request: Request) => {
       const { responseBodySize, responseHeadersSize } = await request.sizes();
@@ -154,10 +145,11 @@ inChromium('the pages', (chromium) => {
     const listen = (request: Request) => counted.push(count(request));
     page.on('requestfinished', listen);
     await page.goto(`${visited.origin}/?uncached`);
-    await show(page, reader);
+    await show(page, app.key);
+    await page.locator('#usage-text:not(:empty)').waitFor();
     await Promise.all(counted);
     page.off('requestfinished', listen);
-    expect(counted.length).toBe(2);
+    expect(counted.length).toBe(3);
     expect(bytes).toBeLessThanOrEqual(30_000);
   });
 

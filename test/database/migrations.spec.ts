@@ -90,6 +90,7 @@ describe('migrations', () => {
       'ForgottenOrders1795219200020',
       'Events1795219200030',
       'Webhooks1795219200031',
+      'Usage1795219200032',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`

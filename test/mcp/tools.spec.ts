@@ -164,6 +164,7 @@ describe('the tools of an agent', () => {
     await succeed('getOrder', { orderId });
     await succeed('updateOrder', { orderId, status: 'cancelled' });
     await succeed('deletePet', { petId });
+    await succeed('getUsage', { from: '2026-11-01' });
     expect(names.sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
     await client.close();
   });

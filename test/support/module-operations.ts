@@ -188,4 +188,11 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     isExtension: true,
     isUntagged: true,
   },
+  getUsage: {
+    route: 'get /usage',
+    codes: { ...OF_KEY, 403: ['insufficient_scope'] },
+    scopes: [],
+    isExtension: true,
+    isUntagged: true,
+  },
 };

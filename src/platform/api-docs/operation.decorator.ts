@@ -30,6 +30,8 @@ export interface OperationFacts {
    * clients must not store it.
    */
   readonly untagged?: true;
+  /** The most items of a list without pages. Default: the list has pages. */
+  readonly maxItems?: number;
   readonly deprecation?: Deprecation;
   /** True for an operation of the specification. The document marks the others with `x-extension`. */
   readonly isSpecified?: true;
@@ -104,7 +106,8 @@ function deprecationOf(deprecation: Deprecation): MethodDecorator[] {
   ];
 }
 
-function responseOf({ returns: [status, body, description] }: OperationFacts): MethodDecorator[] {
+function responseOf({ returns, maxItems = MAX_ITEMS }: OperationFacts): MethodDecorator[] {
+  const [status, body, description] = returns;
   if (!body) return [ApiResponse({ status, description })];
   if (!isList(body))
     return [
@@ -115,7 +118,7 @@ function responseOf({ returns: [status, body, description] }: OperationFacts): M
   const items = { $ref: getSchemaPath(item) };
   return [
     ApiExtraModels(item),
-    ApiResponse({ status, description, schema: { type: 'array', maxItems: MAX_ITEMS, items } }),
+    ApiResponse({ status, description, schema: { type: 'array', maxItems, items } }),
     RouteSchema({ response: { [status]: { type: 'array', items: { $ref: `${item.name}#` } } } }),
   ];
 }
@@ -125,9 +128,9 @@ function isList(body: Type | readonly [Type] | undefined): body is readonly [Typ
   return Array.isArray(body);
 }
 
-/** The list of a 201 is what the request has created. Any other list is a page. */
-export function isPage({ returns: [status, body] }: OperationFacts): boolean {
-  return status === 200 && isList(body);
+/** The list of a 201 is what the request has created. */
+export function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean {
+  return status === 200 && isList(body) && maxItems === undefined;
 }
 
 /** Lists the headers of the successful response, without those of every response. */

@@ -3,3 +3,8 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
+
+/** Returns the UTC date of a time, such as `2026-11-21`. */
+export function dateOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}

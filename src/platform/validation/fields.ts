@@ -53,6 +53,23 @@ export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
   });
 }
 
+/** Length of `2026-11-21`. */
+const DATE_LENGTH = 10;
+
+/** Declares a date (RFC 3339, full-date). The value is a text. */
+export function CalendarDate(facts: FieldFacts<string>): PropertyDecorator {
+  return declareField(facts, {
+    schema: { type: 'string', format: 'date', minLength: DATE_LENGTH, maxLength: DATE_LENGTH },
+    rule: 'a date such as 2026-11-21',
+    isValid: isCalendarDate,
+  });
+}
+
+/** True for a date that exists, from the year 1 on. */
+export function isCalendarDate(text: unknown): boolean {
+  return typeof text === 'string' && isPrinted(`${text}T00:00:00.000Z`);
+}
+
 /** True if `toISOString` prints this text. Another text may name a day that does not exist. */
 function isPrinted(text: unknown): boolean {
   if (typeof text !== 'string' || text.length !== TIME_LENGTH) return false;

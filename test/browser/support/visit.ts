@@ -63,3 +63,12 @@ export async function visit(browser: Browser, url: string, window: keyof typeof 
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
+
+/** Types a key and presses Enter. @returns the sentence of the status or of the problem */
+export async function show(page: Page, key: string): Promise<string> {
+  await page.getByLabel('API key').fill(key);
+  await page.keyboard.press('Enter');
+  const sentence = page.locator('[role=status]:not(:empty), [role=alert]:not(:empty)');
+  await sentence.waitFor();
+  return sentence.innerText();
+}

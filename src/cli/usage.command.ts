@@ -1,0 +1,44 @@
+import { UsageModule, UsageService } from '../usage';
+import { accountName, day } from './arguments';
+import type { CommandContext } from './context';
+import { listOf, type OutputCommand } from './output';
+
+const BAR_WIDTH = 10;
+const UUID = /^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+interface UsageOptions {
+  readonly account?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export function addUsageCommand(usage: OutputCommand, context: CommandContext): void {
+  usage
+    .description(
+      'show the requests of each UTC day and key, by default of 30 days; a terminal has bars, █ admitted and ░ rejected',
+    )
+    .option('--account <name>', 'only keys of this account', accountName)
+    .option('--from <date>', 'first day, such as 2026-11-01', day)
+    .option('--to <date>', 'last day; default: today', day)
+    .prints(async (options: UsageOptions) => {
+      const days = await context.withService(
+        UsageService,
+        (service) => service.listAll(options),
+        UsageModule,
+      );
+      const most = Math.max(...days.map(({ admitted, rejected }) => admitted + rejected));
+      // At least one block for at least one request.
+      const bar = (count: number, block: string) => block.repeat(Math.ceil((count / most) * BAR_WIDTH));
+      return listOf(days, ({ date, account, keyId, label, ...counts }) => {
+        const bars = `${bar(counts.admitted, '█')}${bar(counts.rejected, '░')}`;
+        const key = label ?? keyId.replace(UUID, '$1…');
+        return {
+          date,
+          account,
+          key,
+          ...counts,
+          ...(process.stdout.isTTY && { requests: bars }),
+        };
+      });
+    });
+}

@@ -1,0 +1,2 @@
+export { usageExtension, UsageModule } from './usage.extension';
+export { UsageService } from './usage.service';

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { OutcomeUnknownError } from '../platform/database/database-errors';
+import { COUNTED } from '../platform/routes/request-context';
+import { Clock } from '../platform/runtime/clock';
+import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { DAY_MS, dateOf, SECOND_MS } from '../platform/runtime/time';
+import { ThrottleGuard } from '../rate-limit';
+import { COUNTS, type Counts, type KeyDay, UsageRepository } from './usage.repository';
+import { MAX_DAYS } from './usage.service';
+
+/** With the time of a write a crash loses at most 5 s. */
+const WRITE_INTERVAL_MS = 4 * SECOND_MS;
+const REMOVED_AT_ONCE = 1_000;
+/** Limits the memory while the database is unavailable, or if an authenticator invents keys. Further keys are not counted. */
+const MAX_KEYS = 20_000;
+
+/** Counts the requests of each key, and adds them to the stored counts every few seconds and on shutdown. */
+@Injectable()
+export class UsageRecorder extends PeriodicWork {
+  private days = new Map<string, KeyDay>();
+  private removedBefore = '';
+
+  constructor(
+    private readonly usage: UsageRepository,
+    private readonly clock: Clock,
+    private readonly limits: ThrottleGuard,
+    private readonly host: HttpAdapterHost,
+  ) {
+    super('The writing of usage', WRITE_INTERVAL_MS);
+  }
+
+  override onModuleInit(): void | Promise<void> {
+    // A request is counted when the windows count it: its client may leave before the response.
+    this.limits.onAdmitted(({ accountId, keyId }, now) => {
+      this.dayOf(accountId, keyId, now).admitted += 1;
+    });
+    this.host.httpAdapter.getInstance<FastifyInstance>().addHook('onResponse', (request, reply, done) => {
+      if (reply.statusCode >= 400) this.countFailure(request, reply);
+      done();
+    });
+    return super.onModuleInit();
+  }
+
+  /** Also writes the last counts, after the last response. */
+  override async onApplicationShutdown(): Promise<void> {
+    await super.onApplicationShutdown();
+    await this.runOnce();
+  }
+
+  /** Writes the counts, then deletes those that are older than the longest range of getUsage. */
+  override async run(): Promise<void> {
+    const { days } = this;
+    this.days = new Map();
+    if (days.size > 0) {
+      await this.usage.add([...days.values()]).catch((error: unknown) => {
+        // Rather lose counts than bill a request twice.
+        if (!(error instanceof OutcomeUnknownError)) days.forEach((day) => this.giveBack(day));
+        throw error;
+      });
+    }
+    const first = dateOf(this.clock.now() - (MAX_DAYS - 1) * DAY_MS);
+    if (first === this.removedBefore) return;
+    while ((await this.usage.removeBefore(first, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
+    this.removedBefore = first;
+  }
+
+  /** Counts a response of a request that the plan limits. A tool's request is a part of one that was counted. */
+  private countFailure({ principal, rateLimit, raw }: FastifyRequest, { statusCode }: FastifyReply): void {
+    if (!principal || !rateLimit || raw[COUNTED]) return;
+    const kind = statusCode === 429 ? 'rejected' : statusCode < 500 ? 'failed' : 'errors';
+    this.dayOf(principal.accountId, principal.keyId, rateLimit.now)[kind] += 1;
+  }
+
+  private giveBack(given: KeyDay): void {
+    const day = this.dayOf(given.accountId, given.keyId, Date.parse(given.date));
+    for (const name of COUNTS) day[name] += given[name];
+  }
+
+  private dayOf(accountId: bigint, keyId: string, now: number): Counts {
+    const name = `${Math.floor(now / DAY_MS)} ${accountId} ${keyId}`;
+    const known = this.days.get(name);
+    if (known) return known;
+    const day = { accountId, keyId, date: dateOf(now), admitted: 0, rejected: 0, failed: 0, errors: 0 };
+    if (this.days.size < MAX_KEYS) this.days.set(name, day);
+    return day;
+  }
+}

@@ -1,0 +1,32 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
+import { Operation } from '../platform/api-docs/operation.decorator';
+import { ANY_KEY } from '../platform/api-docs/required-scopes';
+import { platformErrors } from '../platform/errors/platform.errors';
+import { KeyUsage, UsageQuery } from './usage.dto';
+import { MAX_ROWS, UsageService } from './usage.service';
+
+/** The scope of administrators. */
+const ADMIN = 'admin';
+
+@Controller('usage')
+export class UsageController {
+  constructor(private readonly usage: UsageService) {}
+
+  @Get()
+  @RequireScopeFor('account', ADMIN)
+  @Operation({
+    id: 'getUsage',
+    summary: 'Show the requests of each day and key',
+    description:
+      "Returns the requests of each UTC day and key of the key's account, ordered by date and key. A key that was not used on a day has no item. A request appears within 5 s. Requests of getKey are not counted. At most 400 days, which is how long they are kept, and at most 10,000 items. With the scope `admin` a key also reads other accounts: `?account=NAME`; an unknown account has no items.",
+    scope: ANY_KEY,
+    untagged: true,
+    maxItems: MAX_ROWS,
+    returns: [200, [KeyUsage], 'The days of the keys.'],
+    rejects: [platformErrors.insufficient_scope],
+  })
+  getUsage(@CurrentPrincipal() principal: Principal, @Query() query: UsageQuery) {
+    return this.usage.list(principal, query);
+  }
+}

@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { AccountsModule } from '../accounts';
+import type { Extension } from '../platform/extension/extension';
+import { RateLimitModule } from '../rate-limit';
+import { usageMigrations } from './migrations/usage.migrations';
+import { UsageRecorder } from './usage-recorder';
+import { UsageController } from './usage.controller';
+import { UsageRepository } from './usage.repository';
+import { UsageService } from './usage.service';
+
+/** Reads the usage, for HTTP and for the command line. */
+@Module({
+  imports: [AccountsModule],
+  controllers: [UsageController],
+  providers: [UsageRepository, UsageService],
+  exports: [UsageRepository, UsageService],
+})
+export class UsageModule {}
+
+@Module({ imports: [UsageModule, RateLimitModule], providers: [UsageRecorder] })
+class UsageRecordingModule {}
+
+export const usageExtension: Extension = {
+  name: 'usage',
+  modules: [UsageModule, UsageRecordingModule],
+  migrations: usageMigrations,
+  tags: { usage: 'How many requests each key made, by day.' },
+};

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../platform/database/sql';
+import type { KeyUsage } from './usage.dto';
+
+/** The counts of the requests of a key, in the order of the columns. */
+export const COUNTS = ['admitted', 'rejected', 'failed', 'errors'] as const;
+
+export type Counts = Record<(typeof COUNTS)[number], number>;
+
+/** Requests of a key on a UTC day. */
+export interface KeyDay extends Counts {
+  readonly accountId: bigint;
+  /** Such as `2026-11-21`. */
+  readonly date: string;
+  readonly keyId: string;
+}
+
+/** A stored day of a key, with the name of the account; null for one that the store does not know. */
+export type StoredUsage = KeyUsage & { readonly account: string | null };
+
+/** The first and the last date. */
+export interface Dates {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** In one order, which prevents deadlocks of instances. */
+const ADD = `
+  INSERT INTO key_usage (account_id, date, key_id, ${COUNTS.join(', ')})
+  SELECT * FROM unnest($1::bigint[], $2::date[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+    AS counted (account_id, date, key_id, ${COUNTS.join(', ')})
+  ORDER BY account_id, date, key_id
+  ON CONFLICT (account_id, date, key_id) DO UPDATE SET
+    ${COUNTS.map((name) => `${name} = key_usage.${name} + excluded.${name}`).join(', ')}`;
+
+const read = (condition: string) => `
+  SELECT to_char(date, 'YYYY-MM-DD') AS date, a.name AS account, key_id AS "keyId", nullif(k.label, '') AS label,
+         ${COUNTS.map((name) => `${name}::float8`).join(', ')}
+  FROM key_usage LEFT JOIN accounts a ON a.id = account_id
+  LEFT JOIN api_keys k ON k.account_id = key_usage.account_id AND k.id::text = key_id
+  WHERE date BETWEEN $1 AND $2 ${condition} LIMIT $3`;
+
+const READ_ALL = read('ORDER BY date, a.name, key_id');
+const READ_ACCOUNT = read('AND key_usage.account_id = $4 ORDER BY date, key_id');
+
+const REMOVE = `
+  DELETE FROM key_usage WHERE (account_id, date, key_id) IN (
+    SELECT account_id, date, key_id FROM key_usage WHERE date < $1 LIMIT $2
+  ) RETURNING date`;
+
+@Injectable()
+export class UsageRepository {
+  constructor(private readonly sql: Sql) {}
+
+  /** Adds to the stored counts: all of them or none. */
+  async add(days: readonly KeyDay[]): Promise<void> {
+    const columns = ['accountId', 'date', 'keyId', ...COUNTS] as const;
+    await this.sql.rows(
+      ADD,
+      columns.map((column) => days.map((day) => day[column])),
+    );
+  }
+
+  /** Reads at most `count` days of keys of an account, or of all accounts. */
+  read({ from, to }: Dates, count: number | null, accountId?: bigint): Promise<StoredUsage[]> {
+    return accountId === undefined
+      ? this.sql.rows(READ_ALL, [from, to, count])
+      : this.sql.rows(READ_ACCOUNT, [from, to, count, accountId]);
+  }
+
+  /** Deletes at most `count` days of keys from before a date. @returns their number */
+  async removeBefore(date: string, count: number): Promise<number> {
+    return (await this.sql.rows(REMOVE, [date, count])).length;
+  }
+}

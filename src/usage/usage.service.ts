@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { AccountsService } from '../accounts';
+import type { Principal } from '../auth';
+import { validationFailed } from '../platform/errors/platform.errors';
+import { Clock } from '../platform/runtime/clock';
+import { DAY_MS, dateOf } from '../platform/runtime/time';
+import type { KeyUsage, UsageQuery } from './usage.dto';
+import { type Dates, type StoredUsage, UsageRepository } from './usage.repository';
+
+/** Days that usage is kept, and the most of one request. */
+export const MAX_DAYS = 400;
+export const MAX_ROWS = 10_000;
+const DEFAULT_DAYS = 30;
+
+@Injectable()
+export class UsageService {
+  constructor(
+    private readonly usage: UsageRepository,
+    private readonly accounts: AccountsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Lists the usage of the caller's account, or of `?account=`; an unknown one has none. @throws ApiError 400 */
+  async list({ accountId: own }: Principal, query: UsageQuery): Promise<readonly KeyUsage[]> {
+    const dates = this.datesOf(query);
+    const days = (Date.parse(dates.to) - Date.parse(dates.from)) / DAY_MS + 1;
+    if (days < 1 || days > MAX_DAYS)
+      throw invalidRange(`from must be to, or at most ${MAX_DAYS - 1} days before it`);
+    const accountId = query.account === undefined ? own : (await this.accounts.find(query.account))?.id;
+    if (accountId === undefined) return [];
+    const found = await this.usage.read(dates, MAX_ROWS + 1, accountId);
+    if (found.length > MAX_ROWS)
+      throw invalidRange(`from must be later: the range has over ${MAX_ROWS} items`);
+    return found;
+  }
+
+  /** Lists the usage of one account, or of all, for the command line. @throws UserError if the account does not exist */
+  async listAll({ account, ...range }: UsageQuery): Promise<StoredUsage[]> {
+    const owner = account === undefined ? undefined : await this.accounts.require(account);
+    return await this.usage.read(this.datesOf(range), null, owner?.id);
+  }
+
+  private datesOf({ from, to = dateOf(this.clock.now()) }: UsageQuery): Dates {
+    return { from: from ?? dateOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS), to };
+  }
+}
+
+function invalidRange(detail: string) {
+  return validationFailed([{ parameter: 'from', detail }]);
+}
