@@ -8,17 +8,10 @@ import { WebhookEntity } from './webhook.entity';
 import { MAX_WEBHOOKS } from './webhooks.errors';
 
 /** The columns that clients see. */
-export interface ShownColumns {
-  readonly id: bigint;
-  readonly url: string;
-  readonly types: EventType[] | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly attempts: number;
-  readonly disabledAt: Date | null;
-  readonly lastDeliveryAt: Date | null;
-  readonly lastError: string | null;
-}
+export type ShownColumns = Omit<
+  WebhookEntity,
+  'accountId' | 'dueAt' | 'failingSince' | 'position' | 'previousSecret' | 'previousSecretUntil' | 'secret'
+>;
 
 type Columns = [
   bigint,
@@ -57,14 +50,15 @@ const event = (columns: string, values: string, condition = 'true') => `
     ORDER BY ${columns}, events.id LIMIT 1
   )`;
 
-/** Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. */
+/** Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. Those of disabled accounts wait. */
 const CLAIM = `
   WITH newest AS MATERIALIZED (SELECT max(id) AS id FROM events WHERE id < ${END})
   UPDATE webhooks SET due_at = $2
   FROM (VALUES (false, $3::int), (true, $4::int)) AS kind (is_failing, count), LATERAL (
     SELECT id FROM webhooks
-    WHERE disabled_at IS NULL AND due_at <= $1 AND (attempts > 0) = is_failing
+    WHERE webhooks.disabled_at IS NULL AND due_at <= $1 AND (attempts > 0) = is_failing
       AND position < (SELECT id FROM newest)
+      AND account_id IN (SELECT id FROM accounts WHERE accounts.disabled_at IS NULL)
       AND EXISTS (
         SELECT FROM unnest(coalesce(types, $5::text[])) AS wanted (type)
         WHERE wanted.type LIKE 'pet.%' AND ${event('events.type', 'wanted.type')}

@@ -1,4 +1,5 @@
 import type { GivenConfig } from '../../src/app/build';
+import { AccountsService } from '../../src/accounts';
 import { WebhookSender } from '../../src/webhooks/webhook-sender';
 import { startApp, type TestApp } from '../support/app';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
@@ -23,6 +24,9 @@ describe('deliveries of a webhook', () => {
   let app: TestApp;
   let receiver: Receiver;
   const state = async (path: string) => (await app.get(path)).json;
+  /** Counts the webhooks whose next delivery is not now. */
+  const leases = async () =>
+    (await app.database.query('SELECT FROM webhooks WHERE due_at > $1', [new Date(app.clock.now())])).length;
   const failures = async (path: string, count: number) => {
     await tick(app);
     await until(async () => {
@@ -179,6 +183,18 @@ describe('deliveries of a webhook', () => {
     await settled(app);
     expect(receiver.seen()).toEqual(['a', 'b']);
     expect(await state(path)).toMatchObject({ status: 'active', lastError: null });
+  });
+
+  it('wait while the account is disabled', async () => {
+    const accounts = app.nest.get(AccountsService, { strict: false });
+    const { key } = await app.createKey({ account: 'shop' });
+    await createWebhook(app, { url: receiver.url }, { key });
+    await accounts.setDisabled('shop', true);
+    await addPets(app, 'a');
+    await tick(app);
+    expect(await leases()).toBe(0);
+    await accounts.setDisabled('shop', false);
+    await received(app, receiver, 1);
   });
 
   it('keep their order over failures', async () => {

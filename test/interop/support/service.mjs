@@ -43,7 +43,10 @@ export const FREE = ['--plan', 'free'];
 export const FREE_PER_MINUTE = 60;
 
 /** The scopes of the store's staff, which can do everything. */
-export const STAFF = ['--scopes', 'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read'];
+export const STAFF = [
+  '--scopes',
+  'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read',
+];
 
 /** Creates a key of a new account. */
 export async function createKey(account, { plan = ['--plan', 'business'], scopes = [] } = {}) {
