@@ -40,7 +40,7 @@ describe('problem details of a request that is rejected', () => {
 
     it.each<[string, string[]]>([
       ['baskets?places=10&weight=x', ['places', 'weight']],
-      ['baskets', ['places', 'weight', 'open']],
+      ['baskets', ['places', 'weight', 'open', 'price']],
       ['visits/seven?id=1', ['id']],
     ])('GET /%s: one parameter for each mistake', async (path, parameters) => {
       const response = await app.get(`/v1/${path}`, { headers });
