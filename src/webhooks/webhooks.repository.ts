@@ -45,14 +45,19 @@ const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
 const event = (columns: string, values: string, condition = 'true') => `
   (
     SELECT true FROM events
-    WHERE (${columns}, events.id) > (${values}, position)
+    WHERE (${columns}, events.id) > (${values}, greatest(position, (SELECT removed_to FROM newest)))
       AND (${columns}, events.id) <= (${values}, (SELECT id FROM newest)) AND ${condition}
     ORDER BY ${columns}, events.id LIMIT 1
   )`;
 
-/** Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. Those of disabled accounts wait. */
+/**
+ * Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. Those of
+ * disabled accounts wait.
+ */
 const CLAIM = `
-  WITH newest AS MATERIALIZED (SELECT max(id) AS id FROM events WHERE id < ${END})
+  WITH newest AS MATERIALIZED (
+    SELECT max(id) AS id, (SELECT removed_to FROM event_log) AS removed_to FROM events WHERE id < ${END}
+  )
   UPDATE webhooks SET due_at = $2
   FROM (VALUES (false, $3::int), (true, $4::int)) AS kind (is_failing, count), LATERAL (
     SELECT id FROM webhooks

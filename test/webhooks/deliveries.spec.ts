@@ -197,6 +197,17 @@ describe('deliveries of a webhook', () => {
     await received(app, receiver, 1);
   });
 
+  it('skip events that no reader gets', async () => {
+    await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a');
+    await app.database.query('UPDATE event_log SET removed_to = (SELECT max(id) FROM events)');
+    await tick(app);
+    expect(await leases()).toBe(0);
+    await addPets(app, 'b');
+    await received(app, receiver, 1);
+    expect(receiver.seen()).toEqual(['b']);
+  });
+
   it('keep their order over failures', async () => {
     let count = 0;
     receiver.respond = (response, delivery) =>
