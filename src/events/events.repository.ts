@@ -80,7 +80,7 @@ export const READ: Statement = {
       SELECT id, type, created_at, data, account_id FROM (
         ${wanted('$3', 'type', 'wanted.type')}
         UNION ALL
-        ${wanted('$4', 'account_id, type', '$5, wanted.type', 'account_id IS NOT NULL')}
+        ${wanted('$4', 'account_id, type', '(SELECT $5::bigint), wanted.type', 'account_id IS NOT NULL')}
       ) AS found ORDER BY id LIMIT $2
     ) AS page ON true
     ORDER BY id`,

@@ -5,9 +5,11 @@ import { createDatabase, type TestDatabase } from '../support/database';
 const ROWS = 20_000;
 const ARE_GENERIC = `SELECT generic_plans::int AS generic FROM pg_prepared_statements WHERE name = 'page'`;
 
-/** Events of one type only: an index on the ids would find no other one before it has read all of them. */
+/** Events of two types: an index on the ids would find no other one before it has read all of them. */
 const FILL = `
-  INSERT INTO events (id, type, data) SELECT n, 'pet.created', '{}' FROM generate_series(1, ${ROWS}) AS n`;
+  INSERT INTO events (id, type, account_id, data)
+  SELECT n, CASE n % 2 WHEN 0 THEN 'pet.created' ELSE 'order.approved' END, CASE n % 2 WHEN 1 THEN n % 50 END, '{}'
+  FROM generate_series(1, ${ROWS}) AS n`;
 
 /** The parameters of staff and of a buyer. */
 const CASES: readonly (readonly [reader: string, types: readonly string[], ofOrders: readonly string[]])[] = [
@@ -29,7 +31,7 @@ describe('a page of events', () => {
   afterEach(() => database.query('DEALLOCATE page'));
 
   const execute = (types: readonly string[], ofOrders: readonly string[]) =>
-    `EXECUTE page (${ROWS / 2}, 20, '{${types.join()}}', '{${ofOrders.join()}}', 1)`;
+    `EXECUTE page (${ROWS / 2}, 20, '{${types.join()}}', '{${ofOrders.join()}}', ${ofOrders.length > 0 ? 1 : 'NULL'})`;
 
   it.each(CASES)('of %s reads a range of an index for each type', async (_reader, types, ofOrders) => {
     for (const mode of ['force_generic_plan', 'force_custom_plan']) {
@@ -46,9 +48,19 @@ describe('a page of events', () => {
     }
   });
 
-  it.each(CASES)('of %s is planned once, not for each request', async (_reader, types, ofOrders) => {
+  // PostgreSQL compares the costs for the values of five executions with that for any values.
+  it('is planned once, because no value changes the cost', async () => {
+    await database.query('SET plan_cache_mode = force_custom_plan');
+    const costs = new Set<string>();
+    for (const [, types, ofOrders] of CASES) {
+      const [row] = await database.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${execute(types, ofOrders)}`);
+      costs.add(/cost=(\S+)/.exec(row!['QUERY PLAN'])![1]!);
+    }
+    expect([...costs]).toHaveLength(1);
     await database.query('SET plan_cache_mode = auto');
+    const [, types, ofOrders] = CASES[0]!;
     for (let at = 0; at < 10; at += 1) await database.query(execute(types, ofOrders));
-    expect(await database.query(ARE_GENERIC)).toEqual([{ generic: 5 }]);
+    const [plans] = await database.query<{ generic: number }>(ARE_GENERIC);
+    expect(plans!.generic).toBeGreaterThanOrEqual(5);
   });
 });
