@@ -17,9 +17,7 @@ export { Operation } from './platform/api-docs/operation.decorator';
 export {
   Decimal,
   Flag,
-  Instant,
   Int64,
-  Int64List,
   Integer,
   ListOf,
   Nested,

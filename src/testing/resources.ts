@@ -123,7 +123,7 @@ export class Resources {
   /** True if a resource of this run is at the path of the operation, or it needs none, or the store is a test store. */
   isOwn(operation: Operation): boolean {
     const isKnown = operation.path.includes('{')
-      ? this.idAt(operation.path) !== undefined
+      ? this.idAt(operation.path.slice(0, operation.path.lastIndexOf('}') + 1)) !== undefined
       : isCreation(operation);
     return this.api.isThorough || operation.method === 'GET' || isKnown;
   }

@@ -39,7 +39,7 @@ export class WebhookEntity {
   readonly position!: bigint;
 
   /** Failed attempts since the last delivery. */
-  @Column({ type: 'int', default: 0 })
+  @Column({ type: 'integer', default: 0 })
   readonly attempts!: number;
 
   @Column({ type: 'timestamptz', name: 'failing_since', nullable: true })

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Browser, Page, Request } from 'playwright-core';
-import { Int64, Int64List, SortedPageQuery } from '../../src';
+import { Int64, SortedPageQuery } from '../../src';
+import { Int64List } from '../../src/platform/validation/fields';
 import { startApp, type TestApp } from '../support/app';
 import { itemsExtension } from '../testing/support/items.extension';
 import { NOTE, PLACES } from '../testing/support/items.parts';

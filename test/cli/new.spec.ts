@@ -80,7 +80,7 @@ describe('animal-store new', () => {
     ['appointments', 'groomings', 'AppointmentsGrooming'],
     ['new', 'classes', 'NewClass'],
     ['old', 'promises', 'OldPromise'],
-    ['zoo-1', 'keys', 'Zoo1Key'],
+    ['zoo-1', 'pens', 'Zoo1Pen'],
     ['zoo-2', 'dates', 'Zoo2Date'],
     ['zoo-3', 'queries', 'Zoo3Query'],
     ['zoo-4', 'rows', 'Zoo4Row'],

@@ -44,7 +44,7 @@ describe('the events of changes', () => {
   });
 
   it('keeps the order when its sequence begins again', async () => {
-    await app.database.query(`SELECT setval('event_positions', ${MAX_POSITION - 2})`);
+    await app.database.query(`SELECT setval('event_positions_seq', ${MAX_POSITION - 2})`);
     const insert = `INSERT INTO pets (name, category_id, status) SELECT 'Rex', n, 'sold' FROM generate_series(1, 2) AS n`;
     await app.database.query(`BEGIN; ${insert}; UPDATE pets SET category_id = -category_id; COMMIT`);
     // The ids of the last events are those of the next transaction.

@@ -1,5 +1,6 @@
 import { JSON_SCHEMA, load } from 'js-yaml';
-import { Int64, Int64List, SortedPageQuery } from '../../src';
+import { Int64, SortedPageQuery } from '../../src';
+import { Int64List } from '../../src/platform/validation/fields';
 import { startApp, type TestApp } from '../support/app';
 import { itemsExtension } from '../testing/support/items.extension';
 

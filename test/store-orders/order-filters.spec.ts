@@ -1,4 +1,5 @@
 import { ORDER_STATUSES } from '../../src/store-orders/order-status';
+import type { GivenConfig } from '../../src/app/build';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { linksOf } from '../support/links';
@@ -52,7 +53,9 @@ describe('the filters of listOrders', () => {
   let staff: string;
   let rows: Row[];
   beforeAll(async () => {
-    app = await startApp();
+    // Orders without an expiry would get one meanwhile, and another updatedAt.
+    const settings: GivenConfig = { orderExpiresAfterHours: 0 };
+    app = await startApp(settings);
     staff = await app.unlimitedKey();
     for (const account of ACCOUNTS) await app.createKey({ account });
     await app.database.query(FILL, [ACCOUNTS, ORDER_STATUSES, new Date(START)]);

@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { Decimal, Flag, Int64, Int64List, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../src';
+import { Decimal, Flag, Int64, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../src';
+import { Int64List } from '../../src/platform/validation/fields';
 import { PetsService } from '../../src/pets';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { extensionOf, migrationOf } from '../database/support/extensions';

@@ -11,7 +11,7 @@ const TABLES = `
     -- JSON, as the response of the change had it.
     data text NOT NULL
   );
-  CREATE SEQUENCE event_positions MAXVALUE ${(1 << 22) - 1} CYCLE;
+  CREATE SEQUENCE event_positions_seq MAXVALUE ${(1 << 22) - 1} CYCLE;
   CREATE INDEX events_type_id ON events (type, id);
   CREATE INDEX events_account_id_type_id ON events (account_id, type, id) WHERE account_id IS NOT NULL;
   CREATE TABLE event_log (
@@ -47,7 +47,7 @@ const ORDER_DATA =
 const inserted = (accountId: string, type: string, data: string, rows: string) => `
       INSERT INTO events (id, account_id, type, data)
       SELECT next + CASE WHEN next > newest THEN 0 ELSE 1 << 22 END, account_id, type, data FROM (
-        SELECT (newest >> 22 << 22) + nextval('event_positions') AS next, * FROM (
+        SELECT (newest >> 22 << 22) + nextval('event_positions_seq') AS next, * FROM (
           SELECT ${accountId} AS account_id, ${type} AS type, ${data} AS data FROM ${rows} ORDER BY changed.id
         ) AS sorted
       ) AS numbered;`;
@@ -124,7 +124,7 @@ export class Events1795219200030 implements MigrationInterface {
     await runner.query(`
       DROP FUNCTION record_pet_events, record_order_events CASCADE;
       DROP FUNCTION pet_data, order_data, event_time, newest_event_id, event_id_of, event_cluster;
-      DROP SEQUENCE event_positions;
+      DROP SEQUENCE event_positions_seq;
       DROP TABLE event_log, events`);
   }
 }
