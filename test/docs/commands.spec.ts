@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { type ServiceHere, startHere } from '../support/start';
+import { until } from '../support/until';
 import { codeBlocksOf, type Document, documents } from './documents';
 
 const run = promisify(execFile);
@@ -115,6 +116,8 @@ class Shell {
     }
     const [, args] = /^(?:npm run -s cli --|animal-store) (.*)$/.exec(line) ?? [];
     const isCommand = args !== undefined;
+    // Transactions in other databases of the server have earlier numbers.
+    if (line.includes('/events')) await until(() => this.isSettled());
     const printed = (await (isCommand ? this.command(args) : this.shell(line))).replaceAll(
       this.service.url,
       'http://127.0.0.1:3000',
@@ -126,6 +129,13 @@ class Shell {
     return differences(same(shown), same(printed.replaceAll(this.folder, '/srv/backups')), line).map(
       (each) => `$ ${line}\n${each}`,
     );
+  }
+
+  private async isSettled(): Promise<boolean> {
+    const [row] = await this.database.query<{ settled: boolean }>(
+      'SELECT coalesce(max(id) < event_id_of(pg_snapshot_xmin(pg_current_snapshot())), true) AS settled FROM events',
+    );
+    return row?.settled === true;
   }
 
   private async createKey(args: readonly string[]): Promise<string> {
