@@ -21,7 +21,7 @@ type Schemas = Readonly<Record<string, unknown>>;
 const REFERENCE = '#/components/schemas/';
 
 /** A class may have a member of its own class. */
-const MAX_DEPTH = 4;
+const MAX_DEPTH = 6;
 
 /** Completes the schemas of a document: bounds of int64, least members, examples of objects, lists and enumerations. */
 export function completeSchemas(document: object, schemas: Schemas): void {

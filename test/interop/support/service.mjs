@@ -45,7 +45,7 @@ export const FREE_PER_MINUTE = 60;
 /** The scopes of the store's staff, which can do everything. */
 export const STAFF = [
   '--scopes',
-  'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read',
+  'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read,webhooks:manage',
 ];
 
 /** Creates a key of a new account. */
