@@ -27,21 +27,39 @@ const TABLES = `
     RETURN (SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint());
   INSERT INTO event_log (cluster) VALUES (event_cluster())`;
 
-const NUMBERS = `
-  -- A lower bound of the ids of a transaction's events, and an upper bound for earlier transactions.
-  CREATE FUNCTION event_id_of(xid8) RETURNS bigint LANGUAGE sql STABLE
-    RETURN (SELECT $1::text::bigint + shift << 22 FROM event_log);
+/** A lower bound of the ids of a transaction's events, and an upper bound for earlier transactions. */
+const idOf = (transaction: string) => `(SELECT ${transaction}::text::bigint + shift << 22 FROM event_log)`;
 
-  -- The id after which the events of a change follow. A transaction that has changed a row before this one has an event
-  -- already, but may have a higher number.
-  CREATE FUNCTION newest_event_id() RETURNS bigint LANGUAGE sql VOLATILE
-    RETURN (
-      SELECT coalesce((SELECT max(id) FROM events WHERE id > own), own) FROM event_id_of(pg_current_xact_id()) AS own
-    );`;
+const time = (column: string) =>
+  `'"' || to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`;
 
-const PET_DATA = 'pet_data(changed.id, changed.name, changed.category_id, changed.status)';
-const ORDER_DATA =
-  'order_data(changed.id, changed.pet_id, changed.status, changed.placed_at, changed.updated_at, changed.expires_at)';
+/** A JSON object. Joining texts takes half the time of row_to_json(). */
+const object = (members: Readonly<Record<string, string>>) =>
+  `'{' || ${Object.entries(members)
+    .map(([name, json]) => `'"${name}":' || ${json}`)
+    .join(` || ',' || `)} || '}'`;
+
+const PET_DATA = object({
+  id: 'changed.id',
+  name: 'to_json(changed.name)',
+  categoryId: 'changed.category_id',
+  status: 'to_json(changed.status)',
+});
+
+const ORDER_DATA = object({
+  id: 'changed.id',
+  petId: 'changed.pet_id',
+  status: 'to_json(changed.status)',
+  placedAt: time('changed.placed_at'),
+  updatedAt: time('changed.updated_at'),
+  expiresAt: `coalesce(CASE changed.status WHEN 'placed' THEN ${time('changed.expires_at')} END, 'null')`,
+});
+
+/**
+ * The id after which the events of a change follow. A transaction that has changed a row before this one has an event
+ * already, but may have a higher number.
+ */
+const NEWEST = `greatest((SELECT max(id) FROM events), ${idOf('pg_current_xact_id()')})`;
 
 /** Writes the events of changed rows, in the order of their ids. The sequence begins again after 2^22 - 1. */
 const inserted = (accountId: string, type: string, data: string, rows: string) => `
@@ -53,28 +71,17 @@ const inserted = (accountId: string, type: string, data: string, rows: string) =
       ) AS numbered;`;
 
 const functions = (schema: string) => `
-  CREATE FUNCTION event_time(timestamptz) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN to_char($1 AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
-
-  CREATE FUNCTION pet_data(id bigint, name text, category_id bigint, status text) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN (SELECT row_to_json(data)::text FROM (SELECT id, name, category_id AS "categoryId", status) AS data);
-
-  CREATE FUNCTION order_data(
-    id bigint, pet_id bigint, status text, placed_at timestamptz, updated_at timestamptz, expires_at timestamptz
-  ) RETURNS text LANGUAGE sql IMMUTABLE
-    RETURN (SELECT row_to_json(data)::text FROM (
-      SELECT id, pet_id AS "petId", status, event_time(placed_at) AS "placedAt", event_time(updated_at) AS "updatedAt",
-        CASE status WHEN 'placed' THEN event_time(expires_at) END AS "expiresAt"
-    ) AS data);
+  CREATE FUNCTION event_id_of(xid8) RETURNS bigint LANGUAGE sql STABLE RETURN ${idOf('$1')};
 
   -- The session of a change, its user, search_path and temporary tables have no effect on the events.
   -- \`changed\` has the rows after a statement, or those that it removed; \`previous\` has those before an UPDATE.
   CREATE FUNCTION record_pet_events() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
   DECLARE
-    newest bigint := newest_event_id();
+    newest bigint;
   BEGIN
     IF current_setting('animal_store.events', true) = 'off' THEN RETURN NULL; END IF;
+    newest := ${NEWEST};
     IF TG_OP = 'TRUNCATE' THEN
       DELETE FROM pets;
     ELSIF TG_OP = 'UPDATE' THEN
@@ -88,9 +95,10 @@ const functions = (schema: string) => `
   CREATE FUNCTION record_order_events() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
   DECLARE
-    newest bigint := newest_event_id();
+    newest bigint;
   BEGIN
     IF current_setting('animal_store.events', true) = 'off' THEN RETURN NULL; END IF;
+    newest := ${NEWEST};
     IF TG_OP = 'UPDATE' THEN
       ${inserted('changed.account_id', "'order.' || changed.status", ORDER_DATA, 'changed JOIN previous USING (id) WHERE changed.status <> previous.status')}
     ELSE
@@ -117,13 +125,13 @@ export class Events1795219200030 implements MigrationInterface {
     const [{ schema } = { schema: '' }]: { schema: string }[] = await runner.query(
       'SELECT quote_ident(current_schema()) AS schema',
     );
-    for (const statements of [TABLES, NUMBERS, functions(schema), TRIGGERS]) await runner.query(statements);
+    for (const statements of [TABLES, functions(schema), TRIGGERS]) await runner.query(statements);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP FUNCTION record_pet_events, record_order_events CASCADE;
-      DROP FUNCTION pet_data, order_data, event_time, newest_event_id, event_id_of, event_cluster;
+      DROP FUNCTION event_id_of, event_cluster;
       DROP SEQUENCE event_positions_seq;
       DROP TABLE event_log, events`);
   }
