@@ -119,7 +119,11 @@ export class WebhookSender {
         timer = setTimeout(() => reject(late), this.timeoutMs);
         request
           .on('response', (response) => void readSome(response).then(resolve, reject))
-          .on('upgrade', ({ statusCode = 0 }) => resolve(statusCode))
+          // Node.js has detached the socket: nothing else closes it, and an error of it would end the process.
+          .on('upgrade', ({ statusCode = 0 }, socket) => {
+            socket.destroy();
+            resolve(statusCode);
+          })
           .on('error', reject)
           .end(body);
       });
