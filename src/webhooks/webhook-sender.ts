@@ -106,6 +106,8 @@ export class WebhookSender {
   private async exchange(url: URL, headers: OutgoingHttpHeaders, body: string): Promise<number> {
     const address = addressIn(url);
     const isFree = this.config.webhooksAllowPrivate;
+    // Of a webhook that was created while it was allowed.
+    if (!isFree && url.protocol !== 'https:') throw new DeliveryError('The URL must be https.');
     // Node.js calls `lookup` for names only.
     if (!isFree && address !== undefined && !isPublicAddress(address)) throw new DeliveryError(NOT_PUBLIC);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;

@@ -1,3 +1,4 @@
+import type { GivenConfig } from '../../src/app/build';
 import { isPublicAddress, WebhookSender } from '../../src/webhooks/webhook-sender';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
@@ -77,6 +78,15 @@ describe('addresses of receivers', () => {
     expect(await errors('shop.example')).toEqual([error, error]);
     expect(resolve).toHaveBeenCalledTimes(2);
     expect(receiver.connections()).toBe(0);
+  });
+
+  it('get nothing by http, also of a webhook from the time of WEBHOOKS_ALLOW_PRIVATE', async () => {
+    const earlier = await startApp({ webhooksAllowPrivate: true } as GivenConfig, { beside: app });
+    const webhook = await createWebhook(earlier, { url: 'http://shop.example' }, { key: app.key });
+    await earlier.close();
+    const { json } = await app.post(`${webhook.path}/test`, undefined);
+    expect(json).toEqual({ delivered: false, error: 'The URL must be https.' });
+    await app.send('DELETE', webhook.path);
   });
 
   it('are those of the name servers, unlike those of this machine', async () => {
