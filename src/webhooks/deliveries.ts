@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
-import { AccountsService } from '../accounts';
 import { EventsRepository, type StoredEvent } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
@@ -36,7 +35,6 @@ export class Deliveries extends PeriodicWork {
   constructor(
     private readonly webhooks: WebhooksRepository,
     private readonly events: EventsRepository,
-    private readonly accounts: AccountsService,
     private readonly secrets: WebhookSecrets,
     private readonly sender: WebhookSender,
     private readonly clock: Clock,
@@ -101,9 +99,10 @@ export class Deliveries extends PeriodicWork {
 
   /** Delivers the next event. @returns the webhook as it is then; null if it has no further event to deliver now */
   private async deliverNext(webhook: WebhookEntity): Promise<WebhookEntity | null> {
-    const { id, position, accountId, types } = webhook;
+    const { id, position, account, accountId, types, disabledAt } = webhook;
     const filter = { accountId, types: types ?? undefined };
-    const [event] = this.isStopping ? [] : (await this.events.read(position, 1, filter)).events;
+    const isPaused = this.isStopping || disabledAt || account === null;
+    const [event] = isPaused ? [] : (await this.events.read(position, 1, filter)).events;
     const failure = event && (await this.send(webhook, String(event.id), bodyOf(event)));
     const now = this.clock.now();
     // A stop aborts the request.
@@ -113,7 +112,7 @@ export class Deliveries extends PeriodicWork {
       const lease = new Date(now + LEASE_MS);
       const success = { position: event.id, attempts: 0, failingSince: null, lastError: null };
       await this.webhooks.record(webhook, { ...success, lastDeliveryAt: new Date(now), dueAt: lease });
-      await this.count(webhook, 'delivered');
+      this.count(webhook, 'delivered');
       return this.webhooks.findLeased(id, lease);
     }
     return null;
@@ -124,7 +123,7 @@ export class Deliveries extends PeriodicWork {
     { message, status }: DeliveryError,
     now: number,
   ): Promise<void> {
-    const { id, attempts, failingSince } = webhook;
+    const { id, account, attempts, failingSince } = webhook;
     const since = failingSince ?? new Date(now);
     const lastAt = since.getTime() + MAX_FAILING_MS;
     const isLast = status === GONE || now >= lastAt;
@@ -137,17 +136,14 @@ export class Deliveries extends PeriodicWork {
       ...(isLast && { disabledAt: new Date(now) }),
     });
     if (!isRecorded) return;
-    const account = await this.count(webhook, isLast ? 'disabled' : 'failed');
+    this.count(webhook, isLast ? 'disabled' : 'failed');
     const subject = `The webhook ${id} of the account ${account}`;
     if (isLast) this.logger.warn(`${subject} is disabled. Last error: ${message}`);
     else if (attempts === 0) this.logger.warn(`${subject} fails. The service retries. Error: ${message}`);
   }
 
-  /** @returns the name of the account */
-  private async count({ accountId }: WebhookEntity, outcome: string): Promise<string> {
-    const account = (await this.accounts.namesOf([accountId])).get(accountId) ?? '';
-    this.outcomes.inc({ account, outcome });
-    return account;
+  private count({ account }: WebhookEntity, outcome: string): void {
+    this.outcomes.inc({ account: account ?? '', outcome });
   }
 
   /** Signs and sends a message (Standard Webhooks). @returns why it was not delivered */

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm';
 import type { EventType } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
@@ -10,6 +10,13 @@ export class WebhookEntity {
 
   @Column({ ...int64Column, name: 'account_id' })
   readonly accountId!: bigint;
+
+  /** The name of the account; null while it is disabled. */
+  @VirtualColumn({
+    type: 'text',
+    query: (webhook) => `SELECT name FROM accounts WHERE id = ${webhook}.account_id AND disabled_at IS NULL`,
+  })
+  readonly account!: string | null;
 
   @Column({ type: 'text' })
   readonly url!: string;

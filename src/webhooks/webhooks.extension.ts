@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccountsModule } from '../accounts';
 import { EventsModule } from '../events';
 import type { Extension } from '../platform/extension/extension';
 import { Deliveries } from './deliveries';
@@ -15,7 +14,7 @@ import { WebhooksService } from './webhooks.service';
 import { webhookSettings } from './webhooks.settings';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([WebhookEntity]), AccountsModule, EventsModule],
+  imports: [TypeOrmModule.forFeature([WebhookEntity]), EventsModule],
   controllers: [WebhooksController],
   providers: [Deliveries, WebhookSecrets, WebhookSender, WebhooksRepository, WebhooksService],
 })

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, IsNull, Repository } from 'typeorm';
+import { type EntityManager, Repository } from 'typeorm';
 import { END, EVENT_TYPES, type EventType } from '../events';
 import { pages } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
@@ -10,7 +10,14 @@ import { MAX_WEBHOOKS } from './webhooks.errors';
 /** The columns that clients see. */
 export type ShownColumns = Omit<
   WebhookEntity,
-  'accountId' | 'dueAt' | 'failingSince' | 'position' | 'previousSecret' | 'previousSecretUntil' | 'secret'
+  | 'account'
+  | 'accountId'
+  | 'dueAt'
+  | 'failingSince'
+  | 'position'
+  | 'previousSecret'
+  | 'previousSecretUntil'
+  | 'secret'
 >;
 
 type Columns = [
@@ -74,7 +81,7 @@ const CLAIM = `
   WHERE webhooks.id = due.id RETURNING webhooks.id, is_failing AS "isFailing"`;
 
 /** The values of a webhook to write. */
-export type WebhookValues = Partial<Omit<WebhookEntity, 'id'>>;
+export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 
 @Injectable()
 export class WebhooksRepository {
@@ -124,9 +131,9 @@ export class WebhooksRepository {
     return this.sql.rows<{ id: bigint; isFailing: boolean }>(CLAIM, parameters);
   }
 
-  /** @returns null if the lease is lost, or the webhook was disabled or deleted */
+  /** @returns null if the lease is lost, or the webhook was deleted */
   findLeased(id: bigint, lease: Date): Promise<WebhookEntity | null> {
-    return this.entities.findOneBy({ id, dueAt: lease, disabledAt: IsNull() });
+    return this.entities.findOneBy({ id, dueAt: lease });
   }
 
   /** Writes the result of a delivery, and the next time it is due. @returns false if the lease is lost */

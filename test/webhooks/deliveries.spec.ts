@@ -197,6 +197,38 @@ describe('deliveries of a webhook', () => {
     await received(app, receiver, 1);
   });
 
+  it('stop when the account is disabled, although events are left', async () => {
+    const accounts = app.nest.get(AccountsService, { strict: false });
+    const { key } = await app.createKey({ account: 'shop' });
+    await createWebhook(app, { url: receiver.url }, { key });
+    receiver.respond = (response) =>
+      void accounts.setDisabled('shop', true).then(() => response.writeHead(200).end());
+    await addPets(app, 'a', 'b');
+    await received(app, receiver, 1);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a']);
+    receiver.respond = respondWith(200);
+    await accounts.setDisabled('shop', false);
+    await received(app, receiver, 2);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a', 'b']);
+  });
+
+  it('continue immediately if the webhook was disabled during one and is active again', async () => {
+    const { path } = await createWebhook(app, { url: receiver.url });
+    const set = (status: string) => app.send('PATCH', path, { body: { status } });
+    receiver.respond = (response) => void set('disabled').then(() => response.writeHead(200).end());
+    await addPets(app, 'a', 'b');
+    await received(app, receiver, 1);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a']);
+    receiver.respond = respondWith(200);
+    await set('active');
+    await received(app, receiver, 2);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a', 'b']);
+  });
+
   it('skip events that no reader gets', async () => {
     await createWebhook(app, { url: receiver.url });
     await addPets(app, 'a');
