@@ -43,7 +43,10 @@ interface FoundEvents {
 type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
 
 /** The least id that a running or later transaction may write. */
-export const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
+const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
+
+/** The id of the last event that readers see; null if there is none. */
+export const NEWEST = `(SELECT max(id) FROM events WHERE id < ${END})`;
 
 /** The events of each type, from an index whose order no other index has (decision 22). */
 const wanted = (types: string, columns: string, values: string, condition = 'true') => `

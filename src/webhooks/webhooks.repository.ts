@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
-import { END, EVENT_TYPES, type EventType } from '../events';
+import { EVENT_TYPES, type EventType, NEWEST } from '../events';
 import { pages } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
 import { WebhookEntity } from './webhook.entity';
@@ -63,7 +63,7 @@ const event = (columns: string, values: string, condition = 'true') => `
  */
 const CLAIM = `
   WITH newest AS MATERIALIZED (
-    SELECT max(id) AS id, (SELECT removed_to FROM event_log) AS removed_to FROM events WHERE id < ${END}
+    SELECT ${NEWEST} AS id, removed_to FROM event_log
   )
   UPDATE webhooks SET due_at = $2
   FROM (VALUES (false, $3::int), (true, $4::int)) AS kind (is_failing, count), LATERAL (
@@ -96,7 +96,8 @@ export class WebhooksRepository {
     await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
     const webhooks = this.within(transaction);
     if ((await webhooks.countBy({ accountId })) >= MAX_WEBHOOKS) return undefined;
-    const { identifiers } = await webhooks.insert({ ...values, position: () => `${END} - 1` });
+    // Not the least id that may follow: in another cluster lower ones may follow (decision 35).
+    const { identifiers } = await webhooks.insert({ ...values, position: () => `coalesce(${NEWEST}, 0)` });
     return this.find({ id: identifiers[0]?.['id'], accountId }, transaction);
   }
 

@@ -229,6 +229,18 @@ describe('deliveries of a webhook', () => {
     expect(receiver.seen()).toEqual(['a', 'b']);
   });
 
+  it('have the events of a database of another cluster, also long after the last event', async () => {
+    await addPets(app, 'early');
+    await app.database.query('UPDATE event_log SET shift = shift + (1 << 25)');
+    await createWebhook(app, { url: receiver.url });
+    await app.database.query("UPDATE event_log SET cluster = 'another'");
+    await app.restart();
+    await addPets(app, 'a');
+    await received(app, receiver, 1);
+    await settled(app);
+    expect(receiver.seen()).toEqual(['a']);
+  });
+
   it('skip events that no reader gets', async () => {
     await createWebhook(app, { url: receiver.url });
     await addPets(app, 'a');
