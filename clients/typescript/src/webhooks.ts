@@ -19,7 +19,7 @@ const int64Members = new Set<string>(INT64_MEMBERS);
  * Verifies a delivery of a webhook (Standard Webhooks), and returns its event. Its `type` is `webhook.test` for a test.
  *
  * @param secret `whsec_…`, or several
- * @throws Error if no secret has signed the delivery, or it is too old
+ * @throws Error if no secret has signed the delivery, it is too old, or a secret is invalid
  */
 export async function verifyWebhook(
   request: Request | WebhookRequest,
@@ -35,31 +35,32 @@ export async function verifyWebhook(
   if (!/^\d+$/.test(timestamp) || age > toleranceSeconds)
     throw new Error('The webhook-timestamp is missing, too old or too new.');
   const message = new TextEncoder().encode(`${header('webhook-id')}.${timestamp}.${text}`);
-  for (const each of [secret].flat())
+  const keys = await Promise.all([secret].flat().map(keyOf));
+  for (const key of keys)
     for (const signature of header('webhook-signature').split(' '))
-      if (signature.startsWith('v1,') && (await isSigned(message, signature.slice('v1,'.length), each)))
+      if (signature.startsWith('v1,') && (await isSigned(message, signature.slice('v1,'.length), key)))
         // The signature shows that the service has sent it.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         return parseJson(text, int64Members) as Event;
   throw new Error('No webhook-signature is valid: the secret is another one, or the body was changed.');
 }
 
-/** `verify` of Web Crypto compares in constant time. */
-async function isSigned(
-  message: Uint8Array<ArrayBuffer>,
-  signature: string,
-  secret: string,
-): Promise<boolean> {
-  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+/** @throws Error if the secret has no bytes: anybody could sign with it */
+async function keyOf(secret: string): Promise<CryptoKey> {
   const bytes = bytesOf(secret.replace(/^whsec_/, ''));
-  const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['verify']);
-  return crypto.subtle.verify(algorithm, key, bytesOf(signature), message);
+  if (bytes.length === 0) throw new Error('The secret must be whsec_ and base64.');
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+/** `verify` of Web Crypto compares in constant time. */
+function isSigned(message: Uint8Array<ArrayBuffer>, signature: string, key: CryptoKey): Promise<boolean> {
+  return crypto.subtle.verify('HMAC', key, bytesOf(signature), message);
 }
 
 /** Decodes base64; invalid text has no bytes. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
-  const isBase64 = /^[\w+/]+={0,2}$/.test(base64) && base64.length % 4 === 0;
-  return Uint8Array.from(isBase64 ? atob(base64) : '\0', (character) => character.charCodeAt(0));
+  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(base64) && base64.length % 4 === 0;
+  return Uint8Array.from(isBase64 ? atob(base64) : '', (character) => character.charCodeAt(0));
 }
 
 function textOf(body: string | Uint8Array): string {

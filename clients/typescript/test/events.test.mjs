@@ -124,11 +124,23 @@ suite('verifyWebhook', () => {
     for (const at of [seconds() - 302, seconds() + 302]) await rejected(delivery({ at }));
     await verifyWebhook(delivery({ at: seconds() - 302 }), secrets[0], { toleranceSeconds: 400 });
     await rejected(delivery(), secrets[1]);
-    await rejected(delivery(), '');
     const { headers, body } = delivery();
     for (const name of Object.keys(headers))
       await rejected({ headers: { ...headers, [name]: undefined }, body });
-    for (const signature of ['v1,', 'v1,x', 'v1a,AAAA', headers['webhook-signature'].replace('v1,', 'v2,')])
+    for (const signature of [
+      'v1,',
+      'v1,x',
+      'v1,AA==',
+      'v1a,AAAA',
+      headers['webhook-signature'].replace('v1,', 'v2,'),
+    ])
       await rejected({ headers: { ...headers, 'webhook-signature': signature }, body });
+  });
+
+  test('rejects every delivery if a secret is missing or no base64, because anybody could sign with it', async () => {
+    const forged = delivery({ by: ['whsec_', 'whsec_AA=='] });
+    for (const secret of ['', 'whsec_', `${secrets[0]}\n`, `${secrets[0]}=`])
+      for (const input of [forged, delivery()])
+        await assert.rejects(verifyWebhook(input, [secrets[0], secret]), /^Error: The secret must be whsec_/);
   });
 });
