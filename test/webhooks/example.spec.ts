@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
@@ -25,6 +26,13 @@ describe('the example receiver', () => {
     try {
       await until(() => printed.includes('\n'));
       const [url] = /http:\S+/.exec(printed)!;
+      // It outlives a sender that disconnects.
+      const aborted = connect(Number(new URL(url).port), '127.0.0.1');
+      aborted.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\na', () =>
+        aborted.resetAndDestroy(),
+      );
+      await until(() => printed.includes('rejected'));
+      printed = printed.split('\n', 1)[0] + '\n';
       await app.send('PATCH', path, { body: { url } });
       await addPets(app, 'Rex');
       const [event] = (await app.get('/v1/events')).json;
