@@ -42,7 +42,7 @@ export async function createApp(
   clock: Clock = new SystemClock(),
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
-  const requestLog = new RequestLog(logger, clock);
+  const requestLog = new RequestLog(clock);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store),
     createAdapter(config, logger, connections, requestLog),
@@ -51,7 +51,6 @@ export async function createApp(
   const fastify = app.getHttpAdapter().getInstance();
   fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
   fastify.decorate('connections', connections);
-  requestLog.writeSums(fastify);
   try {
     await assemble(app, config, logger, store);
   } catch (error) {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { normalizeIp } from '@nestjs/throttler';
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { API_KEY_MARK, type Logger } from './logger';
+import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { API_KEY_MARK } from './logger';
 import type { Clock } from '../platform/runtime/clock';
-import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { MINUTE_MS } from '../platform/runtime/time';
 import { COUNTED } from '../platform/routes/request-context';
 import { rawPath } from './target';
 
@@ -22,35 +22,22 @@ export const REQUEST = 'request';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Most sums at a time; further keys and addresses share one, `others`. */
-const MAX_SUMS = 1_000;
+/** Most keys and addresses, each with a status and code, that a minute tells apart. Further ones have no line. */
+const MAX_SEEN = 1_000;
 
 /**
  * Logs one line for each response, without headers, query and body, because these may contain secrets.
  *
- * Requests that no window admits have no bound, so their log has one. Each minute the first request of a key or address
- * has a line, and one line has the number of the others. Each code of a 429 and each other status of a route is separate.
+ * Requests that no window admits have no bound, so their log has one: each minute the first request of a key or address
+ * has a line. Each code of a 429 and each other status of a route is separate. The metrics count the others.
  */
 export class RequestLog extends LogController {
-  /** The requests of one minute by key or address, without the first of each. The first sum begins the minute. */
-  private readonly sums = new Map<string, { readonly facts: object; requests: number }>();
-  private beganAt = 0;
+  /** The requests that no window has admitted in this minute. */
+  private readonly seen = new Set<string>();
+  private minute = 0;
 
-  constructor(
-    private readonly logger: Logger,
-    private readonly clock: Clock,
-  ) {
+  constructor(private readonly clock: Clock) {
     super();
-  }
-
-  /** Writes the sums when their minute has ended, and the last ones after the last response. */
-  writeSums(fastify: FastifyInstance): void {
-    const timer = setInterval(() => this.endMinute(), SECOND_MS).unref();
-    fastify.addHook('onClose', (_instance, done) => {
-      clearInterval(timer);
-      this.closeSums();
-      done();
-    });
   }
 
   /** Logs nothing yet: the line needs the response, and the error filter logs failures. */
@@ -59,7 +46,7 @@ export class RequestLog extends LogController {
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     const isHealthy = request.routeOptions.config.probe && reply.statusCode === 200;
     const isBounded = request.rateLimit?.verdict === 'admitted' || request.raw[COUNTED];
-    if (!isHealthy && !isBounded && this.isSummed(request, reply)) return;
+    if (!isHealthy && !isBounded && this.isRepeated(request, reply)) return;
     const line = {
       method: request.method,
       ...pathFacts(request.originalUrl),
@@ -75,37 +62,17 @@ export class RequestLog extends LogController {
     else request.log.info(line, REQUEST);
   }
 
-  /** Counts a request, and returns false if it needs a line of its own. */
-  private isSummed(request: FastifyRequest, { statusCode: status }: FastifyReply): boolean {
-    this.endMinute();
-    const { principal, ip } = request;
-    const kind = request.rateLimit ? { code: request.errorCode } : { route: routeOf(request) };
-    const owned = [principal?.keyId ?? normalizeIp(ip), status, ...Object.values(kind)].join(' ');
-    const isKnown = this.sums.has(owned) || this.sums.size < MAX_SUMS;
-    const name = isKnown ? owned : 'others';
-    const sum = this.sums.get(name);
-    if (sum) {
-      sum.requests += 1;
-      return true;
-    }
-    if (this.sums.size === 0) this.beganAt = this.clock.now();
-    const facts = isKnown
-      ? { status, ...kind, ...(principal ? request.logFacts : { ip }) }
-      : { owners: 'others' };
-    this.sums.set(name, { facts, requests: 0 });
+  /** True if the minute has a line for such a request. */
+  private isRepeated(request: FastifyRequest, { statusCode }: FastifyReply): boolean {
+    const minute = Math.floor(this.clock.now() / MINUTE_MS);
+    if (minute !== this.minute) this.seen.clear();
+    this.minute = minute;
+    const owner = request.principal?.keyId ?? normalizeIp(request.ip);
+    const kind = request.rateLimit ? request.errorCode : routeOf(request);
+    const name = `${owner} ${statusCode} ${kind}`;
+    if (this.seen.has(name) || this.seen.size >= MAX_SEEN) return true;
+    this.seen.add(name);
     return false;
-  }
-
-  /** Writes the sums if their minute has ended, or if the clock was set back by more than a minute. */
-  private endMinute(): void {
-    if (Math.abs(this.clock.now() - this.beganAt) >= MINUTE_MS) this.closeSums();
-  }
-
-  private closeSums(): void {
-    for (const { facts, requests } of this.sums.values()) {
-      if (requests > 0) this.logger.info({ ...facts, requests }, 'further requests');
-    }
-    this.sums.clear();
   }
 }
 

