@@ -1,32 +1,29 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/runtime/clock';
+import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { KnownKeysRepository } from './known-keys.repository';
 
-const WRITE_INTERVAL_MS = SECOND_MS;
-
 /** Records the minute of each key's last use: at most one write a minute per key, outside of requests. */
 @Injectable()
-export class LastUsed implements OnModuleInit, OnApplicationShutdown {
+export class LastUsed extends PeriodicWork {
   /** The start of the current minute, in milliseconds, and the keys that were used in it. */
   private minute = 0;
   private readonly seen = new Set<string>();
   /** Key id → start of the minute of its last use. */
   private unwritten = new Map<string, number>();
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly keys: KnownKeysRepository,
     private readonly clock: Clock,
-  ) {}
-
-  onModuleInit(): void {
-    this.timer = setInterval(() => void this.write(), WRITE_INTERVAL_MS).unref();
+  ) {
+    super('Recording the last use of keys', SECOND_MS);
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.write();
+  /** Also writes the last times, after the last response. */
+  override async onApplicationShutdown(): Promise<void> {
+    await super.onApplicationShutdown();
+    await this.runOnce();
   }
 
   note(keyId: string): void {
@@ -38,15 +35,16 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
     this.unwritten.set(keyId, minute);
   }
 
-  /** Writes all new times with one statement. If it fails, the next call retries them. */
-  async write(): Promise<void> {
+  /** Writes all new times with one statement. If it fails, the next run retries them. */
+  override async run(): Promise<void> {
     const times = this.unwritten;
     this.unwritten = new Map();
     if (times.size === 0) return;
     try {
       await this.keys.recordUse(times);
-    } catch {
+    } catch (error) {
       this.unwritten = new Map([...times, ...this.unwritten]);
+      throw error;
     }
   }
 }
