@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PlacedOptions } from './embedded-server';
 import { EmbeddedServerError, type Programs, reasonOf, run, type ServerUser } from './programs';
@@ -11,7 +11,6 @@ export const SUPERUSER = 'postgres';
 export const APP_ROLE = 'app';
 
 const INITDB_ARGS = `-U ${SUPERUSER} -A trust -E UTF8 --locale-provider=builtin --locale=C.UTF-8 --lc-messages=C`;
-const IS_ADMITTED = new RegExp(`^\\s*local\\s+all\\s+${APP_ROLE}\\s+trust\\s*$`, 'm');
 
 /** Returns the folder of PostgreSQL's own files within the data folder. */
 export function clusterOf(directory: string): string {
@@ -44,12 +43,7 @@ export async function createCluster(
   { bin, context }: Programs,
 ): Promise<void> {
   const cluster = clusterOf(directory);
-  if (existsSync(cluster)) {
-    if (IS_ADMITTED.test(readFileSync(join(cluster, 'pg_hba.conf'), 'utf8'))) return;
-    throw new EmbeddedServerError(
-      `The folder ${directory} was made by Animal Store 1.0, whose role is a superuser: start version 1.1 on it once, which converts it, and then this version.`,
-    );
-  }
+  if (existsSync(cluster)) return;
   const draft = join(directory, `init-${randomUUID()}`);
   const initdb = (...args: string[]) => run(join(bin, 'initdb'), ['-D', draft, ...args], context);
   // In single-user mode each line is a statement.

@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
 import { prepareFolder } from '../../src/embedded-postgres/data-folder';
@@ -72,7 +63,7 @@ describe('DATA_DIR', () => {
   });
 });
 
-describe('the data folder of an earlier version', () => {
+describe('the data folder of version 1.1', () => {
   const dataDir = join(folder, 'earlier');
   const admissions = join(dataDir, 'pg18', 'pg_hba.conf');
   beforeAll(async () => {
@@ -81,7 +72,7 @@ describe('the data folder of an earlier version', () => {
     await server.stop();
   });
 
-  it('1.1 starts, with what that version and an administrator have left', async () => {
+  it('starts, with what that version and an administrator have left', async () => {
     writeFileSync(join(dataDir, 'app.lock'), '{"pid":1,"purpose":"service","token":"t"}');
     mkdirSync(join(dataDir, 'postgres-lib'));
     symlinkSync('/nowhere/libpq.so.5.18', join(dataDir, 'postgres-lib', 'libpq.so.5'));
@@ -91,13 +82,5 @@ describe('the data folder of an earlier version', () => {
     expect(await query(server.url(), 'select n from kept')).toEqual([{ n: 42 }]);
     await server.stop();
     expect(readFileSync(admissions, 'utf8')).toBe(edited);
-  });
-
-  it('1.0, whose role is a superuser, is rejected; the sentence says what to do', async () => {
-    writeFileSync(admissions, 'local   all             all                                     trust\n');
-    expect(await rejectionOf(startEmbedded(options(dataDir)))).toBe(
-      `EmbeddedServerError: The folder ${dataDir} was made by Animal Store 1.0, whose role is a superuser: start version 1.1 on it once, which converts it, and then this version.`,
-    );
-    expect(existsSync(join(dataDir, 'pg18', 'postmaster.pid'))).toBe(false);
   });
 });
