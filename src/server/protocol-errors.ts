@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
@@ -12,17 +12,11 @@ import type { Metrics } from './metrics';
 import { COMMON_HEADERS, type LimitHeaders } from './response-headers';
 import type { RouteMethods } from './route-methods';
 
-/** Node's code for a request that did not arrive in time. */
-const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
-
 /** The errors of Node's HTTP parser and timers; others are malformed requests. */
 const ERRORS: Readonly<Record<string, () => ApiError>> = {
   HPE_HEADER_OVERFLOW: platformErrors.headers_too_large,
-  [TOO_SLOW]: platformErrors.request_timeout,
+  ERR_HTTP_REQUEST_TIMEOUT: platformErrors.request_timeout,
 };
-
-/** The further time of a late request: its bytes may have arrived while the service was busy. */
-const GRACE_MS = 250;
 
 /** How long the service reads and ignores what a client still sends after its last response. */
 const LINGER_MS = 5_000;
@@ -40,7 +34,6 @@ export class ProtocolErrors {
     server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
       const connection = this.fastify.connections.bySocket.get(socket);
       if (code === 'ECONNRESET' || !connection) socket.destroy();
-      else if (code === TOO_SLOW) void this.rejectLate(connection);
       else this.reject(connection, code);
     });
     server.on('connect', (request, socket: Socket) => void this.rejectConnect(request, socket));
@@ -57,16 +50,6 @@ export class ProtocolErrors {
       const error = methodNotAllowed(this.methods.served().join(', '));
       this.close(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));
     }
-  }
-
-  /** Rejects a request that has not arrived in time. Node's timer fires before Node reads what has arrived. */
-  private async rejectLate(connection: Connection): Promise<void> {
-    const { latest } = connection;
-    const isHeadLate = latest?.complete !== false;
-    await sleep(GRACE_MS);
-    await nextTurn();
-    const hasArrived = connection.latest !== latest || (!isHeadLate && latest.complete);
-    if (!hasArrived) this.reject(connection, TOO_SLOW);
   }
 
   /**
