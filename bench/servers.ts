@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { V8_FLAGS } from '../src/platform/runtime/v8-flags';
+import { V8_FLAGS } from '../src/platform/runtime/prepare-process';
 import { freePort } from '../test/support/free-port';
 import { handwrittenList, type ListAddress, serviceList, textbookList } from './loads';
 

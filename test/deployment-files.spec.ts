@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { createStore } from '../src/app/store';
 import { settings } from '../src/platform/config/settings';
-import { V8_FLAGS } from '../src/platform/runtime/v8-flags';
+import { V8_FLAGS } from '../src/platform/runtime/prepare-process';
 
 const read = (file: string): string => readFileSync(join(__dirname, '..', file), 'utf8');
 
