@@ -43,16 +43,8 @@ const QUERY_TIMEOUT = 'Query read timeout';
 export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
 
 /** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
-const UNAVAILABLE_MESSAGES = [
-  WAIT_TIMEOUT_MESSAGE,
-  QUERY_TIMEOUT,
-  'timeout exceeded when trying to connect',
-  'timeout expired',
-  'Connection terminated',
-  'Cannot use a pool after calling end on the pool',
-  'The server does not support SSL connections',
-  'There was an error establishing an SSL connection',
-];
+const UNAVAILABLE_MESSAGE =
+  /^(timeout (exceeded|expired)|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
 
 /** The connection was lost after a change was sent: it may or may not have taken effect. */
 export class OutcomeUnknownError extends Error {
@@ -82,7 +74,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   const [code, message] = [codeOf(error), textOf(error, 'message')];
   if (UNUSABLE.test(code) || SOCKET_ERROR.test(code) || textOf(error, 'syscall') === 'connect') return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
-  return UNSENT.test(message) || UNAVAILABLE_MESSAGES.some((beginning) => message.startsWith(beginning));
+  return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
 }
 
 /** Returns true if a query failed because its connection is lost, whether or not it was sent. */

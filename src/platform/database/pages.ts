@@ -261,15 +261,11 @@ function tuple(names: readonly string[]): string {
   return `(${names.join(', ')})`;
 }
 
-/** The columns of each whole and valid index, as `Pages.indexes` writes them. An option 2 is NULLS FIRST. */
+/** The definitions of the whole and valid indexes of each table. */
 const FIND_INDEXES = `
   SELECT name, ARRAY(
-    SELECT string_agg(pg_get_indexdef(i.indexrelid, at::int, true) || CASE option WHEN 0 THEN '' WHEN 2 THEN ' NULLS FIRST' ELSE ' DESC' END, ', ' ORDER BY at) || ', '
-    FROM pg_index i
-    JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree',
-    unnest(i.indoption::int[]) WITH ORDINALITY AS k (option, at)
-    WHERE i.indrelid = to_regclass(name) AND at <= i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
-    GROUP BY i.indexrelid
+    SELECT replace(pg_get_indexdef(indexrelid, 0, true), '"', '') FROM pg_index
+    WHERE indrelid = t.oid AND indisvalid AND indpred IS NULL
   ) AS known
   FROM unnest($1::text[]) AS name JOIN pg_class t ON t.oid = to_regclass(name) AND t.relkind IN ('r', 'p')`;
 
@@ -283,12 +279,14 @@ export async function missingIndexes(sql: Sql): Promise<string[]> {
   const missing = found.flatMap(({ name, known }) =>
     LISTS.filter(({ table }) => table.table === name)
       .flatMap((list) => list.indexes())
-      .filter((columns) => !known.some((each) => unquoted(each).startsWith(`${unquoted(columns)}, `)))
+      .filter((columns) => !known.some((each) => begins(each, columns)))
       .map((columns) => `CREATE INDEX ON ${name} (${columns})`),
   );
   return [...new Set(missing)];
 }
 
-function unquoted(columns: string): string {
-  return columns.replaceAll('"', '');
+/** True if a definition without quotes is of a B-tree that begins with these columns. */
+function begins(definition: string, columns: string): boolean {
+  const [, all = ''] = definition.split(' USING btree (');
+  return [', ', ')'].some((end) => all.startsWith(columns.replaceAll('"', '') + end));
 }
