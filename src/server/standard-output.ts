@@ -1,4 +1,3 @@
-import { constants, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
@@ -28,7 +27,7 @@ export class StandardOutput {
   private failure: NodeJS.ErrnoException | undefined;
 
   constructor(
-    fd: number = process.stdout.isTTY ? openTerminal() : process.stdout.fd,
+    fd: number = process.stdout.fd,
     private readonly isTerminal = process.stdout.isTTY,
   ) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
@@ -66,17 +65,6 @@ export class StandardOutput {
   private writeLines(): void {
     if (this.lines !== '') this.stream.write(this.lines);
     this.lines = '';
-  }
-}
-
-/** Opens the terminal without blocking: a write to a stalled one blocks a thread, and the exit waits for threads. */
-function openTerminal(): number {
-  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
-  try {
-    return openSync('/dev/stdout', O_WRONLY | O_NONBLOCK | O_NOCTTY);
-  } catch {
-    // After `su` the terminal belongs to another user.
-    return process.stdout.fd;
   }
 }
 
