@@ -1,5 +1,10 @@
+import { Module } from '@nestjs/common';
 import type { Extension } from '../platform/extension/extension';
-import { KeyModule } from './key.module';
+import { RateLimitModule } from '../rate-limit';
+import { KeyController } from './key.controller';
+
+@Module({ imports: [RateLimitModule], controllers: [KeyController] })
+class KeyModule {}
 
 export const keyExtension: Extension = {
   name: 'key',
