@@ -56,6 +56,7 @@ describe('static content', () => {
   it.each([
     '/',
     '/docs',
+    '/docs/swagger-ui.css',
     '/docs/swagger-ui-bundle.js',
     DOCUMENT,
     '/openapi.yaml',
@@ -66,6 +67,7 @@ describe('static content', () => {
     for (const coding of CODINGS) {
       const { headers } = await sent(path, coding);
       const head = await sent(path, coding, {}, 'HEAD');
+      expect(head.headers['content-security-policy']).toBe(headers['content-security-policy']);
       expect(head).toMatchObject({
         status: 200,
         text: '',
