@@ -2,7 +2,6 @@ import type { Api } from '../api';
 import { Resources } from '../resources';
 import { accessPromises, accountPromises } from './access.promises';
 import { entityTagPromises } from './entity-tag.promises';
-import { exactPromises } from './exact-value.promises';
 import { idempotencyPromises, rollbackPromises } from './idempotency.promises';
 import { OperationUnderTest, type Promises } from './operation-under-test';
 import { pagePromises } from './page.promises';
@@ -14,7 +13,6 @@ const PROMISES: Promises = {
   ...pagePromises,
   ...idempotencyPromises,
   ...entityTagPromises,
-  ...exactPromises,
   ...valuePromises,
 };
 

@@ -1,7 +1,8 @@
-import { codeOf, isSuccess, shown } from '../api';
-import { encoded, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
-import { jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
-import { UNKNOWN_IDS } from '../resources';
+import { codeOf, isSuccess, pathOfLink, shown } from '../api';
+import { encoded, isBatch, type Operation, type Parameter, parametersIn, type Schema } from '../api-document';
+import type { TestResponse } from '../http-client';
+import { changedAt, jsonIn, jsonOf, type Place, replaceAt, valueAt } from '../json';
+import { type Resource, UNKNOWN_IDS } from '../resources';
 import type { OperationUnderTest, Promises } from './operation-under-test';
 import { PAGING } from './page.promises';
 
@@ -29,8 +30,51 @@ const PARAMETERS = TEXTS.map(encodeURIComponent).concat(
   'x'.repeat(300),
 );
 
-/** Values of bodies and parameters: invalid ones are rejected, and none is a 5xx. */
+/** Values of bodies and parameters: valid ones are kept, invalid ones are rejected, and none is a 5xx. */
 export const valuePromises: Promises = {
+  async 'a creation keeps its example exactly, and its Location leads to it'(tested) {
+    const { isCreating, operation, resources } = tested;
+    const first = isCreating && (await resources.create(operation));
+    if (!first) return;
+    await checkLocation(tested, first);
+    for (const { body, response } of resources.created.filter((each) => each.operation === operation)) {
+      for (const [place] of tested.members) {
+        const sent = valueAt(body, ...place);
+        // Members of objects have places of their own.
+        if (sent === undefined || (typeof sent === 'object' && sent !== null)) continue;
+        checkKept(tested, operation, response, place, sent, `to ${place.join('.')} = ${shown(sent)}`);
+      }
+    }
+  },
+
+  // Each change is made to a resource of its own.
+  async 'a change keeps what it does not name, and takes each value of an enumeration'(tested) {
+    const { api, members, operation, resources } = tested;
+    const read = tested.readAt(operation.path);
+    if (operation.method !== 'PATCH' || !tested.isAllowed || !read) return;
+    // Texts that no earlier body has, so a constant is not the same.
+    const example = resources.newBody(operation);
+    const changes = members
+      .filter(([{ length }]) => length === 1)
+      .flatMap(([place, member]) =>
+        (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
+      );
+    for (const [place, value] of changes) {
+      const resource = await resources.createAt(operation.path);
+      if (!resource) return;
+      const { path } = resource;
+      const before = jsonIn((await api.send(read, { path })).text);
+      const what = `${place.join('.')} = ${shown(value)}`;
+      const changed = await tested.send({ path, body: changedAt({}, place, value), what });
+      if (!isSuccess(changed)) continue;
+      for (const [other] of members) {
+        const wanted = valueAt(other[0] === place[0] ? changedAt({}, place, value) : before, ...other);
+        const cause = `to ${what}, and must respond with ${shown(wanted)}`;
+        checkKept(tested, operation, changed, other, wanted, cause);
+      }
+    }
+  },
+
   async 'an unknown id gets 404'(tested) {
     const { isThorough, operation, resources } = tested;
     const last = parametersIn(operation, 'path').at(-1);
@@ -45,14 +89,19 @@ export const valuePromises: Promises = {
     }
   },
 
-  async 'an invalid value gets 400 and changes nothing'(tested) {
-    const { isThorough, operation } = tested;
+  async 'a valid value is kept exactly, and an invalid one gets 400 and changes nothing'(tested) {
+    const { isThorough, operation, resources } = tested;
     if (!isSafe(tested)) return;
     // No other promise calls an action on a resource, such as a rotation.
     const isAction = operation.method === 'POST' && operation.path.includes('{') && !tested.isCreating;
-    if (isThorough || isAction) await checkExamples(tested);
+    const what = 'the documented example';
+    const example = resources.newBody(operation);
+    // The resource may exist the second time.
+    for (const body of isThorough || isAction ? [example, example] : []) {
+      checkAllowed(tested, await tested.send({ body, what }), what);
+    }
     for (const parameter of parametersIn(operation, 'query')) await checkQuery(tested, parameter);
-    if (operation.body) await checkBody(tested, operation.body);
+    if (operation.body) await checkBody(tested);
   },
 };
 
@@ -61,61 +110,43 @@ function isSafe({ isAllowed, operation, resources }: OperationUnderTest): boolea
   return isAllowed && resources.isOwn(operation);
 }
 
-/** A documented example is accepted, or rejected for a reason of its own, such as a conflict. */
-async function checkExamples(tested: OperationUnderTest): Promise<void> {
-  const { document, operation, path, resources } = tested;
-  const plain = { path, body: resources.newBody(operation), what: 'the documented example' };
-  // The resource may exist the second time.
-  const requests = [plain, plain];
-  for (const { name, example, schema } of parametersIn(operation, 'query')) {
-    for (const value of document.schema(schema).enum ?? [example]) {
-      if (value === undefined) continue;
-      const body = resources.newBody(operation);
-      requests.push({ path: withQuery(path, name, value), body, what: `${name} = ${shown(value)}` });
-    }
-  }
-  for (const request of requests) {
-    const response = await tested.send(request);
-    if (response.status !== 400) continue;
-    const message = shown(valueAt(jsonIn(response.text), 'message'));
-    tested.note(`rejects ${request.what} (${codeOf(response)}: ${message})`, `rejects ${request.what}`);
-  }
-}
-
 /** A parameter is sent as it is written in the URL; a list is a repeated parameter. */
-async function checkQuery(tested: OperationUnderTest, { name, schema: reference }: Parameter): Promise<void> {
+async function checkQuery(tested: OperationUnderTest, parameter: Parameter): Promise<void> {
   const { document, isThorough, path } = tested;
-  const schema = document.schema(reference);
-  const { type, maxItems = Infinity, items } = schema;
-  const own = invalidValues(schema, 1).map((text) => encodeURIComponent(text.replace(/^"(.*)"$/, '$1')));
+  const { name, example } = parameter;
+  const schema = document.schema(parameter.schema);
+  const { items, maxItems = Infinity } = schema;
+  const { type } = items === undefined ? schema : document.schema(items);
+  const own = boundsOf(schema, 1).map((text) => encodeURIComponent(text.replace(/^"(.*)"$/, '$1')));
   // All lists take the parameters of pages from one class.
   const hostile = PAGING.has(name) ? [] : PARAMETERS;
-  const values = isThorough ? ['', ...own, ...hostile, '1'] : own.slice(0, 3);
-  const attempts = values.map((value) => [value]);
+  const examples = (schema.enum ?? [example ?? []]).map((value) => [value].flat().map(encoded));
+  const attempts = (isThorough ? ['', ...own, ...hostile, '1'] : own).map((value) => [value]);
   const item = encoded(document.exampleOf(items ?? {}) ?? 1);
-  if (type === 'array' && maxItems <= MAX_REPEATED) attempts.push(Array(maxItems + 1).fill(item));
-  for (const sent of attempts) {
+  if (schema.type === 'array' && maxItems <= MAX_REPEATED) attempts.push(Array(maxItems + 1).fill(item));
+  for (const sent of isThorough ? [...examples, ...attempts] : attempts) {
     const query = sent.map((value) => `${name}=${value}`).join('&');
     const texts = new URLSearchParams(query).getAll(name);
-    const { type: single } = items === undefined ? schema : document.schema(items);
-    const parsed = texts.map((text) =>
-      /^(integer|number)$/.test(`${single}`) ? (jsonIn(text) ?? text) : text,
+    const values = texts.map((text) =>
+      /^(integer|number)$/.test(`${type}`) ? (jsonIn(text) ?? text) : text,
     );
-    const isValid =
-      single === 'boolean' || document.errors(schema, items === undefined ? parsed[0] : parsed).length === 0;
-    if (isValid && !isThorough) continue;
-    const times = sent.length > 1 ? ` (${sent.length} times)` : '';
-    const what = `${name} = ${shown(sent[0])}${times}`;
-    const target = `${path}${path.includes('?') ? '&' : '?'}${query}`;
-    const { status } = await tested.sendExample({ path: target, what });
-    if (status >= 300 || isValid) continue;
-    tested.note(`accepts ${what}, which its document forbids`, `accepts ${name}`);
+    const isValid = type === 'boolean' || document.errors(schema, items ? values : values[0]).length === 0;
+    if (query === '' || (isValid && !isThorough)) continue;
+    const what = `${name} = ${shown(sent.length > 1 ? sent : sent[0])}`;
+    const response = await tested.sendExample({
+      path: `${path}${path.includes('?') ? '&' : '?'}${query}`,
+      what,
+    });
+    if (examples.includes(sent)) checkAllowed(tested, response, what);
+    if (!isValid && response.status < 300) {
+      tested.note(`accepts ${what}, which its document forbids`, `accepts ${name}`);
+    }
   }
 }
 
-/** A body that differs from its schema must not be accepted. */
-async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<void> {
-  const { document, isThorough } = tested;
+/** Sends bodies that are not JSON or not the documented object, then bodies with other values at each place. */
+async function checkBody(tested: OperationUnderTest): Promise<void> {
+  const { api, document, isThorough, members, operation } = tested;
   for (const [body, type, wanted] of [
     ['{', 'application/json', '400 malformed_json'],
     ['name=Rex', 'text/plain', '415 unsupported_media_type'],
@@ -124,57 +155,141 @@ async function checkBody(tested: OperationUnderTest, schema: Schema): Promise<vo
     const response = await tested.send({ body, headers: { 'content-type': type }, what });
     tested.requires(response, `to ${what}`, wanted);
   }
-  for (const [place, text, body] of bodiesOf(tested)) {
-    const [error] = body === undefined ? [] : document.errors(schema, jsonIn(body));
-    // A value that the schema allows would only create more resources of a deployment.
-    if (body === undefined || (!error && !isThorough)) continue;
-    const name = place.join('.');
-    const what = `${name} = ${shown(text)}`;
-    const response = await tested.send({ what, body });
-    // The database may reject what the validation accepts.
-    const isAccepted = isSuccess(response) || (text === 'null' && response.status >= 500);
-    if (error && isAccepted) {
-      const difference = `${error.where} ${error.rule}`.trim();
-      const fix = text === 'null' ? '. With PartialType, set skipNullProperties: false' : '';
-      tested.note(`accepts ${what} (${difference}), which its document forbids${fix}`, `accepts ${name}`);
-    } else if (error && response.status === 400 && !isThorough) {
-      tested.requires(response, `to ${what}`, '400 validation_failed');
-    }
-  }
-}
-
-/** Lists bodies with a varied place, and the text there. The body is undefined if it has no such place. */
-function* bodiesOf(tested: OperationUnderTest): Generator<[Place, text: string, body: string | undefined]> {
-  const { api, document, isThorough, operation, resources } = tested;
   // All operations have one parser, so the first gets what others need not.
   const isFirst = operation === api.operations.find(({ body }) => body !== undefined);
-  for (const text of [...(isThorough && isFirst ? BODIES : []), '{}']) yield [['body'], text, text];
-  for (const [place, member] of tested.members) {
-    const invalid = invalidValues(member, document.exampleOf(member.items ?? {}));
+  for (const body of isThorough && isFirst ? [...BODIES, '{}'] : ['{}']) {
+    await checkInvalid(tested, 'body', body, body);
+  }
+  for (const [place, member] of members) {
     const hostile = member.type === 'string' ? [...VALUES, ...LONG_TEXTS] : VALUES;
-    const texts = isThorough ? new Set([...hostile, ...invalid]) : invalid.slice(0, 3);
-    for (const text of [...texts, undefined]) {
-      yield [place, text ?? '(missing)', replaceAt(resources.newBody(operation), place, text)];
+    for (const text of boundsOf(member, document.exampleOf(member.items ?? {}))) {
+      await checkMember(tested, place, text, jsonIn(text), true);
     }
+    for (const text of isThorough ? hostile : []) await checkMember(tested, place, text, jsonIn(text));
+    await checkMember(tested, place, undefined, member.default);
   }
 }
 
-/** Lists JSON texts that break a bound of a schema, or have another type. @param item the example of an item */
-function invalidValues(schema: Schema, item: unknown): readonly string[] {
-  const { type, minimum, maximum, minLength = 0, maxLength, maxItems, enum: choices, nullable } = schema;
-  return [
-    minimum === undefined ? [] : beyond(minimum, -1),
-    maximum === undefined ? [] : beyond(maximum, 1),
-    minLength === 0 ? [] : jsonOf('x'.repeat(minLength - 1)),
-    maxLength === undefined || maxLength > MANY ? [] : jsonOf('x'.repeat(maxLength + 1)),
-    choices === undefined ? [] : jsonOf(`not ${String(choices[0])}`),
-    maxItems === undefined ? [] : jsonOf(Array.from({ length: maxItems + 1 }, () => item)),
-    type === 'string' ? '7' : '"7"',
-    type === 'integer' ? '1.5' : [],
-    nullable === true ? [] : 'null',
-  ].flat();
+/**
+ * Sends a body with a JSON text at a place, or without the place if the text is undefined.
+ *
+ * @param wanted the value of the resource; undefined: any
+ * @param isBound true: no rule outside the document may reject it
+ */
+async function checkMember(
+  tested: OperationUnderTest,
+  place: Place,
+  text: string | undefined,
+  wanted: unknown,
+  isBound = false,
+): Promise<void> {
+  const { api, document, isCreating, isThorough, operation, resources } = tested;
+  const name = place.join('.');
+  const draft = replaceAt(resources.newBody(operation), place, text);
+  if (draft === undefined) return;
+  if (document.errors(operation.body ?? {}, jsonIn(draft)).length > 0) {
+    await checkInvalid(tested, name, text, draft);
+    return;
+  }
+  // A deployment has resources of others, to which a valid value could refer.
+  const isOwn = isCreating && wanted !== undefined && resources.pathReferredTo(place) === undefined;
+  if (!isThorough && !isOwn) return;
+  // No conflict with an earlier request rejects the value.
+  const body = replaceAt(await resources.newBodyWithOthers(operation), place, text);
+  const what = `${name} = ${shown(text ?? '(missing)')}`;
+  const response = await tested.send({ body, what });
+  if (isBound) checkAllowed(tested, response, what);
+  if (!isOwn || !isSuccess(response)) return;
+  const cause = text === undefined ? `without ${name}, whose default is ${shown(wanted)}` : `to ${what}`;
+  const created = resources.add(operation, body, response);
+  checkKept(tested, operation, response, place, wanted, cause);
+  const read = created && tested.readAt(created.pattern);
+  if (read) checkKept(tested, read, await api.send(read, { path: created.path }), place, wanted, cause);
 }
 
-function beyond(bound: number | bigint, step: -1 | 1): string {
-  return jsonOf(typeof bound === 'bigint' ? bound + BigInt(step) : bound + step);
+/** Sends a body that differs from its schema. It must not be accepted. @param text JSON; undefined: a missing member */
+async function checkInvalid(
+  tested: OperationUnderTest,
+  name: string,
+  text: string | undefined,
+  body: string,
+): Promise<void> {
+  const { document, isThorough, operation } = tested;
+  const [error] = document.errors(operation.body ?? {}, jsonIn(body));
+  // `{}` may be the documented object.
+  if (!error) return;
+  const what = `${name} = ${shown(text ?? '(missing)')}`;
+  const response = await tested.send({ what, body });
+  // The database may reject what the validation accepts.
+  if (isSuccess(response) || (text === 'null' && response.status >= 500)) {
+    const difference = `${error.where} ${error.rule}`.trim();
+    const fix = text === 'null' ? '. With PartialType, set skipNullProperties: false' : '';
+    tested.note(`accepts ${what} (${difference}), which its document forbids${fix}`, `accepts ${name}`);
+  } else if (response.status === 400 && !isThorough) {
+    tested.requires(response, `to ${what}`, '400 validation_failed');
+  }
+}
+
+/** Notes a documented value that gets 400. Another rejection has a reason of its own, such as a conflict. */
+function checkAllowed(tested: OperationUnderTest, response: TestResponse, what: string): void {
+  if (response.status !== 400) return;
+  const cause = `${codeOf(response)}: ${shown(valueAt(jsonIn(response.text), 'message'))}`;
+  tested.note(`rejects ${what}, which its document allows (${cause})`, `rejects ${what}`);
+}
+
+/** Lists JSON texts at the bounds of a schema, beyond them, and of another type. @param item the example of an item */
+function boundsOf(schema: Schema, item: unknown): readonly string[] {
+  const { type, format, minimum, maximum, minLength = 0, maxLength = MANY, maxItems, enum: choices } = schema;
+  const longest = type === 'string' && maxLength < MANY ? [maxLength, maxLength + 1] : [];
+  return [
+    ...around(minimum, -1),
+    ...around(maximum, 1),
+    ...[...(minLength > 0 ? [minLength - 1] : []), ...longest].map((length) => 'x'.repeat(length)),
+    ...(choices ? [...choices, `not ${String(choices[0])}`] : []),
+    ...(maxItems === undefined ? [] : [Array.from({ length: maxItems + 1 }, () => item)]),
+    // 2^53 + 1, which JavaScript's numbers do not have.
+    ...(format === 'int64' ? [9007199254740993n] : []),
+    ...(type === 'boolean' ? [true, false] : []),
+    ...(type === 'string' ? [' Žofie 🐈 "\\', 7] : ['7']),
+    ...(type === 'integer' ? [1.5] : []),
+    null,
+  ].map(jsonOf);
+}
+
+/** Returns a bound, and the value beyond it. */
+function around(bound: number | bigint | undefined, step: -1 | 1): (number | bigint)[] {
+  if (bound === undefined) return [];
+  return [bound, typeof bound === 'bigint' ? bound + BigInt(step) : bound + step];
+}
+
+/** Notes a value that a response lacks, unless its class has no such member. @param by the operation that responds */
+function checkKept(
+  tested: OperationUnderTest,
+  by: Operation,
+  { text }: TestResponse,
+  place: Place,
+  wanted: unknown,
+  cause: string,
+): void {
+  // A batch takes a member with items, and responds with a list of them.
+  const at = place.slice(isBatch(by) ? 1 : isBatch(tested.operation) ? 2 : 0);
+  const got = valueAt(jsonIn(text), ...at);
+  const known = tested.document.placesOf(by.success ?? {}).map(([each]) => jsonOf(each));
+  const isLeftOut = got === undefined && (wanted === null || !known.includes(jsonOf(at)));
+  if (isLeftOut || got === wanted || (got !== undefined && jsonOf(got) === jsonOf(wanted))) return;
+  const name = place.join('.');
+  tested.note(`responds with ${name} = ${shown(got)} ${cause}`, `changes ${name} ${typeof wanted}`);
+}
+
+/** `Location` leads to a resource with the id of the response, unless nothing or not this key may read it. */
+async function checkLocation({ api }: OperationUnderTest, { operation, response }: Resource) {
+  const path = pathOfLink(response.headers.location);
+  if (path === undefined) return;
+  const found = await api.request(path);
+  if (found.status === 403 || found.status === 405) return;
+  const [id, wanted] = [found, response].map(({ text }) => jsonOf(valueAt(jsonIn(text), 'id')));
+  if (isSuccess(found) && id === wanted) return;
+  const got = isSuccess(found) ? 'with another id' : found.status;
+  const location = shown(response.headers.location);
+  api.note(operation.title, `responds with the Location ${location}, where GET responds ${got}`);
 }

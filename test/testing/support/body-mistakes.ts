@@ -70,7 +70,7 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
     },
   },
   'example-rejected': {
-    sentence: /rejects the documented example .*name must be one of/,
+    sentence: /rejects the documented example, .*name must be one of/,
     body: { name: [ApiProperty({ type: 'string', ...NAME }), IsIn(['South'])] },
   },
   'example-of-another-schema': {

@@ -149,7 +149,7 @@ export const TAG_MISTAKES: Mistakes = {
   }),
   ...on(['list'], {
     'too-many-ids': {
-      sentence: /accepts id = 1 \(4 times\), which its document forbids/,
+      sentence: /accepts id = \["1","1","1","1"\], which its document forbids/,
       queryType: TooManyIds,
     },
     'list-of-ids-rejected': { sentence: /rejects id = \["1","2"\]/, queryType: SingleId },
