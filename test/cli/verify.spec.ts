@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
+import type { PlanChoice } from '../../src/accounts';
+import { DEFAULT_SCOPES } from '../../src/app/store';
+import { startApp, type TestApp } from '../support/app';
+import { runCli } from '../support/cli';
 import { itemsExtension } from '../testing/support/items.extension';
-import type { Breakage } from './support/breaking-proxy';
-import { combined } from './support/breakage';
-import { BREAKAGES } from './support/breakages';
-import { type Run, startVerified, type Verified } from './support/verified';
+import { type Breakage, type BreakingProxy, startBreakingProxy } from './support/breaking-proxy';
+import { BREAKAGES, combined } from './support/breakages';
 
 const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 const SMALL_DAY = { plan: 'enterprise', perMinute: 100, perDay: 20 } as const;
@@ -14,41 +16,59 @@ const TABLES = `
     (SELECT json_agg(store_orders ORDER BY id)::text FROM store_orders WHERE account_id = $1) AS orders`;
 
 describe('cli verify', () => {
-  let verified: Verified;
+  let app: TestApp;
+  let proxy: BreakingProxy;
   let url: string;
   beforeAll(async () => {
-    verified = await startVerified([itemsExtension('items')]);
-    url = verified.proxy.url;
+    app = await startApp({}, { extensions: [itemsExtension('items')] });
+    proxy = await startBreakingProxy(app.url);
+    url = proxy.url;
   });
-  beforeEach(() => verified.syncClock());
-  afterAll(() => verified.close());
+  beforeEach(() => syncClock());
+  afterAll(async () => {
+    await proxy.close();
+    await app.close();
+  });
 
-  const requests = () => verified.proxy.requests;
-  const verify = (key: string, breakage?: Breakage) =>
-    verified.run(['--base-url', url, '--key', key], breakage);
+  /** Sets the clock of the service to the system clock, from which Node makes `Date`. */
+  const syncClock = () => app.clock.advance({ seconds: Math.round((Date.now() - app.clock.now()) / 1_000) });
+  const createKey = async (choice?: PlanChoice) => (await app.createKey(choice && { choice })).key;
+  const createBuyerKey = async () => (await app.createKey({ scopes: DEFAULT_SCOPES })).key;
+  /** Runs the command while the proxy breaks the service. */
+  const run = async (args: readonly string[], breakage: Breakage = {}, environment = {}) => {
+    Object.assign(proxy, { breakage, requests: 0, targets: [] });
+    const ran = await runCli(['verify', ...args], environment);
+    const lines = ran.out.split('\n');
+    // The sentences below the lines that begin with FAIL.
+    const broken = lines.filter((line) => line.startsWith('     ')).map((line) => line.trim());
+    return { ...ran, lines, broken };
+  };
+  const verify = (key: string, breakage?: Breakage) => run(['--base-url', url, '--key', key], breakage);
 
   it('finds every promise kept, those of extensions too, and leaves 1,000 animals and open orders of others as they were', async () => {
-    const { database } = verified.app;
-    const other = await verified.app.createKey();
+    const { database } = app;
+    const other = await app.createKey();
     await database.query(`INSERT INTO pets (name, category_id, status)
       SELECT 'Rex ' || i, i % 7, CASE WHEN i % 5 = 0 THEN 'sold' ELSE 'available' END FROM generate_series(1, 1000) i`);
     for (const petId of [1, 2, 3]) {
-      expect((await verified.app.post('/v1/store/orders', { petId }, { key: other.key })).status).toBe(201);
+      expect((await app.post('/v1/store/orders', { petId }, { key: other.key })).status).toBe(201);
     }
     const [row] = await database.query<{ account: string }>(
       'SELECT account_id AS account FROM api_keys WHERE id = $1',
       [other.id],
     );
     const before = await database.query(TABLES, [row?.account]);
-    const { status, lines, broken, all } = await verify(await verified.createKey());
+    const { status, lines, broken, all } = await verify(await createKey());
     expect({ status, broken }).toEqual({ status: 0, broken: [] });
     const kept = lines.filter((line) => /^ok {3}\S/.test(line)).length;
     expect(kept).toBeGreaterThan(12);
-    expect(lines).toContain(`${kept} promises: ${kept} kept, 0 broken. ${requests()} requests to ${url}/v1.`);
+    expect(lines).toContain(
+      `${kept} promises: ${kept} kept, 0 broken. ${proxy.requests} requests to ${url}/v1.`,
+    );
     expect(all).not.toMatch(/only their errors were checked/);
     expect(await database.query(TABLES, [row?.account])).toEqual(before);
     expect(await database.query("SELECT FROM store_orders WHERE status <> 'cancelled'")).toHaveLength(3);
-    const sent = new Set(verified.proxy.targets.map((target) => target.replace(/\?.*|\d+$/g, '')));
+    const sent = new Set(proxy.targets.map((target) => target.replace(/\?.*|\d+$/g, '')));
     expect([...sent]).toEqual(
       expect.arrayContaining(['POST /v1/items', 'PATCH /v1/items/', 'DELETE /v1/items/']),
     );
@@ -56,25 +76,18 @@ describe('cli verify', () => {
 
   describe('with a Free key, --json and --exhaust', () => {
     const waits: number[] = [];
-    let ran: Run;
+    let ran: Awaited<ReturnType<typeof run>>;
     let document: { verdicts: unknown[] };
     beforeAll(async () => {
-      const { clock } = verified.app;
-      verified.syncClock();
-      const args = [
-        '--base-url',
-        `${url}/v1/`,
-        '--key',
-        await verified.createKey(FREE),
-        '--json',
-        '--exhaust',
-      ];
-      ran = await verified.run(args, {
+      const { clock } = app;
+      syncClock();
+      const args = ['--base-url', `${url}/v1/`, '--key', await createKey(FREE), '--json', '--exhaust'];
+      ran = await run(args, {
         response: (response, { path }) => {
           response.headers['date'] = new Date(clock.now()).toUTCString();
           // Only the last check, of the limit, asks for this page.
           if (response.status !== 429 || /^[^?]*\?limit=1$/.test(path)) return;
-          waits.push(requests());
+          waits.push(proxy.requests);
           clock.advance({ seconds: Number(response.headers['retry-after']) });
           response.headers['retry-after'] = '0';
         },
@@ -86,7 +99,7 @@ describe('cli verify', () => {
       expect(ran.status).toBe(0);
       expect(waits.length).toBeGreaterThan(3);
       // A Free key has 60 requests a minute.
-      expect(waits.length).toBeLessThanOrEqual(Math.ceil(requests() / 60));
+      expect(waits.length).toBeLessThanOrEqual(Math.ceil(proxy.requests / 60));
     });
 
     it('prints only one JSON document', () => {
@@ -95,7 +108,7 @@ describe('cli verify', () => {
         baseUrl: `${url}/v1`,
         verdicts: expect.arrayContaining([{ promise: expect.stringMatching(/gets 401/), faults: [] }]),
         skipped: [],
-        requests: requests(),
+        requests: proxy.requests,
         created: expect.arrayContaining([expect.stringMatching(/^\/pets\/\d+$/)]),
         left: [],
       });
@@ -109,18 +122,18 @@ describe('cli verify', () => {
 
   it('creates nothing with a key that cannot remove it, and says so, unless --leave allows it', async () => {
     const count = 'SELECT FROM pets UNION ALL SELECT FROM store_orders';
-    const before = (await verified.app.database.query(count)).length;
-    const { status, all } = await verify(await verified.createBuyerKey());
+    const before = (await app.database.query(count)).length;
+    const { status, all } = await verify(await createBuyerKey());
     expect({ status, all }).toEqual({
       status: 1,
       all: expect.stringMatching(/^The key may not remove what POST \/v1\/pets creates: .*--leave .*\.\n$/),
     });
-    expect(await verified.app.database.query(count)).toHaveLength(before);
+    expect(await app.database.query(count)).toHaveLength(before);
   });
 
   it("checks with a buyer's key and --leave only the errors of what staff may do, and lists what stays", async () => {
-    const key = await verified.createBuyerKey();
-    const { status, lines, broken } = await verified.run(['--base-url', url, '--key', key, '--leave']);
+    const key = await createBuyerKey();
+    const { status, lines, broken } = await run(['--base-url', url, '--key', key, '--leave']);
     expect({ status, broken }).toEqual({ status: 0, broken: [] });
     expect(lines).toContainEqual(
       expect.stringMatching(
@@ -131,16 +144,16 @@ describe('cli verify', () => {
   });
 
   it('orders no animal of others with a key that cannot add one', async () => {
-    const { key } = await verified.app.createKey({ scopes: ['orders:read', 'orders:write'] });
+    const { key } = await app.createKey({ scopes: ['orders:read', 'orders:write'] });
     const pets = 'SELECT json_agg(pets ORDER BY id)::text AS pets FROM pets';
     const orders = 'SELECT count(*) FROM store_orders';
-    const before = [await verified.app.database.query(pets), await verified.app.database.query(orders)];
+    const before = [await app.database.query(pets), await app.database.query(orders)];
     const { status, lines } = await verify(key);
     expect(status).toBe(0);
     expect(lines).toContainEqual(
       expect.stringMatching(/^Without a successful .*: .*POST \/v1\/store\/orders/),
     );
-    const after = [await verified.app.database.query(pets), await verified.app.database.query(orders)];
+    const after = [await app.database.query(pets), await app.database.query(orders)];
     expect(after).toEqual(before);
   });
 
@@ -156,7 +169,7 @@ describe('cli verify', () => {
   });
 
   it('ignores headers of a proxy and members of a later version, and never follows a Link to another host', async () => {
-    const { key } = await verified.app.createKey({ scopes: ['pets:read'] });
+    const { key } = await app.createKey({ scopes: ['pets:read'] });
     const { status, broken } = await verify(key, {
       response: (response, { method, path }) => {
         response.headers['via'] = '1.1 proxy';
@@ -175,28 +188,28 @@ describe('cli verify', () => {
 
   it('reads the key from ANIMAL_STORE_KEY or standard input, and never prints a rejected one', async () => {
     const wrong = 'ask_test_not_this_one';
-    const fromVariable = await verified.run(['--base-url', url], {}, { ANIMAL_STORE_KEY: wrong });
+    const fromVariable = await run(['--base-url', url], {}, { ANIMAL_STORE_KEY: wrong });
     const input = Readable.from([`${wrong}\n`]) as typeof process.stdin;
     const stdin = jest.spyOn(process, 'stdin', 'get').mockReturnValue(input);
-    const fromInput = await verified.run(['--base-url', url, '--key', '-']);
+    const fromInput = await run(['--base-url', url, '--key', '-']);
     stdin.mockRestore();
     for (const { status, all } of [fromVariable, fromInput]) {
       expect(status).toBe(1);
       expect(all.trim()).toMatch(/^The deployment rejects the key \(401 invalid_api_key\): give one .*\.$/);
     }
-    const none = await verified.run(['--base-url', url]);
+    const none = await run(['--base-url', url]);
     expect(none).toMatchObject({
       status: 2,
       all: expect.stringContaining('verify needs an API key: set ANIMAL_STORE_KEY'),
     });
-    const rejected = await verified.run(['--base-url', url, '--key', 'ask_test_secret with a space']);
+    const rejected = await run(['--base-url', url, '--key', 'ask_test_secret with a space']);
     expect(rejected).toMatchObject({ status: 2, all: expect.not.stringContaining('secret with') });
   });
 
   it('exits with 1 and one sentence if a response is cut off, and removes what it added', async () => {
     const count = 'SELECT FROM pets';
-    const before = (await verified.app.database.query(count)).length;
-    const { status, all } = await verify(await verified.createKey(), {
+    const before = (await app.database.query(count)).length;
+    const { status, all } = await verify(await createKey(), {
       body: (outgoing, { method }) => {
         if (method === 'POST') outgoing.destroy();
         return method === 'POST';
@@ -206,30 +219,30 @@ describe('cli verify', () => {
       status: 1,
       last: expect.stringMatching(/gives no complete response to POST/),
     });
-    const after = (await verified.app.database.query(count)).length;
+    const after = (await app.database.query(count)).length;
     expect(after - before).toBeLessThanOrEqual(1);
   });
 
   it('exits with 1 and one sentence if the day of the key is used up, or the deployment is unreachable', async () => {
-    const limited = await verify(await verified.createKey(SMALL_DAY));
+    const limited = await verify(await createKey(SMALL_DAY));
     expect(limited).toMatchObject({
       status: 1,
       all: expect.stringMatching(/responds 429 .*Retry in \d+ s/),
     });
-    const unreachable = await verified.run(['--base-url', 'http://127.0.0.1:1', '--key', 'k']);
+    const unreachable = await run(['--base-url', 'http://127.0.0.1:1', '--key', 'k']);
     expect(unreachable).toMatchObject({ status: 1, out: '' });
     expect(unreachable.all.trim()).toMatch(/^http:\S+\/v1 gives no complete response .*ECONNREFUSED.*\.$/);
   });
 
   describe.each(Object.entries(BREAKAGES))('of a deployment with %s', (_, breakages) => {
-    const others = () => verified.app.database.query('SELECT * FROM pets ORDER BY id LIMIT 5');
+    const others = () => app.database.query('SELECT * FROM pets ORDER BY id LIMIT 5');
     let before: object[];
     let broken: readonly string[];
     beforeAll(async () => {
-      verified.syncClock();
+      syncClock();
       before = await others();
       const all = combined(Object.values(breakages).map(([, breakage]) => breakage));
-      const { status, broken: lines } = await verify(await verified.createKey(), all);
+      const { status, broken: lines } = await verify(await createKey(), all);
       expect(status).toBe(1);
       broken = lines;
     });

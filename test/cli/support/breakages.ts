@@ -1,63 +1,82 @@
-import {
-  at,
-  change,
-  header,
-  ADD_PET,
-  LIST_ORDERS,
-  LIST_PETS,
-  ORDER,
-  PET,
-  rewrite,
-  status,
-  withoutHeader,
-  withoutQuery,
-  withStatus,
-} from './breakage';
-import type { Breakage } from './breaking-proxy';
+import { entityTagOf } from '../../../src/platform/entity-tags/entity-tag';
+import type { Breakage, BrokenRequest, BrokenResponse } from './breaking-proxy';
+
+type IsMeant = (request: BrokenRequest, response: BrokenResponse) => boolean;
+
+const PET = /^\/v1\/pets\/\d+$/;
+const ORDER = /^\/v1\/store\/orders\/\d+$/;
+const at = (method: string, path: RegExp) => (request: BrokenRequest) =>
+  request.method === method && path.test(request.path);
+const ADD_PET = at('POST', /^\/v1\/pets$/);
+const LIST_PETS = at('GET', /^\/v1\/pets(\?|$)/);
+const LIST_ORDERS = at('GET', /^\/v1\/store\/orders(\?|$)/);
+
+/** Changes the responses that are meant. */
+function change(
+  isMeant: IsMeant,
+  apply: (response: BrokenResponse, request: BrokenRequest) => unknown,
+): Breakage {
+  return {
+    response: (response, request) => {
+      if (isMeant(request, response)) apply(response, request);
+    },
+  };
+}
+
+const header = (isMeant: IsMeant, name: string, value?: string) =>
+  change(isMeant, ({ headers }) => (headers[name] = value));
+/** Changes a body, and its entity tag with it. */
+const rewrite = (isMeant: IsMeant, apply: (text: string) => string) =>
+  change(isMeant, (response) => {
+    response.text = apply(response.text);
+    if (response.headers['etag'] !== undefined) response.headers['etag'] = entityTagOf(response.text);
+  });
+const withStatus = (isMeant: IsMeant, status: number) =>
+  change(isMeant, (response) => (response.status = status));
+const status =
+  (isMeant: (request: BrokenRequest) => boolean, wanted: number): IsMeant =>
+  (request, response) =>
+    isMeant(request) && response.status === wanted;
+const withoutQuery = (isMeant: (request: BrokenRequest) => boolean, pattern: RegExp): Breakage => ({
+  path: (path, method) => (isMeant({ method, path }) ? path.replace(pattern, '$1') : path),
+});
+const withoutHeader = (isMeant: (request: BrokenRequest) => boolean, name: string): Breakage => ({
+  headers: (headers, request) => {
+    if (isMeant(request)) delete headers[name];
+  },
+});
+
+/** Breaks a deployment in several ways. */
+export function combined(breakages: readonly Breakage[]): Breakage {
+  return {
+    path: (path, method) => breakages.reduce((now, each) => each.path?.(now, method) ?? now, path),
+    headers: (headers, request) => {
+      for (const each of breakages) each.headers?.(headers, request);
+    },
+    response: (response, request) => {
+      for (const each of breakages) each.response?.(response, request);
+    },
+  };
+}
 
 /** By name: the sentence of verify, and how the deployment breaks its promise. */
 type Breakages = Readonly<Record<string, readonly [sentence: RegExp, breakage: Breakage]>>;
 
 let removed: string | undefined;
 
-/** Ways to break a deployment, in groups of which none hides another. */
+/**
+ * Ways to break a deployment, in groups of which none hides another: each promise that is checked otherwise than in a
+ * test store, and one difference from the document of each kind.
+ */
 export const BREAKAGES: Readonly<Record<string, Breakages>> = {
   'most breakages': {
-    'a limit that is missing': [
-      /GET \/v1\/pets responds 200.*header x-ratelimit-limit must be there/,
-      header(LIST_PETS, 'x-ratelimit-limit'),
-    ],
     'a remaining in words': [
       /GET \/v1\/key responds.*x-ratelimit-remaining must/,
       header(at('GET', /key/), 'x-ratelimit-remaining', '59 of 60'),
     ],
-    'a request id that is missing': [
-      /PATCH \/v1\/pets\/\{petId\} responds.*x-request-id must be there/,
-      header(at('PATCH', PET), 'x-request-id'),
-    ],
-    'sniffing that is not forbidden': [
-      /DELETE \/v1\/pets\/\{petId\} responds.*x-content-type-options must be there/,
-      header(at('DELETE', PET), 'x-content-type-options'),
-    ],
-    'a page that must not be stored': [
-      /GET \/v1\/pets\/\{petId\} responds 200.*cache-control must be .*\(private, no-cache\)/,
-      header(status(at('GET', PET), 200), 'cache-control', 'no-store'),
-    ],
-    'another media type': [
-      /PATCH \/v1\/store\/orders\/\{orderId\} responds.*content-type must be application\/json/,
-      header(at('PATCH', ORDER), 'content-type', 'text/plain'),
-    ],
-    'no challenge': [
-      /GET \/v1\/store\/orders\/\{orderId\} responds 401.*www-authenticate/i,
-      header(status(at('GET', /^\/v1\/store\/orders\/\d+/), 401), 'www-authenticate'),
-    ],
     '405 without Allow': [
       /GET \/v1\/pets responds 405 to the method PROPFIND, and must respond 405 with Allow/,
       header(at('PROPFIND', /^\/v1\/pets$/), 'allow'),
-    ],
-    'an envelope': [
-      /GET \/v1\/store\/orders responds 200.*body +must be array/,
-      rewrite(status(LIST_ORDERS, 200), (text) => `{"items":${text}}`),
     ],
     'an id as a text': [
       /GET \/v1\/pets\/\{petId\} responds 200.*body \/id must be integer/,
@@ -66,13 +85,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
     'an int64 that went through a double': [
       /POST \/v1\/pets responds with categoryId = 9007199254740992/,
       rewrite(status(ADD_PET, 201), (text) => text.replace('9007199254740993', '9007199254740992')),
-    ],
-    'an error with another status': [
-      /PATCH \/v1\/store\/orders\/\{orderId\} responds 4\d\d.*body \/status must be 4\d\d/,
-      rewrite(
-        (request, { status: got }) => ORDER.test(request.path) && request.method === 'PATCH' && got >= 400,
-        (text) => text.replace(/"status":\d+/, '"status":418'),
-      ),
     ],
     'another code': [
       /DELETE \/v1\/pets\/\{petId\} responds 401.*must respond 401 missing_api_key/,
@@ -117,14 +129,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
       /PATCH \/v1\/pets\/\{petId\} responds with categoryId = 1 to /,
       rewrite(status(at('PATCH', PET), 200), (text) => text.replace(/"categoryId":-?\d+/, '"categoryId":1')),
     ],
-    'a removal with another status': [
-      /DELETE \/v1\/items\/\{itemId\} responds 200.*status must be one of/,
-      withStatus(status(at('DELETE', /^\/v1\/items\/\d+$/), 204), 200),
-    ],
-    'a tag that does not match': [
-      /GET \/v1\/store\/orders\/\{orderId\} has an ETag that is not the hash of its body/,
-      header(status(at('GET', ORDER), 200), 'etag', `"${'A'.repeat(43)}"`),
-    ],
     'a Link that is lost': [
       /GET \/v1\/pets has other items on its pages, followed by Link/,
       header(LIST_PETS, 'link'),
@@ -132,10 +136,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
     'bad JSON that is another error': [
       /POST \/v1\/store\/orders responds 400 bad_request to body = \{/,
       rewrite(at('POST', /orders$/), (text) => text.replace('malformed_json', 'bad_request')),
-    ],
-    'a creation with another status': [
-      /POST \/v1\/store\/orders responds 200.*status must be one of/,
-      withStatus(status(at('POST', /orders$/), 201), 200),
     ],
     'a cursor of another list that is accepted': [
       /GET \/v1\/pets responds 200 to a cursor of another list/,
@@ -164,14 +164,6 @@ export const BREAKAGES: Readonly<Record<string, Breakages>> = {
     'a limit that is missing from errors': [
       /POST \/v1\/pets responds 400.*header x-ratelimit-remaining must be there/,
       header(status(ADD_PET, 400), 'x-ratelimit-remaining'),
-    ],
-    'an error without status': [
-      /GET \/v1\/store\/orders\/\{orderId\} responds 404.*body.*status/,
-      rewrite(status(at('GET', ORDER), 404), (text) => text.replace(/,"status":\d+/, '')),
-    ],
-    'problem details that name no field': [
-      /POST \/v1\/pets responds 400 .*body \/errors must NOT have fewer than 1 items/,
-      rewrite(ADD_PET, (text) => text.replace(/"errors":\[.*\]/, '"errors":[]')),
     ],
     'a limit that is ignored': [
       /GET \/v1\/store\/orders has \d+ items on a page with limit=2/,
