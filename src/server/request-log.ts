@@ -11,6 +11,9 @@ import { rawPath } from './target';
 /** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
 const ENCODED_BYTE = /%(?:25)*([0-9a-f]{2})/gi;
 
+/** More passes than a nested encoding needs; limits the work for a hostile path. */
+const MAX_DECODING_PASSES = 4;
+
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
 
@@ -79,9 +82,12 @@ export class RequestLog extends LogController {
  */
 function pathFacts(target: string): { path: string; pathLength?: number } {
   const sent = rawPath(target);
-  const decoded = sent.replaceAll(ENCODED_BYTE, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
+  let decoded = sent;
+  for (let pass = 0; pass < MAX_DECODING_PASSES && decoded.includes('%'); pass += 1) {
+    decoded = decoded.replaceAll(ENCODED_BYTE, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+  }
   const path = decoded.includes(API_KEY_MARK) ? decoded : sent;
   if (path.length <= MAX_PATH_LENGTH) return { path };
   return { path: path.slice(0, MAX_PATH_LENGTH), pathLength: sent.length };
