@@ -3,9 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
-import { send } from '../support/http';
-import { dataFolder } from '../support/service';
-import { startHere } from '../support/start';
 
 /** Names that a format could change, with their line of CSV. */
 const NAMES = [
@@ -233,23 +230,5 @@ describe('pets export and pets import', () => {
   ])('exits with a sentence for %s', async (name, text, status, sentence) => {
     const run = text === undefined ? pets(['import', fileOf(name)]) : read(name, text);
     expect(await run).toMatchObject({ status, out: '', all: expect.stringMatching(sentence) });
-  });
-});
-
-describe('pets import while a service runs', () => {
-  const folder = dataFolder();
-  afterAll(folder.remove);
-
-  it('uses its embedded server, and the service immediately lists the animals', async () => {
-    const environment = { DATA_DIR: folder.path };
-    const service = await startHere(environment);
-    const file = join(folder.path, 'pets.csv');
-    writeFileSync(file, 'name,categoryId\nRex,1\n');
-    expect(await runCli(['pets', 'import', file], environment)).toMatchObject({ status: 0 });
-    const listed = await send(service.url, 'GET', '/v1/pets', { key: service.key });
-    expect(listed.json).toEqual([expect.objectContaining({ name: 'Rex' })]);
-    const { out } = await runCli(['pets', 'export'], environment);
-    expect(JSON.parse(out)).toEqual(listed.json[0]);
-    await service.stop();
   });
 });
