@@ -26,6 +26,9 @@ const STOP_MS = 2 * SECOND_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
 
+/** `webhook.test` is no event of the feed. */
+type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
+
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class Deliveries extends PeriodicWork {
@@ -67,10 +70,9 @@ export class Deliveries extends PeriodicWork {
 
   /** Sends a `webhook.test`, without effect on the state of the webhook. */
   async test(webhook: WebhookEntity): Promise<WebhookTest> {
-    const createdAt = new Date(this.clock.now()).toISOString();
     const data = `{"id":${webhook.id},"status":"active"}`;
-    const body = `{"id":0,"type":"webhook.test","createdAt":"${createdAt}","data":${data}}`;
-    const failure = await this.send(webhook, `test_${randomUUID()}`, body);
+    const event = { id: 0n, type: 'webhook.test', createdAt: new Date(this.clock.now()), data };
+    const failure = await this.send(webhook, event, `test_${randomUUID()}`);
     return { delivered: !failure, error: failure?.message ?? null };
   }
 
@@ -87,7 +89,7 @@ export class Deliveries extends PeriodicWork {
 
   private async deliverAll(id: bigint, lease: Date): Promise<void> {
     try {
-      let webhook = await this.webhooks.findLeased(id, lease);
+      let webhook = await this.webhooks.find({ id, dueAt: lease });
       while (webhook) webhook = await this.deliverNext(webhook);
     } catch (error) {
       // Another delivery begins when the lease ends.
@@ -103,17 +105,17 @@ export class Deliveries extends PeriodicWork {
     const filter = { accountId, types: types ?? undefined };
     const isPaused = this.isStopping || disabledAt || account === null;
     const [event] = isPaused ? [] : (await this.events.read(position, 1, filter)).events;
-    const failure = event && (await this.send(webhook, String(event.id), bodyOf(event)));
+    const failure = event && (await this.send(webhook, event));
     const now = this.clock.now();
     // A stop aborts the request.
-    if (!event || (failure && this.isStopping)) await this.webhooks.record(webhook, { dueAt: new Date(now) });
+    if (!event || (failure && this.isStopping)) await this.webhooks.update(webhook, { dueAt: new Date(now) });
     else if (failure) await this.recordFailure(webhook, failure, now);
     else {
       const lease = new Date(now + LEASE_MS);
       const success = { position: event.id, attempts: 0, failingSince: null, lastError: null };
-      await this.webhooks.record(webhook, { ...success, lastDeliveryAt: new Date(now), dueAt: lease });
+      await this.webhooks.update(webhook, { ...success, lastDeliveryAt: new Date(now), dueAt: lease });
       this.count(webhook, 'delivered');
-      return this.webhooks.findLeased(id, lease);
+      return this.webhooks.find({ id, dueAt: lease });
     }
     return null;
   }
@@ -128,7 +130,7 @@ export class Deliveries extends PeriodicWork {
     const lastAt = since.getTime() + MAX_FAILING_MS;
     const isLast = status === GONE || now >= lastAt;
     const pause = Math.min(FIRST_PAUSE_MS * 3 ** attempts * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
-    const isRecorded = await this.webhooks.record(webhook, {
+    const isRecorded = await this.webhooks.update(webhook, {
       attempts: attempts + 1,
       failingSince: since,
       dueAt: new Date(Math.min(now + pause, lastAt)),
@@ -146,8 +148,13 @@ export class Deliveries extends PeriodicWork {
     this.outcomes.inc({ account: account ?? '', outcome });
   }
 
-  /** Signs and sends a message (Standard Webhooks). @returns why it was not delivered */
-  private async send(webhook: WebhookEntity, id: string, body: string): Promise<DeliveryError | undefined> {
+  /** Signs and sends an event (Standard Webhooks). @returns why it was not delivered */
+  private async send(
+    webhook: WebhookEntity,
+    event: SentEvent,
+    id = String(event.id),
+  ): Promise<DeliveryError | undefined> {
+    const body = bodyOf(event);
     const { url, secret, previousSecret, previousSecretUntil } = webhook;
     const now = this.clock.now();
     const timestamp = Math.floor(now / SECOND_MS);
@@ -168,6 +175,6 @@ export class Deliveries extends PeriodicWork {
 }
 
 /** Prints an event as listEvents does for a key without `orders:manage`. */
-function bodyOf({ id, type, createdAt, data }: StoredEvent): string {
+function bodyOf({ id, type, createdAt, data }: SentEvent): string {
   return `{"id":${id},"type":"${type}","createdAt":"${createdAt.toISOString()}","data":${data}}`;
 }

@@ -42,12 +42,6 @@ export function isPublicAddress(address: string): boolean {
   return globalV6.check(address, 'ipv6') && !reservedV6.check(address, 'ipv6');
 }
 
-/** Returns the host of a URL if it is an IP address. The URL parser has made the usual form of hexadecimal and others. */
-export function addressIn({ hostname }: URL): string | undefined {
-  const address = hostname.replace(/^\[(.*)\]$/, '$1');
-  return isIP(address) > 0 ? address : undefined;
-}
-
 /** Why a delivery failed, in words for the owner of the webhook. */
 export class DeliveryError extends Error {
   /** @param status that of the response, if there was one */
@@ -59,7 +53,7 @@ export class DeliveryError extends Error {
   }
 }
 
-const NOT_PUBLIC = 'The host has an address that is not public.';
+const NOT_PUBLIC = 'The URL must be https, and its host must have public addresses only.';
 
 /** The bytes of a response that are read; their content is ignored. */
 const MAX_RESPONSE_BYTES = 4_096;
@@ -73,6 +67,14 @@ export class WebhookSender {
   private readonly open = new Set<ClientRequest>();
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
+
+  /** False for a URL that needs no resolution to be invalid. The connection checks the addresses of a name. */
+  isAllowed({ protocol, hostname }: URL): boolean {
+    // The URL parser has made the usual form of hexadecimal and others.
+    const address = hostname.replace(/^\[(.*)\]$/, '$1');
+    const isPublic = protocol === 'https:' && (isIP(address) === 0 || isPublicAddress(address));
+    return isPublic || this.config.webhooksAllowPrivate;
+  }
 
   /**
    * Sends a POST on a connection of its own. Redirects are not followed.
@@ -104,14 +106,10 @@ export class WebhookSender {
   }
 
   private async exchange(url: URL, headers: OutgoingHttpHeaders, body: string): Promise<number> {
-    const address = addressIn(url);
-    const isFree = this.config.webhooksAllowPrivate;
-    // Of a webhook that was created while it was allowed.
-    if (!isFree && url.protocol !== 'https:') throw new DeliveryError('The URL must be https.');
-    // Node.js calls `lookup` for names only.
-    if (!isFree && address !== undefined && !isPublicAddress(address)) throw new DeliveryError(NOT_PUBLIC);
+    // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
+    if (!this.isAllowed(url)) throw new DeliveryError(NOT_PUBLIC);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const lookup = isFree ? {} : { lookup: this.lookup };
+    const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
     const request = send(url, { method: 'POST', headers, agent: false, ...lookup });
     this.open.add(request);
     let timer: NodeJS.Timeout | undefined;

@@ -1,49 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, Repository } from 'typeorm';
-import { EVENT_TYPES, type EventType, NEWEST } from '../events';
-import { pages } from '../platform/database/pages';
+import {
+  type EntityManager,
+  type FindOptionsWhere,
+  LessThanOrEqual,
+  MoreThanOrEqual,
+  Repository,
+} from 'typeorm';
+import { EVENT_TYPES, NEWEST } from '../events';
 import { Sql } from '../platform/database/sql';
+import type { PageRequest } from '../platform/paging/page';
 import { WebhookEntity } from './webhook.entity';
 import { MAX_WEBHOOKS } from './webhooks.errors';
-
-/** The columns that clients see. */
-export type ShownColumns = Omit<
-  WebhookEntity,
-  | 'account'
-  | 'accountId'
-  | 'dueAt'
-  | 'failingSince'
-  | 'position'
-  | 'previousSecret'
-  | 'previousSecretUntil'
-  | 'secret'
->;
-
-type Columns = [
-  bigint,
-  string,
-  EventType[] | null,
-  Date,
-  Date,
-  number,
-  Date | null,
-  Date | null,
-  string | null,
-];
-
-/** The list of an account's webhooks. */
-export const webhookPages = pages(
-  {
-    table: 'webhooks',
-    columns: 'id, url, types, created_at, updated_at, attempts, disabled_at, last_delivery_at, last_error',
-    read: ([id, url, types, createdAt, updatedAt, attempts, disabledAt, ...last]: Columns): ShownColumns => {
-      const [lastDeliveryAt, lastError] = last;
-      return { id, url, types, createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt, lastError };
-    },
-  },
-  { always: ['account_id'] },
-);
 
 /** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
 const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
@@ -98,30 +66,33 @@ export class WebhooksRepository {
     if ((await webhooks.countBy({ accountId })) >= MAX_WEBHOOKS) return undefined;
     // Not the least id that may follow: in another cluster lower ones may follow (decision 35).
     const { identifiers } = await webhooks.insert({ ...values, position: () => `coalesce(${NEWEST}, 0)` });
-    return this.find({ id: identifiers[0]?.['id'], accountId }, transaction);
+    return this.find({ id: identifiers[0]?.['id'] }, transaction);
   }
 
-  find(
-    where: Pick<WebhookEntity, 'id' | 'accountId'>,
+  /** Finds a webhook. @param transaction locks the row until it ends */
+  find(where: FindOptionsWhere<WebhookEntity>, transaction?: EntityManager): Promise<WebhookEntity | null> {
+    const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
+    return this.within(transaction).findOne({ where, ...lock });
+  }
+
+  /** Finds the rows of a page. */
+  list(accountId: bigint, { first, count, direction }: PageRequest): Promise<WebhookEntity[]> {
+    const [order, id] =
+      direction === 'ascending'
+        ? (['ASC', MoreThanOrEqual(first)] as const)
+        : (['DESC', LessThanOrEqual(first)] as const);
+    return this.entities.find({ where: { accountId, id }, order: { id: order }, take: count });
+  }
+
+  /** Changes a webhook. @returns false if another lease has begun since it was read, or it was deleted */
+  async update(
+    { id, dueAt }: WebhookEntity,
+    values: WebhookValues,
     transaction?: EntityManager,
-  ): Promise<WebhookEntity | null> {
-    return this.within(transaction).findOneBy(where);
+  ): Promise<boolean> {
+    return (await this.within(transaction).update({ id, dueAt }, values)).affected === 1;
   }
 
-  /** Finds a webhook and locks its row until the transaction ends. */
-  lock(
-    where: Pick<WebhookEntity, 'id' | 'accountId'>,
-    transaction: EntityManager,
-  ): Promise<WebhookEntity | null> {
-    return this.within(transaction).findOne({ where, lock: { mode: 'pessimistic_write' } });
-  }
-
-  /** Changes a webhook that the transaction has locked. */
-  async update({ id }: WebhookEntity, values: WebhookValues, transaction: EntityManager): Promise<void> {
-    await this.within(transaction).update({ id }, values);
-  }
-
-  /** Deletes a webhook that the transaction has locked. */
   async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {
     await this.within(transaction).delete({ id });
   }
@@ -130,17 +101,6 @@ export class WebhooksRepository {
   claim(now: Date, lease: Date, counts: { readonly healthy: number; readonly failing: number }) {
     const parameters = [now, lease, counts.healthy, counts.failing, EVENT_TYPES];
     return this.sql.rows<{ id: bigint; isFailing: boolean }>(CLAIM, parameters);
-  }
-
-  /** @returns null if the lease is lost, or the webhook was deleted */
-  findLeased(id: bigint, lease: Date): Promise<WebhookEntity | null> {
-    return this.entities.findOneBy({ id, dueAt: lease });
-  }
-
-  /** Writes the result of a delivery, and the next time it is due. @returns false if the lease is lost */
-  async record({ id, dueAt }: WebhookEntity, values: WebhookValues): Promise<boolean> {
-    const { affected } = await this.entities.update({ id, dueAt }, values);
-    return affected === 1;
   }
 
   private within(transaction: EntityManager | undefined): Repository<WebhookEntity> {

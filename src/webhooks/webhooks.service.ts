@@ -1,27 +1,20 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
 import { EventsRepository } from '../events';
-import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { Sql } from '../platform/database/sql';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
-import type { Page, PageQuery } from '../platform/paging/page';
+import { cutPage, type Page, pageRequestOf, type SortedPageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS } from '../platform/runtime/time';
 import { Deliveries } from './deliveries';
 import type { WebhookEntity } from './webhook.entity';
-import { addressIn, isPublicAddress } from './webhook-sender';
+import { WebhookSender } from './webhook-sender';
 import { WebhookSecrets } from './webhook-secrets';
 import type { NewWebhook, Webhook, WebhookTest, WebhookUpdate, WebhookWithSecret } from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
-import {
-  type ShownColumns,
-  webhookPages,
-  WebhooksRepository,
-  type WebhookValues,
-} from './webhooks.repository';
-import type { webhookSettings } from './webhooks.settings';
+import { WebhooksRepository, type WebhookValues } from './webhooks.repository';
 
 @Injectable()
 export class WebhooksService {
@@ -32,12 +25,13 @@ export class WebhooksService {
     private readonly deliveries: Deliveries,
     private readonly secrets: WebhookSecrets,
     private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>,
+    private readonly sender: WebhookSender,
   ) {}
 
   /** @throws ApiError `invalid_cursor` */
-  async list({ accountId }: Principal, query: PageQuery): Promise<Page<Webhook>> {
-    const page = await webhookPages.list(this.sql, query, { account_id: accountId });
+  async list({ accountId }: Principal, query: SortedPageQuery): Promise<Page<Webhook>> {
+    const request = pageRequestOf('/webhooks', query);
+    const page = cutPage(request, await this.webhooks.list(accountId, request));
     return page.with(page.items.map(shown));
   }
 
@@ -104,7 +98,7 @@ export class WebhooksService {
   /** @throws ApiError `webhook_not_found`, `precondition_failed` */
   remove({ accountId }: Principal, id: bigint, precondition: Precondition<Webhook>): Promise<void> {
     return this.sql.transaction(async (transaction) => {
-      const webhook = found(await this.webhooks.lock({ id, accountId }, transaction));
+      const webhook = found(await this.webhooks.find({ id, accountId }, transaction));
       precondition(shown(webhook));
       await this.webhooks.delete(webhook, transaction);
     });
@@ -134,10 +128,10 @@ export class WebhooksService {
     valuesOf: (previous: WebhookEntity, transaction: EntityManager) => WebhookValues | Promise<WebhookValues>,
   ): Promise<Webhook> {
     return this.sql.transaction(async (transaction) => {
-      const previous = found(await this.webhooks.lock({ id, accountId }, transaction));
+      const previous = found(await this.webhooks.find({ id, accountId }, transaction));
       const values = await valuesOf(previous, transaction);
       await this.webhooks.update(previous, { ...values, updatedAt: new Date(this.clock.now()) }, transaction);
-      return shown(found(await this.webhooks.find({ id, accountId }, transaction)));
+      return shown(found(await this.webhooks.find({ id }, transaction)));
     }, outer);
   }
 
@@ -149,18 +143,15 @@ export class WebhooksService {
     return events.length > 0 ? {} : { position: last };
   }
 
-  /** Rejects a URL that needs no resolution to be invalid. The connection checks the addresses of a name. */
   private requirePublic(url: string): void {
-    const address = addressIn(new URL(url));
-    const isPublic = url.startsWith('https:') && (address === undefined || isPublicAddress(address));
-    if (isPublic || this.config.webhooksAllowPrivate) return;
+    if (this.sender.isAllowed(new URL(url))) return;
     const detail = 'url must be an https URL whose host has public addresses only';
     throw validationFailed([{ pointer: '#/url', detail }]);
   }
 }
 
 /** Returns a webhook as clients see it. */
-function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
+function shown({ id, url, types, lastError, ...webhook }: WebhookEntity): Webhook {
   const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt } = webhook;
   return {
     id,

@@ -62,14 +62,22 @@ describe('addresses of receivers', () => {
     '[::]',
     '169.254.169.254',
   ])('are checked if the URL has the address %s', async (host) => {
-    const error = 'The host has an address that is not public.';
+    const error = 'The URL must be https, and its host must have public addresses only.';
     expect(await errors(host)).toEqual([error, error]);
     expect(receiver.connections()).toBe(0);
   });
 
   it.each([
-    ['a private address', ['127.0.0.1'], 'The host has an address that is not public.'],
-    ['a public and a private address', ['1.1.1.1', '::1'], 'The host has an address that is not public.'],
+    [
+      'a private address',
+      ['127.0.0.1'],
+      'The URL must be https, and its host must have public addresses only.',
+    ],
+    [
+      'a public and a private address',
+      ['1.1.1.1', '::1'],
+      'The URL must be https, and its host must have public addresses only.',
+    ],
     ['no address', [], 'The name of the host cannot be resolved.'],
   ])('are resolved once, at the connection: a name with %s gets none', async (_, addresses, error) => {
     const sender = app.nest.get(WebhookSender, { strict: false });
@@ -85,7 +93,10 @@ describe('addresses of receivers', () => {
     const webhook = await createWebhook(earlier, { url: 'http://shop.example' }, { key: app.key });
     await earlier.close();
     const { json } = await app.post(`${webhook.path}/test`, undefined);
-    expect(json).toEqual({ delivered: false, error: 'The URL must be https.' });
+    expect(json).toEqual({
+      delivered: false,
+      error: 'The URL must be https, and its host must have public addresses only.',
+    });
     await app.send('DELETE', webhook.path);
   });
 
@@ -93,9 +104,7 @@ describe('addresses of receivers', () => {
     const sender = app.nest.get(WebhookSender, { strict: false });
     Reflect.deleteProperty(sender, 'resolve');
     const [error] = await errors('localhost');
-    expect(error).toMatch(
-      /^The (host has an address that is not public|name of the host cannot be resolved)\.$/,
-    );
+    expect(error).toMatch(/^The (URL must be https, .*|name of the host cannot be resolved)\.$/);
     expect(receiver.connections()).toBe(0);
   });
 });
