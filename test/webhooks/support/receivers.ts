@@ -89,6 +89,13 @@ export async function received(app: TestApp, receiver: Receiver, count: number):
   await until(() => receiver.deliveries.length >= count);
 }
 
+/** Begins a delivery, and waits until as many in succession have failed. */
+export async function failed(app: TestApp, path: string, count: number): Promise<void> {
+  await tick(app);
+  const attempts = 'SELECT FROM webhooks WHERE id = $1 AND attempts = $2';
+  await until(async () => (await app.database.query(attempts, [path.split('/').at(-1), count])).length === 1);
+}
+
 /** Waits until no instance has a lease. */
 export async function settled({ clock, database }: TestApp): Promise<void> {
   const leased = 'SELECT FROM webhooks WHERE due_at > $1 AND attempts = 0';
