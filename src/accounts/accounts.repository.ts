@@ -8,6 +8,10 @@ import type { PlanChoice } from './plans';
 import type { KeyPrefix, storedFormOf } from './secret';
 import { UserError } from '../platform/errors/user-error';
 
+/** The query of the account name of a row; null while the account is disabled. */
+export const nameOfEnabled = (row: string) =>
+  `SELECT name FROM accounts WHERE id = ${row}.account_id AND disabled_at IS NULL`;
+
 /** A key as `keys list` shows it, without its secret. */
 export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
   readonly account: string;

@@ -26,7 +26,7 @@ const STOP_MS = 2 * SECOND_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
 
-/** `webhook.test` is no event of the feed. */
+/** The feed has no `webhook.test`. */
 type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
 
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm';
+import { nameOfEnabled } from '../accounts';
 import type { EventType } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
@@ -12,10 +13,7 @@ export class WebhookEntity {
   readonly accountId!: bigint;
 
   /** The name of the account; null while it is disabled. */
-  @VirtualColumn({
-    type: 'text',
-    query: (webhook) => `SELECT name FROM accounts WHERE id = ${webhook}.account_id AND disabled_at IS NULL`,
-  })
+  @VirtualColumn({ type: 'text', query: nameOfEnabled })
   readonly account!: string | null;
 
   @Column({ type: 'text' })

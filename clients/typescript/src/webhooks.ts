@@ -45,7 +45,7 @@ export async function verifyWebhook(
   throw new Error('No webhook-signature is valid: the secret is another one, or the body was changed.');
 }
 
-/** @throws Error if the secret has no bytes: anybody could sign with it */
+/** @throws Error if the secret has no bytes: any sender could sign with it */
 async function keyOf(secret: string): Promise<CryptoKey> {
   const bytes = bytesOf(secret.replace(/^whsec_/, ''));
   if (bytes.length === 0) throw new Error('The secret must be whsec_ and base64.');

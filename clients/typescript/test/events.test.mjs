@@ -137,7 +137,7 @@ suite('verifyWebhook', () => {
       await rejected({ headers: { ...headers, 'webhook-signature': signature }, body });
   });
 
-  test('rejects every delivery if a secret is missing or no base64, because anybody could sign with it', async () => {
+  test('rejects every delivery if a secret is missing or no base64, because any sender could sign with it', async () => {
     const forged = delivery({ by: ['whsec_', 'whsec_AA=='] });
     for (const secret of ['', 'whsec_', `${secrets[0]}\n`, `${secrets[0]}=`])
       for (const input of [forged, delivery()])
