@@ -7,9 +7,6 @@ const CIPHER = 'aes-256-gcm';
 const SECRET_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** The first byte of a stored secret. */
-const PLAIN = Buffer.of(0);
-const ENCRYPTED = Buffer.of(1);
 
 /** Makes secrets of webhooks, stores them, encrypted if WEBHOOKS_KEY is set, and signs with them. */
 @Injectable()
@@ -35,22 +32,22 @@ export class WebhookSecrets {
   }
 
   private seal(secret: Buffer): Buffer {
-    if (!this.key) return Buffer.concat([PLAIN, secret]);
+    if (!this.key) return secret;
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(CIPHER, this.key, iv);
     const sealed = [cipher.update(secret), cipher.final()];
-    return Buffer.concat([ENCRYPTED, iv, cipher.getAuthTag(), ...sealed]);
+    return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]);
   }
 
   /** @returns undefined if the secret was encrypted with another key */
   private open(stored: Buffer): Buffer | undefined {
-    const rest = stored.subarray(1);
-    if (stored[0] === PLAIN[0]) return rest;
+    // An encrypted one is longer.
+    if (stored.length === SECRET_BYTES) return stored;
     if (!this.key) return undefined;
     try {
-      const decipher = createDecipheriv(CIPHER, this.key, rest.subarray(0, IV_BYTES));
-      decipher.setAuthTag(rest.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      return Buffer.concat([decipher.update(rest.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+      const decipher = createDecipheriv(CIPHER, this.key, stored.subarray(0, IV_BYTES));
+      decipher.setAuthTag(stored.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+      return Buffer.concat([decipher.update(stored.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
     } catch {
       return undefined;
     }
