@@ -1,3 +1,4 @@
+import { BlockList } from 'node:net';
 import type { GivenConfig } from '../../src/app/build';
 import { isPublicAddress, WebhookSender } from '../../src/webhooks/webhook-sender';
 import { startApp, type TestApp } from '../support/app';
@@ -86,6 +87,23 @@ describe('addresses of receivers', () => {
     expect(await errors('shop.example')).toEqual([error, error]);
     expect(resolve).toHaveBeenCalledTimes(2);
     expect(receiver.connections()).toBe(0);
+  });
+
+  it('are connected to if they are public, the next one if one does not respond', async () => {
+    const sender = app.nest.get(WebhookSender, { strict: false });
+    const resolve = jest.fn(() => Promise.resolve(['127.0.0.2', '127.0.0.1']));
+    Object.assign(sender, { resolve });
+    const check = jest.spyOn(BlockList.prototype, 'check').mockReturnValue(false);
+    const other = await startReceiver();
+    const id = path.split('/').at(-1);
+    const url = `https://shop.example:${new URL(other.url).port}`;
+    await app.database.query('UPDATE webhooks SET url = $2 WHERE id = $1', [id, url]);
+    const { error } = (await app.post(`${path}/test`, undefined)).json;
+    check.mockRestore();
+    // The receiver has no TLS.
+    expect(error).toMatch(/^The connection failed: (EPROTO|ERR_SSL_\w+)\.$/);
+    expect([other.connections(), resolve.mock.calls]).toEqual([1, [['shop.example']]]);
+    await other.close();
   });
 
   it('get nothing by http, also of a webhook from the time of WEBHOOKS_ALLOW_PRIVATE', async () => {
