@@ -24,8 +24,8 @@ export interface StoredEvent {
 
 /** Which events a reader sees. */
 export interface EventFilter {
-  /** Default: all. */
-  readonly types?: readonly EventType[] | undefined;
+  /** Null for all. */
+  readonly types: readonly EventType[] | null;
   /** The account whose orders are seen; undefined for those of every account. */
   readonly accountId: bigint | undefined;
 }
@@ -129,13 +129,14 @@ export class EventsRepository {
   async read(
     after: bigint,
     count: number,
-    { types = EVENT_TYPES, accountId }: EventFilter,
+    { types, accountId }: EventFilter,
     transaction?: EntityManager,
   ): Promise<FoundEvents> {
     const isOwn = (type: EventType) => accountId !== undefined && type.startsWith('order.');
     const size = Math.min(count, MAX_ITEMS);
-    const others = types.filter((type) => !isOwn(type));
-    const parameters = [after, size, others, types.filter(isOwn), accountId ?? null];
+    const wantedTypes = types ?? EVENT_TYPES;
+    const others = wantedTypes.filter((type) => !isOwn(type));
+    const parameters = [after, size, others, wantedTypes.filter(isOwn), accountId ?? null];
     const found = await this.sql.rows<FoundEvents>(READ, parameters, transaction);
     const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
     const events = found.flatMap((row) => row.events);

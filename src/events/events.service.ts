@@ -42,7 +42,7 @@ export class EventsService extends PeriodicWork {
     const request = pageRequestOf('/events', query);
     const after = request.hasCursor ? request.first - 1n : 0n;
     const accountId = isStaff(principal) ? undefined : principal.accountId;
-    const found = await this.events.read(after, request.limit, { types: query.type, accountId });
+    const found = await this.events.read(after, request.limit, { types: query.type ?? null, accountId });
     const { events, isKnown, last } = found;
     if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
     return new Page(request, await this.show(principal, events), last);

@@ -101,10 +101,9 @@ export class Deliveries extends PeriodicWork {
 
   /** Delivers the next event. @returns the webhook as it is then; null if it has no further event to deliver now */
   private async deliverNext(webhook: WebhookEntity): Promise<WebhookEntity | null> {
-    const { id, position, account, accountId, types, disabledAt } = webhook;
-    const filter = { accountId, types: types ?? undefined };
+    const { id, position, account, disabledAt } = webhook;
     const isPaused = this.isStopping || disabledAt || account === null;
-    const [event] = isPaused ? [] : (await this.events.read(position, 1, filter)).events;
+    const [event] = isPaused ? [] : (await this.events.read(position, 1, webhook)).events;
     const failure = event && (await this.send(webhook, event));
     const now = this.clock.now();
     // A stop aborts the request.

@@ -137,9 +137,7 @@ export class WebhooksService {
 
   /** If all events are delivered, those of new types begin now, not at the last delivery. */
   private async skipOthers(webhook: WebhookEntity, transaction: EntityManager): Promise<WebhookValues> {
-    const { position, accountId, types } = webhook;
-    const filter = { accountId, types: types ?? undefined };
-    const { events, last } = await this.events.read(position, 1, filter, transaction);
+    const { events, last } = await this.events.read(webhook.position, 1, webhook, transaction);
     return events.length > 0 ? {} : { position: last };
   }
 
