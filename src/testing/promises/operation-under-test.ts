@@ -32,6 +32,11 @@ export class OperationUnderTest {
     return this.resources.creates(this.operation);
   }
 
+  /** True if the operation can only succeed for what this run created. */
+  get isSafe(): boolean {
+    return this.isAllowed && this.resources.isOwn(this.operation);
+  }
+
   /** The places of the body with their schemas. */
   get members(): readonly (readonly [Place, Schema])[] {
     return this.document.placesOf(this.operation.body ?? {});
