@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 import {
   createParamDecorator,
   type ExecutionContext,
@@ -57,18 +57,26 @@ export class IdempotentWork {
    * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
    * `idempotency_key_reused` if the body differs from that of the first request
    */
-  run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
+  run<T>(
+    reply: FastifyReply,
+    work: (transaction?: EntityManager) => Promise<T>,
+    isSealed = false,
+  ): Promise<T | string> {
     const header = reply.request.headers['idempotency-key'];
     if (header === undefined) return work();
-    return this.runOnce(idOf(reply.request, parseKey(String(header))), reply, work);
+    const key = parseKey(String(header));
+    const seal = isSealed ? new Seal(reply.request, key) : undefined;
+    return this.runOnce(idOf(reply.request, key), reply, work, seal);
   }
 
   private async runOnce(
     id: Buffer,
     reply: FastifyReply,
     work: (transaction: EntityManager) => Promise<unknown>,
+    seal: Seal | undefined,
   ): Promise<string> {
-    const bodyHash = hash('sha256', reply.request.rawBody ?? '', 'buffer');
+    const { rawBody = '' } = reply.request;
+    const bodyHash = seal?.hashOf(rawBody) ?? hash('sha256', rawBody, 'buffer');
     try {
       const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
         // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
@@ -77,11 +85,12 @@ export class IdempotentWork {
         const now = this.clock.now();
         const first = await this.keys.find(id, now, transaction);
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
-        if (first) return { ...first, isReplay: true };
+        if (first) return { ...first, body: seal?.open(first.body) ?? first.body, isReplay: true };
         const response = this.responseOf(reply, await work(transaction), bodyHash);
         // The key of a failed request can be used again.
         const isSuccess = response.status >= 200 && response.status < 300;
-        if (isSuccess) await this.keys.store(id, now, response, transaction);
+        const stored = seal ? { ...response, body: seal.close(response.body) } : response;
+        if (isSuccess) await this.keys.store(id, now, stored, transaction);
         return { ...response, isReplay: false };
       });
       if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
@@ -128,28 +137,74 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const HEAD_BYTES = IV_BYTES + 16;
+
+/**
+ * Encrypts the stored response of an operation that creates a secret, because the database must not hold one. The key of
+ * the cipher is made of the `Authorization` header, of which the database has only a hash.
+ */
+class Seal {
+  private readonly secret: Buffer;
+
+  constructor({ headers }: FastifyRequest, key: string) {
+    this.secret = hash('sha256', `${headers.authorization}\n${key}`, 'buffer');
+  }
+
+  /** Hashes a body with the secret: another API key sends another request, and gets 422. */
+  hashOf(body: string | Buffer): Buffer {
+    return hash('sha256', Buffer.concat([this.secret, Buffer.from(body)]), 'buffer');
+  }
+
+  close(opened: string): string {
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv(CIPHER, this.secret, iv);
+    const parts = [cipher.update(opened, 'utf8'), cipher.final()];
+    return Buffer.concat([iv, cipher.getAuthTag(), ...parts]).toString('base64');
+  }
+
+  open(sealed: string): string {
+    const bytes = Buffer.from(sealed, 'base64');
+    const decipher = createDecipheriv(CIPHER, this.secret, bytes.subarray(0, IV_BYTES));
+    decipher.setAuthTag(bytes.subarray(IV_BYTES, HEAD_BYTES));
+    return decipher.update(bytes.subarray(HEAD_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  }
+}
+
 /** Runs the work of a request: `IdempotentWork.run`. */
 type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
 
+interface SealedContext {
+  readonly context: ExecutionContext;
+  readonly isSealed: boolean;
+}
+
 @Injectable()
-class RunPipe implements PipeTransform<ExecutionContext, Run> {
+class RunPipe implements PipeTransform<SealedContext, Run> {
   constructor(private readonly idempotent: IdempotentWork) {}
 
-  transform(context: ExecutionContext): Run {
-    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work);
+  transform({ context, isSealed }: SealedContext): Run {
+    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work, isSealed);
   }
 }
 
 // Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
-const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) => context);
+const RunOfRequest = createParamDecorator((isSealed: boolean, context: ExecutionContext) => ({
+  context,
+  isSealed,
+}));
 
 /**
  * Injects the transaction in which an idempotent operation must work, or undefined if the request has no
  * Idempotency-Key. The operation has `idempotent: true`.
+ *
+ * @param options.isSealed true for a response with a secret: it is stored encrypted, and only the API key of the first
+ * request gets it again
  */
-export function Transaction(): ParameterDecorator {
+export function Transaction({ isSealed = false } = {}): ParameterDecorator {
   return (target, key = '', index) => {
-    RunOfRequest(RunPipe)(target, key, index);
+    RunOfRequest(isSealed, RunPipe)(target, key, index);
     const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
     const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index)];
     addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
