@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { EntityManager } from 'typeorm';
+import { pages } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
 import { AccountEntity } from './account.entity';
+import { accountErrors } from './accounts.errors';
 import { ApiKeyEntity } from './api-key.entity';
 import type { PlanChoice } from './plans';
 import type { KeyPrefix, storedFormOf } from './secret';
-import { UserError } from '../platform/errors/user-error';
 
 /** The query of the account name of a row; null while the account is disabled. */
 export const nameOfEnabled = (row: string) =>
@@ -26,7 +27,10 @@ export interface ListedAuditEntry {
   readonly account: string | null;
   readonly keyId: string | null;
   readonly details: string;
-  readonly osUser: string;
+  /** The user of the system that ran the command; null for a change over HTTP. */
+  readonly osUser: string | null;
+  /** The id of the key that made the change over HTTP; null for a command. */
+  readonly madeByKey: string | null;
 }
 
 /** Which keys to list; all by default. */
@@ -47,22 +51,39 @@ export interface AuditFilter {
   readonly limit?: number;
 }
 
-const LIST = `
-  SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes,
+const KEYS = `
+  SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
          k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
          b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
-  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
+  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
+
+const LIST = `${KEYS}
   WHERE ($1::text IS NULL OR a.name = $1)
     AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
     AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
   ORDER BY k.created_at, k.id`;
 
+const FIND = `${KEYS} WHERE k.id = ANY ($1::uuid[]) ORDER BY k.number`;
+
+/** All accounts, in the order of their creation. */
+export const accountPages = pages<AccountEntity>({
+  table: 'accounts',
+  columns:
+    'id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt", disabled_at AS "disabledAt"',
+});
+
+/** The ids of the keys of an account, in the order of their creation. */
+export const keyPages = pages<{ readonly id: bigint; readonly keyId: string }>(
+  { table: 'numbered_keys', columns: 'id, key_id AS "keyId"' },
+  { always: ['account_id'] },
+);
+
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id';
 
 const LIST_AUDIT = `
-  SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser" FROM (
+  SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser", made_by_key AS "madeByKey" FROM (
     SELECT * FROM audit_entries
     WHERE ($1::text IS NULL OR account = $1) AND ($2::timestamptz IS NULL OR at > $2) ORDER BY id DESC LIMIT $3
   ) AS newest ORDER BY id`;
@@ -88,12 +109,12 @@ export class AccountsRepository {
     @InjectEntityManager() private readonly manager: EntityManager,
   ) {}
 
-  /** @throws UserError if no account has this name */
+  /** @throws ApiError if no account has this name */
   async require(name: string, manager = this.manager): Promise<AccountEntity> {
     return found(name, await manager.findOneBy(AccountEntity, { name }));
   }
 
-  /** Reads an account and locks its row until the transaction ends. @throws UserError if no account has this name */
+  /** Reads an account and locks its row until the transaction ends. @throws ApiError if no account has this name */
   async lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
     const lock = { mode: 'pessimistic_write' } as const;
     return found(name, await manager.findOne(AccountEntity, { where: { name }, lock }));
@@ -136,6 +157,11 @@ export class AccountsRepository {
     return this.sql.rows<ListedKey>(LIST, values);
   }
 
+  /** Lists the keys with these ids in the order of their creation. */
+  find(ids: readonly string[], now: Date, transaction?: EntityManager): Promise<ListedKey[]> {
+    return this.sql.rows<ListedKey>(FIND, [ids, now], transaction);
+  }
+
   /** @returns true if the key was banned in the last 24 h, or still is */
   async liftBan(id: string, manager: EntityManager): Promise<boolean> {
     return (await this.sql.rows(LIFT_BAN, [id], manager)).length > 0;
@@ -162,5 +188,5 @@ export class AccountsRepository {
 
 function found(name: string, account: AccountEntity | null): AccountEntity {
   if (account) return account;
-  throw new UserError(`There is no account named ${name}: see "accounts list".`);
+  throw accountErrors.account_not_found({ message: `There is no account named ${name}: list the accounts.` });
 }

@@ -1,18 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource, InjectRepository } from '@nestjs/typeorm';
-import { DataSource, In, Repository } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, In, Repository } from 'typeorm';
 import { AccountEntity } from './account.entity';
-import { AccountsRepository, type AuditFilter, type ListedAuditEntry } from './accounts.repository';
+import {
+  accountPages,
+  AccountsRepository,
+  type AuditFilter,
+  type ListedAuditEntry,
+} from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../platform/database/audit';
+import { Sql } from '../platform/database/sql';
 import { UserError } from '../platform/errors/user-error';
+import { accountErrors } from './accounts.errors';
+import type { Page, PageQuery } from '../platform/paging/page';
+
+/** The key that makes a change over HTTP, and the transaction that the change joins. A command has neither. */
+export interface Maker {
+  readonly key: string;
+  readonly transaction: EntityManager;
+}
 
 @Injectable()
 export class AccountsService {
   /** @internal */
   constructor(
-    @InjectDataSource() private readonly source: DataSource,
+    private readonly sql: Sql,
     @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,
     private readonly repository: AccountsRepository,
   ) {}
@@ -22,14 +36,19 @@ export class AccountsService {
     return this.accounts.find({ order: { name: 'ASC' } });
   }
 
+  /** Lists a page of all accounts in the order of their creation. @throws ApiError `invalid_cursor` */
+  listPage(query: PageQuery): Promise<Page<AccountEntity>> {
+    return accountPages.list(this.sql, query);
+  }
+
   /** @returns null if no account has this name */
   find(name: string): Promise<AccountEntity | null> {
     return this.accounts.findOneBy({ name });
   }
 
-  /** @throws UserError if no account has this name */
-  require(name: string): Promise<AccountEntity> {
-    return this.repository.require(name);
+  /** @param transaction locks the row until it ends @throws ApiError if no account has this name */
+  require(name: string, transaction?: EntityManager): Promise<AccountEntity> {
+    return transaction ? this.repository.lockAccount(name, transaction) : this.repository.require(name);
   }
 
   /** Lists administrative changes, the oldest first. @throws UserError if the account does not exist */
@@ -54,20 +73,29 @@ export class AccountsService {
     return (await this.repository.findOrCreate(name, choice, this.accounts.manager)).account;
   }
 
+  /** Creates an account without a key. @throws ApiError if it exists */
+  create(name: string, choice: PlanChoice, by?: Maker): Promise<AccountEntity> {
+    return this.sql.transaction(async (transaction) => {
+      const { account, isNewAccount } = await this.repository.findOrCreate(name, choice, transaction);
+      if (!isNewAccount) throw accountErrors.account_exists();
+      const entry = { command: 'accounts create', account: name, details: detailsOf(choice) };
+      await recordAudit(transaction, { ...entry, madeByKey: by?.key });
+      return account;
+    }, by?.transaction);
+  }
+
   /**
    * Moves an account to another plan. Each instance applies it within 5 s, when it reads the account's keys again.
    * Requests that are already counted stay counted.
    *
-   * @throws UserError if no account has this name
+   * @throws ApiError if no account has this name
    */
-  async setPlan(name: string, choice: PlanChoice): Promise<void> {
-    const { perMinute, perDay } = limitsOf(choice);
-    const details = `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
-    await this.change('accounts set-plan', name, details, () => choice);
+  async setPlan(name: string, choice: PlanChoice, by?: Maker): Promise<void> {
+    await this.change('accounts set-plan', name, detailsOf(choice), () => choice, by);
   }
 
   /** Makes the keys of an account invalid, or valid again, within 5 s. @returns false if they are already */
-  setDisabled(name: string, isDisabled: boolean): Promise<boolean> {
+  setDisabled(name: string, isDisabled: boolean, by?: Maker): Promise<boolean> {
     const command = isDisabled ? 'accounts disable' : 'accounts enable';
     return this.change(
       command,
@@ -75,6 +103,7 @@ export class AccountsService {
       '',
       ({ disabledAt }) =>
         (disabledAt !== null) !== isDisabled && { disabledAt: isDisabled ? new Date() : null },
+      by,
     );
   }
 
@@ -84,13 +113,19 @@ export class AccountsService {
     name: string,
     details: string,
     valuesOf: (account: AccountEntity) => Partial<AccountEntity> | false,
+    by: Maker | undefined,
   ): Promise<boolean> {
-    return this.source.transaction(async (manager) => {
+    return this.sql.transaction(async (manager) => {
       const values = valuesOf(await this.repository.lockAccount(name, manager));
       if (values === false) return false;
       await manager.update(AccountEntity, { name }, values);
-      await recordAudit(manager, { command, account: name, details });
+      await recordAudit(manager, { command, account: name, details, madeByKey: by?.key });
       return true;
-    });
+    }, by?.transaction);
   }
+}
+
+function detailsOf(choice: PlanChoice): string {
+  const { perMinute, perDay } = limitsOf(choice);
+  return `plan ${choice.plan}, ${perMinute} a minute, ${perDay} a day`;
 }

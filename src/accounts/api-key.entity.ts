@@ -24,7 +24,11 @@ export class ApiKeyEntity {
   readonly label!: string;
 
   @Column({ type: 'text', array: true })
-  readonly scopes!: string[];
+  readonly scopes!: readonly string[];
+
+  /** The only addresses, or CIDR blocks, of clients that may use the key; empty: all may. */
+  @Column({ type: 'inet', array: true, default: [] })
+  readonly addresses!: readonly string[];
 
   @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
   readonly createdAt!: Date;

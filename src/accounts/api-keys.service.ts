@@ -1,26 +1,40 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource, type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
+import type { Page, PageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
-import { AccountsRepository, type KeyFilter, type ListedKey } from './accounts.repository';
+import { AccountsRepository, type KeyFilter, keyPages, type ListedKey } from './accounts.repository';
 import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
-import { recordAudit } from '../platform/database/audit';
+import { type AuditEntry, recordAudit } from '../platform/database/audit';
+import { Sql } from '../platform/database/sql';
+import type { ApiError } from '../platform/errors/api-error';
 import { UserError } from '../platform/errors/user-error';
+import { DAY_MS } from '../platform/runtime/time';
+import { accountErrors } from './accounts.errors';
+import type { Maker } from './accounts.service';
 
 export interface KeyRequest {
   readonly account: string;
   /** The plan of a new account, `free` by default. For an existing account it must equal the account's plan. */
-  readonly choice: PlanChoice | undefined;
+  readonly choice?: PlanChoice | undefined;
   /** True rejects an account that does not exist. */
   readonly isExisting?: boolean | undefined;
   readonly scopes: readonly string[];
+  /** The only addresses, or CIDR blocks, of clients that may use the key. Default: all may. */
+  readonly addresses?: readonly string[] | undefined;
   /** Undefined: the key never expires. */
   readonly expiresAt: Date | undefined;
   readonly label: string;
+}
+
+/** The new values of a key. */
+export interface KeyChange {
+  readonly label?: string;
+  readonly scopes?: readonly string[];
+  readonly addresses?: readonly string[];
 }
 
 /** A new key with its secret, which is not stored and cannot be read again. */
@@ -39,12 +53,19 @@ export interface RotatedKey extends IssuedKey {
   readonly graceEndsAt: Date;
 }
 
+/** The addresses of a key at most. */
+export const MAX_ADDRESSES = 20;
+/** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
+export const KEY_DAYS = 365;
+export const GRACE_HOURS = 24;
+export const MAX_GRACE_MS = 7 * DAY_MS;
+
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 @Injectable()
 export class ApiKeysService {
   constructor(
-    @InjectDataSource() private readonly source: DataSource,
+    private readonly sql: Sql,
     private readonly keys: AccountsRepository,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -55,61 +76,82 @@ export class ApiKeysService {
    *
    * @throws UserError if the account has another plan or is disabled, or must exist and does not
    */
-  create(request: KeyRequest): Promise<IssuedKey & { isNewAccount: boolean }> {
-    return this.source.transaction((manager) => this.createIn(manager, request));
+  create(request: KeyRequest, by?: Maker): Promise<IssuedKey & { isNewAccount: boolean }> {
+    return this.sql.transaction((manager) => this.createIn(manager, request, by?.key), by?.transaction);
   }
 
   /** Creates a key if no account exists, else returns undefined. Of concurrent instances, only one creates a key. */
   createFirst(request: KeyRequest): Promise<IssuedKey | undefined> {
-    return this.source.transaction(async (manager) => {
+    return this.sql.transaction(async (manager) => {
       const isFirst = await this.keys.lockIfEmpty(manager);
       return isFirst ? this.createIn(manager, request) : undefined;
     });
   }
 
-  /** @throws UserError if the account does not exist */
+  /** @throws ApiError if the account does not exist */
   async list(filter: KeyFilter = {}): Promise<ListedKey[]> {
     if (filter.account !== undefined) await this.keys.require(filter.account);
     return await this.keys.list(filter, this.now());
   }
 
-  /** Revokes a key. @returns false if it was revoked before @throws UserError if the key does not exist */
-  revoke(id: string): Promise<boolean> {
-    return this.change(
-      'keys revoke',
-      id,
-      '',
-      ({ revokedAt }) => revokedAt === null && { revokedAt: this.now() },
-    );
+  /** @param transaction locks the row until it ends @throws ApiError if the key does not exist */
+  async get(id: string, transaction?: EntityManager): Promise<ListedKey> {
+    if (transaction) await this.lock(id, transaction);
+    const [key] = isKeyId(id) ? await this.keys.find([id], this.now(), transaction) : [];
+    if (!key) throw unknownKey(id);
+    return key;
   }
 
-  /** Replaces the scopes of a key. Each instance applies them within 5 s. @throws UserError if the key does not exist */
-  async setScopes(id: string, scopes: readonly string[]): Promise<void> {
-    await this.change('keys set-scopes', id, `scopes ${scopes.join(', ')}`, () => ({ scopes: [...scopes] }));
+  /** Lists a page of the keys of an account. @throws ApiError `invalid_cursor` @throws ApiError */
+  async listPage(account: string, query: PageQuery): Promise<Page<ListedKey>> {
+    const { id } = await this.keys.require(account);
+    const page = await keyPages.list(this.sql, query, { account_id: id });
+    const ids = page.items.map(({ keyId }) => keyId);
+    const found = new Map((await this.keys.find(ids, this.now())).map((key) => [key.id, key]));
+    return page.with(ids.flatMap((each) => found.get(each) ?? []));
   }
 
-  /** Lifts the ban of a key. @returns false if it has none @throws UserError if neither a key nor a ban has the id */
-  unban(id: string): Promise<boolean> {
+  /** Revokes a key. @returns false if it was revoked before @throws ApiError if the key does not exist */
+  revoke(id: string, by?: Maker): Promise<boolean> {
+    const values = ({ revokedAt }: ApiKeyEntity) => revokedAt === null && { revokedAt: this.now() };
+    return this.change([{ command: 'keys revoke' }], id, values, by);
+  }
+
+  /** Replaces values of a key. Each instance applies them within 5 s. @throws ApiError if the key does not exist */
+  async update(id: string, change: KeyChange, by?: Maker): Promise<void> {
+    const { label, scopes, addresses } = change;
+    const entries = [
+      { command: 'keys set-label', details: label === undefined ? label : `label ${label}` },
+      { command: 'keys set-scopes', details: scopes && `scopes ${scopes.join(', ')}` },
+      { command: 'keys set-addresses', details: addresses && detailsOf(addresses) },
+    ];
+    const given = entries.filter(({ details }) => details !== undefined);
+    await this.change(given, id, () => change, by);
+  }
+
+  /** Lifts the ban of a key. @returns false if it has none @throws ApiError if neither a key nor a ban has the id */
+  unban(id: string, by?: Maker): Promise<boolean> {
     const keyId = isKeyId(id) ? id.toLowerCase() : id;
-    return this.source.transaction(async (manager) => {
+    return this.sql.transaction(async (manager) => {
       const isLifted = await this.keys.liftBan(id, manager);
       const key = isKeyId(keyId) ? await this.keys.lock(keyId, manager) : null;
       // A key of a team's authenticator is known only by its ban.
       if (!key && !isLifted) throw unknownKey(id);
       const owner = key && (await manager.findOneByOrFail(AccountEntity, { id: key.accountId }));
-      if (isLifted) await recordAudit(manager, { command: 'keys unban', account: owner?.name, keyId });
+      const entry = { command: 'keys unban', account: owner?.name, keyId, madeByKey: by?.key };
+      if (isLifted) await recordAudit(manager, entry);
       return isLifted;
-    });
+    }, by?.transaction);
   }
 
   /**
    * Gives a key a new secret. Each older secret expires at the end of this grace period, at the end of its own, or
    * with the key, whichever is first. Id, account, scopes, expiry and bans do not change.
    *
-   * @throws UserError if the key does not exist, is revoked or has expired
+   * @throws ApiError if the key does not exist, is revoked or has expired
    */
-  rotate(id: string, graceMs: number): Promise<RotatedKey> {
-    return this.source.transaction(async (manager) => {
+  rotate(id: string, graceMs: number, by?: Maker): Promise<RotatedKey> {
+    return this.sql.transaction(async (manager) => {
       const { key, account } = await this.lock(id, manager);
       // Read after the lock, because waiting for it can take time.
       const now = this.clock.now();
@@ -120,10 +162,11 @@ export class ApiKeysService {
       await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
       const { name, plan } = account;
       const details = `older secrets until ${end.toISOString()}`;
-      await recordAudit(manager, { command: 'keys rotate', account: name, keyId: key.id, details });
+      const entry = { command: 'keys rotate', account: name, keyId: key.id, details, madeByKey: by?.key };
+      await recordAudit(manager, entry);
       const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
       return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt };
-    });
+    }, by?.transaction);
   }
 
   private now(): Date {
@@ -132,19 +175,20 @@ export class ApiKeysService {
 
   /** Changes a key and records it in one transaction. @param valuesOf returns false if there is nothing to change */
   private change(
-    command: string,
-    keyId: string,
-    details: string,
-    valuesOf: (key: ApiKeyEntity) => Partial<ApiKeyEntity> | false,
+    entries: readonly AuditEntry[],
+    id: string,
+    valuesOf: (key: ApiKeyEntity) => (KeyChange & Partial<Pick<ApiKeyEntity, 'revokedAt'>>) | false,
+    by: Maker | undefined,
   ): Promise<boolean> {
-    return this.source.transaction(async (manager) => {
-      const { key, account } = await this.lock(keyId, manager);
+    return this.sql.transaction(async (manager) => {
+      const { key, account } = await this.lock(id, manager);
       const values = valuesOf(key);
       if (values === false) return false;
       await manager.update(ApiKeyEntity, { id: key.id }, values);
-      await recordAudit(manager, { command, account: account.name, keyId, details });
+      const common = { account: account.name, keyId: key.id, madeByKey: by?.key };
+      for (const entry of entries) await recordAudit(manager, { ...entry, ...common });
       return true;
-    });
+    }, by?.transaction);
   }
 
   private async lock(id: string, manager: EntityManager) {
@@ -154,44 +198,50 @@ export class ApiKeysService {
     return { key, account };
   }
 
-  private async createIn(manager: EntityManager, request: KeyRequest) {
-    const { label, scopes, choice, isExisting = false } = request;
+  private async createIn(manager: EntityManager, request: KeyRequest, madeByKey?: string) {
+    const { label, scopes, addresses = [], choice, isExisting = false } = request;
     if (isExisting) await this.keys.require(request.account, manager);
     const found = await this.keys.findOrCreate(request.account, choice ?? FREE, manager);
     const { account, isNewAccount } = found;
     requireSamePlan(account, choice);
     if (account.disabledAt !== null) {
-      throw new UserError(
-        `The account ${account.name} is disabled: a key of it would be invalid. Run "accounts enable ${account.name}" first.`,
-      );
+      const message = `The account ${account.name} is disabled: a key of it would be invalid. Enable the account first.`;
+      throw accountErrors.account_disabled({ message });
     }
     const prefix = (await this.keys.keyPrefix(manager)) ?? prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
     const expiresAt = request.expiresAt ?? null;
     const stored = storedFormOf(secret, prefix);
-    const key = { accountId: account.id, ...stored, label, scopes: [...scopes], expiresAt };
+    const lists = { scopes: [...scopes], addresses: [...addresses] };
+    const key = { accountId: account.id, ...stored, ...lists, label, expiresAt };
     const id = await this.keys.insert(key, manager);
     const { name, plan } = account;
-    const details = `plan ${plan}, scopes ${scopes.join(', ')}`;
-    await recordAudit(manager, { command: 'keys create', account: name, keyId: id, details });
+    const only = addresses.length > 0 ? `, ${detailsOf(addresses)}` : '';
+    const details = `plan ${plan}, scopes ${scopes.join(', ')}${only}`;
+    await recordAudit(manager, { command: 'keys create', account: name, keyId: id, details, madeByKey });
     return { id, key: secret, account: name, plan, scopes, expiresAt, isNewAccount };
   }
 }
 
 /** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
-function isKeyId(text: string): boolean {
+export function isKeyId(text: string): boolean {
   return UUID.test(text);
 }
 
-function unknownKey(id: string): UserError {
-  return new UserError(`There is no key with the id ${id}: see "keys list".`);
+/** Describes the addresses of a key for the audit. */
+function detailsOf(addresses: readonly string[]): string {
+  return `addresses ${addresses.join(', ') || 'any'}`;
+}
+
+function unknownKey(id: string): ApiError {
+  return accountErrors.key_not_found({ message: `There is no key with the id ${id}: list the keys.` });
 }
 
 function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {
-  if (revokedAt) throw new UserError(`The key ${id} was revoked: create a new key instead.`);
-  if (expiresAt && expiresAt.getTime() <= now) {
-    throw new UserError(`The key ${id} has expired: create a new key instead.`);
-  }
+  const isExpired = expiresAt && expiresAt.getTime() <= now;
+  if (!revokedAt && !isExpired) return;
+  const message = `The key ${id} ${revokedAt ? 'was revoked' : 'has expired'}: create a new key instead.`;
+  throw accountErrors.key_not_usable({ message });
 }
 
 function requireSamePlan(account: AccountEntity, choice: PlanChoice | undefined): void {

@@ -1,7 +1,26 @@
 export { AccountsModule } from './accounts.module';
-export { AccountsService } from './accounts.service';
+export { accountErrors } from './accounts.errors';
+export { AccountsService, type Maker } from './accounts.service';
 export { type AuditFilter, type KeyFilter, nameOfEnabled } from './accounts.repository';
-export { ApiKeysService, type KeyRequest } from './api-keys.service';
+export {
+  ApiKeysService,
+  GRACE_HOURS,
+  isKeyId,
+  KEY_DAYS,
+  type KeyRequest,
+  MAX_ADDRESSES,
+  MAX_GRACE_MS,
+} from './api-keys.service';
 export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
-export { limitsOf, PLANS, planTable, type Limits, type Plan, type PlanChoice } from './plans';
+export {
+  FREE,
+  isPlanChoice,
+  limitsOf,
+  MAX_REQUESTS,
+  PLANS,
+  planTable,
+  type Limits,
+  type Plan,
+  type PlanChoice,
+} from './plans';
 export { hashOfSecret, type KeyPrefix, prefixOf } from './secret';

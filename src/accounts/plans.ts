@@ -26,6 +26,14 @@ export interface PlanChoice {
 /** The plan of a new account, unless its creator names another. */
 export const FREE: PlanChoice = { plan: 'free', perMinute: null, perDay: null };
 
+/** The highest limit of an Enterprise account. */
+export const MAX_REQUESTS = 1_000_000_000;
+
+/** True if Enterprise has both limits, and another plan none. */
+export function isPlanChoice({ plan, perMinute, perDay }: PlanChoice): boolean {
+  return [perMinute, perDay].every((limit) => (limit !== null) === (plan === 'enterprise'));
+}
+
 /** Returns the limits of an account. */
 export function limitsOf({ plan, perMinute, perDay }: PlanChoice): Limits {
   const limits = PLANS[plan];

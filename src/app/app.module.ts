@@ -13,7 +13,7 @@ import { IdempotencyModule } from '../platform/idempotency';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
-import type { Store } from './store';
+import { scopesOf, type Store } from './store';
 
 /** The settings with the URL of the database, that of the running embedded server included. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
@@ -41,7 +41,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        RuntimeModule.forRoot(config, clock),
+        RuntimeModule.forRoot(config, clock, scopesOf(store)),
         DatabaseModule.forRoot(config),
         AccountsModule,
         AuthModule,

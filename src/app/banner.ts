@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiKeysService } from '../accounts';
+import { ApiKeysService, KEY_DAYS } from '../accounts';
 import type { StandardOutput } from '../server/standard-output';
 import type { Config } from '../platform/config/config';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { DAY_MS } from '../platform/runtime/time';
 import type { StartedService } from './start';
 import { DEFAULT_SCOPES, type Store, version } from './store';
@@ -20,8 +21,6 @@ const COMMAND = __dirname.split(sep).includes('node_modules')
   : existsSync(join(PROJECT, 'src'))
     ? 'npm run -s cli --'
     : 'node dist/cli/main.js';
-
-const DEMO_KEY_DAYS = 365;
 
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
 export async function printBanner(service: StartedService, output: Pick<StandardOutput, 'print'>) {
@@ -48,8 +47,8 @@ export async function createDemoKey(
   const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
     account: 'demo',
     choice: { plan: 'business', perMinute: null, perDay: null },
-    scopes,
-    expiresAt: new Date(Date.now() + DEMO_KEY_DAYS * DAY_MS),
+    scopes: scopes.filter((scope) => scope !== ADMIN_SCOPE),
+    expiresAt: new Date(Date.now() + KEY_DAYS * DAY_MS),
     label: 'first start',
   });
   return issued?.key;

@@ -6,6 +6,8 @@ import { type SchemaMigration, timestampOf } from '../platform/database/migrate'
 import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import type { ChosenExtension, Extension } from '../platform/extension/extension';
+import { StoreScopes } from '../platform/runtime/runtime.module';
+import { administrationExtension } from '../administration';
 import { eventsExtension } from '../events';
 import { keyExtension } from '../key';
 import { mcpExtension } from '../mcp';
@@ -23,6 +25,7 @@ export const OWN_EXTENSIONS = [
   eventsExtension,
   webhooksExtension,
   usageExtension,
+  administrationExtension,
 ];
 
 /** The scopes of a new key, unless its creator names others. */
@@ -32,6 +35,11 @@ export const DEFAULT_SCOPES: readonly DefinedScope[] = [
   orderScopes.read,
   orderScopes.write,
 ];
+
+/** Returns the scopes of a store, for injection. */
+export function scopesOf({ scopes }: Pick<Store, 'scopes'>): StoreScopes {
+  return new StoreScopes(scopes, DEFAULT_SCOPES);
+}
 
 /** The version of this package. */
 export const { version }: { readonly version: string } = JSON.parse(

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { EmbeddedServerError } from '../embedded-postgres';
 import { isDatabaseUnavailable } from '../platform/database/database-errors';
+import { ApiError } from '../platform/errors/api-error';
 import { codeOf, UserError } from '../platform/errors/user-error';
 
 /** A prepared statement is missing or exists twice: a transaction pooler has switched the session. */
@@ -39,7 +40,8 @@ export function userMessage(error: unknown): string {
   const [, method, url] = DUPLICATED_ROUTE.exec(String(error)) ?? [];
   if (url !== undefined) return `Two handlers serve ${method} ${url}: change the path of one of them.`;
   if (!types.isNativeError(error)) return String(error);
-  if (error instanceof UserError || error instanceof EmbeddedServerError) return error.message;
+  if (error instanceof UserError || error instanceof ApiError || error instanceof EmbeddedServerError)
+    return error.message;
   const [, type, dependency, module] = UNKNOWN_DEPENDENCY.exec(error.message) ?? [];
   if (dependency) {
     return `${type} needs ${dependency}, which ${module} does not have: import the module that exports it, or add it to the providers.`;

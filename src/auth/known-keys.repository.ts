@@ -1,3 +1,4 @@
+import { BlockList, isIPv6 } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { limitsOf, type PlanChoice } from '../accounts';
 import { Sql, type Statement } from '../platform/database/sql';
@@ -14,14 +15,19 @@ export interface KnownKey {
 
 /** A secret, its key and the account. */
 interface Row
-  extends PlanChoice, Omit<Principal, 'limits' | 'plan' | 'expiresAt'>, Omit<KnownKey, 'principal'> {
+  extends
+    PlanChoice,
+    Omit<Principal, 'limits' | 'plan' | 'expiresAt' | 'addresses'>,
+    Omit<KnownKey, 'principal'> {
   readonly hash: string;
+  /** Addresses and CIDR blocks. */
+  readonly addresses: readonly string[];
 }
 
 const FIND = `
   SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
          a.per_minute AS "perMinute", a.per_day AS "perDay",
-         k.label, k.created_at AS "createdAt", k.scopes, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+         k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
          s.valid_until AS "secretValidUntil"
   FROM (
     SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
@@ -67,10 +73,23 @@ export class KnownKeysRepository {
 
 function knownKeyOf(row: Row): KnownKey {
   const { hash: _, perMinute, perDay, revokedAt, secretValidUntil, ...key } = row;
-  const { expiresAt, plan } = key;
+  const { expiresAt, plan, addresses } = key;
   const limits = limitsOf({ plan, perMinute, perDay });
-  const principal = { ...key, limits, expiresAt: earlier(secretValidUntil, expiresAt) };
+  const until = earlier(secretValidUntil, expiresAt);
+  const principal = { ...key, limits, expiresAt: until, addresses: blockListOf(addresses) };
   return { principal, expiresAt, revokedAt, secretValidUntil };
+}
+
+/** Returns undefined for an empty list, which allows every address. */
+function blockListOf(addresses: readonly string[]): BlockList | undefined {
+  if (addresses.length === 0) return undefined;
+  const list = new BlockList();
+  for (const each of addresses) {
+    const [address = '', bits] = each.split('/');
+    const isLong = isIPv6(address);
+    list.addSubnet(address, Number(bits ?? (isLong ? 128 : 32)), isLong ? 'ipv6' : 'ipv4');
+  }
+  return list;
 }
 
 /** Returns the earlier of two times; null stands for never. */

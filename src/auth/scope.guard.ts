@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import {
   applyDecorators,
   type CanActivate,
@@ -9,23 +10,38 @@ import { ApiOperation } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { type ANY_KEY, declareScope, scopesOf, scopeSentence } from '../platform/api-docs/required-scopes';
 import type { DefinedScope } from '../platform/extension/define-scopes';
+import { platformErrors } from '../platform/errors/platform.errors';
+import { clientAddress } from '../platform/routes/client-address';
 import { insufficientScope } from './auth.errors';
 
-/** Rejects a request without a valid key (401), and a key that lacks the scopes of the route (403). */
+/**
+ * Rejects a request without a valid key (401), from an address that may not use the key, and with a key that lacks the
+ * scopes of the route (403). `ThrottleGuard` has counted it.
+ */
 @Injectable()
 export class ScopeGuard implements CanActivate {
   /** @throws ApiError 401 or 403 */
   canActivate(context: ExecutionContext): true {
-    const { keyRejection, principal, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const { keyRejection, principal, routeOptions } = request;
     const { public: isPublic, anyKey, scopes } = routeOptions.config;
     if (isPublic) return true;
     if (keyRejection) throw keyRejection;
+    if (!isAllowedAddress(request)) throw platformErrors.address_not_allowed();
     if (anyKey && !scopes) return true;
     // The start rejects a route without a scope (`app/create-app.ts`).
     if (!scopes || !principal) throw new Error('a request must have a principal, and its route a scope');
     if (scopes.some((scope) => principal.scopes.includes(scope))) return true;
     throw insufficientScope(...scopes);
   }
+}
+
+/** True if the key may be used from the client's address, which is the one that the limits count. */
+function isAllowedAddress({ principal, ip, socket }: FastifyRequest): boolean {
+  if (!principal?.addresses) return true;
+  const address = clientAddress(ip, socket.remoteAddress);
+  // The list finds an IPv4 address also in its IPv6 form.
+  return address !== undefined && principal.addresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
 /**

@@ -52,7 +52,8 @@ export function addAuditCommands(audit: OutputCommand, context: CommandContext):
     .option('--limit <n>', 'only the newest', wholeNumber)
     .prints(async (filter: AuditFilter) => {
       const listed = await context.withService(AccountsService, (service) => service.listAudit(filter));
-      return listOf(listed, ({ at, osUser: user, command, account, keyId: key, details }) => {
+      return listOf(listed, ({ at, osUser, madeByKey, command, account, keyId: key, details }) => {
+        const user = osUser ?? `key ${madeByKey}`;
         return { at: at.toISOString().replace(/\.\d+/, ''), user, command, account, key, details };
       });
     });

@@ -1,13 +1,22 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ACCOUNT_NAME_RULE, isAccountName, isShortText, PLANS, SHORT_TEXT_RULE } from '../accounts';
+import {
+  ACCOUNT_NAME_RULE,
+  isAccountName,
+  isPlanChoice,
+  isShortText,
+  MAX_ADDRESSES,
+  MAX_GRACE_MS,
+  MAX_REQUESTS,
+  PLANS,
+  SHORT_TEXT_RULE,
+} from '../accounts';
 import type { Plan, PlanChoice } from '../accounts';
+import { isCidr } from '../platform/config/parsers';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { isCalendarDate } from '../platform/validation/fields';
 
 const MS_PER_UNIT: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
-const MAX_GRACE_MS = 7 * DAY_MS;
 const MAX_DAYS = 36_500;
-const MAX_NUMBER = 1_000_000_000;
 
 /** Returns the parser of an option. It rejects undefined as wrong usage: exit status 2. */
 function parserOf<T>(parse: (text: string) => T | undefined, rule: string): (text: string) => T {
@@ -65,10 +74,16 @@ export function scopesOption(known: readonly string[]): Option {
   return new Option('--scopes <list>', rule).argParser(parserOf(parse, rule));
 }
 
+/** Parses the addresses of a key; `any`, an empty list, allows all. */
+export const addresses = parserOf((text) => {
+  const blocks = text === 'any' ? [] : [...new Set(text.split(','))];
+  return blocks.length <= MAX_ADDRESSES && blocks.every(isCidr) ? blocks : undefined;
+}, `any, or up to ${MAX_ADDRESSES} addresses or CIDR blocks such as 192.0.2.7,2001:db8::/32`);
+
 /** Parses a number of requests or of animals. */
 export const wholeNumber = parserOf(
-  (text) => (/^[1-9][0-9]*$/.test(text) && Number(text) <= MAX_NUMBER ? Number(text) : undefined),
-  `a whole number from 1 to ${MAX_NUMBER}`,
+  (text) => (/^[1-9][0-9]*$/.test(text) && Number(text) <= MAX_REQUESTS ? Number(text) : undefined),
+  `a whole number from 1 to ${MAX_REQUESTS}`,
 );
 
 export const partName = parserOf(
@@ -106,8 +121,7 @@ export function planChoice(options: PlanOptions & { readonly plan: Plan }, comma
 export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined;
 export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined {
   const { plan: name, perMinute = null, perDay = null } = options;
-  const given = [perMinute, perDay].filter((number) => number !== null).length;
-  if (given !== (name === 'enterprise' ? 2 : 0)) {
+  if (!isPlanChoice({ plan: name ?? 'free', perMinute, perDay })) {
     command.error(
       'error: --plan enterprise needs both --per-minute and --per-day; other plans accept neither.',
     );

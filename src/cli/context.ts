@@ -8,7 +8,7 @@ import { migrate, migrationStates, type SchemaConfig } from '../platform/databas
 import { openDatabase } from '../platform/database/open-database';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { checkExtensions } from '../app/extension-checks';
-import type { Store } from '../app/store';
+import { scopesOf, type Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
 
 /** Connections of a process, which runs one command. */
@@ -59,7 +59,7 @@ export class CommandContext {
     module: Type = AccountsModule,
   ): Promise<T> {
     return this.withSchema(async (config) => {
-      const runtime = RuntimeModule.forRoot(config, new SystemClock());
+      const runtime = RuntimeModule.forRoot(config, new SystemClock(), scopesOf(this.store));
       const imports = [runtime, DatabaseModule.forRoot(config)];
       const services = await NestFactory.createApplicationContext(
         { module, imports },

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, type KeyFilter } from '../accounts';
+import { ApiKeysService, GRACE_HOURS, KEY_DAYS, type KeyFilter } from '../accounts';
 import { DEFAULT_SCOPES } from '../app/store';
 import {
   accountName,
+  addresses,
   expiry,
   grace,
   label,
@@ -15,19 +16,21 @@ import {
 import type { CommandContext } from './context';
 import { cellText, listOf, type OutputCommand } from './output';
 
-const DEFAULT_EXPIRY = '365d';
-const DEFAULT_GRACE = '24h';
+const DEFAULT_EXPIRY = `${KEY_DAYS}d`;
+const DEFAULT_GRACE = `${GRACE_HOURS}h`;
 
 interface CreateOptions extends PlanOptions {
   readonly account: string;
   readonly existing?: true;
   readonly scopes: readonly string[];
+  readonly addresses?: readonly string[];
   readonly expires: Date | 'never';
   readonly label: string;
 }
 
 export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
   addCreateAndListCommands(keys, context);
+  addSetCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
@@ -45,6 +48,7 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
         .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
     )
     .option('--label <text>', 'purpose of the key', label, '')
+    .option('--addresses <list>', 'the only addresses or CIDR blocks that may use the key', addresses)
     .prints(async (options: CreateOptions, command: Command) => {
       const choice = planChoice(options, command);
       const expiresAt = options.expires === 'never' ? undefined : options.expires;
@@ -69,11 +73,32 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--banned', 'only keys that are banned now')
     .prints(async (filter: KeyFilter) => {
       const listed = await context.withService(ApiKeysService, (service) => service.list(filter));
-      return listOf(listed, ({ id, account, label: purpose, prefix, lastFour, scopes, ...times }) => {
-        const key = `${prefix}…${lastFour}`;
-        return { id, account, label: purpose, key, scopes: scopes.join(', '), ...times };
+      return listOf(listed, ({ id, account, label: purpose, prefix, lastFour, ...facts }) => {
+        const lists = { scopes: facts.scopes.join(', '), addresses: facts.addresses.join(', ') };
+        return { id, account, label: purpose, key: `${prefix}…${lastFour}`, ...facts, ...lists };
       });
     });
+}
+
+function addSetCommands(keys: OutputCommand, context: CommandContext): void {
+  const settable = {
+    label: new Option('--label <text>', 'new purpose of the key').argParser(label),
+    scopes: scopesOption(context.store.scopes),
+    addresses: new Option('--addresses <list>', 'comma-separated list, or any').argParser(addresses),
+  };
+  for (const [member, option] of Object.entries(settable)) {
+    keys
+      .command(`set-${member} <id>`)
+      .description(`replace the ${member} of a key; takes effect everywhere within 5 s`)
+      .addOption(option.makeOptionMandatory())
+      .prints(async (id: string, { [member]: value }: Record<string, string | readonly string[]>) => {
+        const change = { [member]: value };
+        await context.withService(ApiKeysService, (service) => service.update(id, change));
+        const values = [value].flat().join(', ') || 'any';
+        const text = `The key ${id} now has the ${member} ${values}; takes effect everywhere within 5 s.`;
+        return { json: { id, ...change }, text };
+      });
+  }
 }
 
 function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
@@ -95,16 +120,6 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
         `The key still expires at ${cellText(expiresAt)}.`,
       ];
       return { json: rotated, text: lines.join('\n') };
-    });
-  keys
-    .command('set-scopes <id>')
-    .description('replace the scopes of a key; takes effect everywhere within 5 s')
-    .addOption(scopesOption(context.store.scopes).makeOptionMandatory())
-    .prints(async (id: string, { scopes }: Pick<CreateOptions, 'scopes'>) => {
-      await context.withService(ApiKeysService, (service) => service.setScopes(id, scopes));
-      const names = scopes.join(', ');
-      const text = `The key ${id} now has the scopes ${names}; takes effect everywhere within 5 s.`;
-      return { json: { id, scopes }, text };
     });
   keys
     .command('revoke <id>')

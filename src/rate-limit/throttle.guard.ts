@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import {
   type CanActivate,
   createParamDecorator,
@@ -12,6 +11,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
+import { clientAddress } from '../platform/routes/client-address';
 import { COUNTED, type Principal } from '../platform/routes/request-context';
 import { routeLimitMessage } from '../platform/errors/platform.errors';
 import { Bans } from './bans';
@@ -25,9 +25,6 @@ import {
   tighter,
 } from './rate-limit.store';
 import { readRouteLimits, type RouteLimit, type RouteLimits, type RouteUsage } from './route-limit';
-
-/** An address with a port, as some proxies write it: `192.0.2.1:443`, `[2001:db8::1]:443` or `[2001:db8::1]`. */
-const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
 /**
  * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
@@ -172,18 +169,7 @@ function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
   return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
 }
 
-/**
- * Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer.
- *
- * @param ip from X-Forwarded-For or the socket; if it is not an address, the socket's address counts
- */
+/** Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer. */
 function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
-  return `ip:${normalizeIp(addressIn(ip) ?? addressIn(socketAddress) ?? 'unknown')}`;
-}
-
-function addressIn(text = ''): string | undefined {
-  if (isIP(text) > 0) return text;
-  const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
-  const address = bracketed ?? plain ?? '';
-  return isIP(address) > 0 ? address : undefined;
+  return `ip:${normalizeIp(clientAddress(ip, socketAddress) ?? 'unknown')}`;
 }

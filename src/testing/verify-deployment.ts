@@ -36,7 +36,7 @@ export async function verifyDeployment(
   const [lasting] = options.leave ? [] : resources.lasting();
   if (lasting) {
     throw new UserError(
-      `The key may not remove what ${lasting.title} creates: give a key that may, such as one with pets:manage, or allow with --leave that it stays.`,
+      `The key may not remove what ${lasting.title} creates: give a key that may, such as one with pets:manage and without admin, or allow with --leave that it stays.`,
     );
   }
   const verdicts: Verdict[] = [];

@@ -3,18 +3,16 @@ import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { platformErrors } from '../platform/errors/platform.errors';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { KeyUsage, UsageQuery } from './usage.dto';
 import { MAX_ROWS, UsageService } from './usage.service';
-
-/** The scope of administrators. */
-const ADMIN = 'admin';
 
 @Controller('usage')
 export class UsageController {
   constructor(private readonly usage: UsageService) {}
 
   @Get()
-  @RequireScopeFor('account', ADMIN)
+  @RequireScopeFor('account', ADMIN_SCOPE)
   @Operation({
     id: 'getUsage',
     summary: 'Show the requests of each day and key',

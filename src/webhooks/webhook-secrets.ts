@@ -1,12 +1,10 @@
-import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
+import { seal, unseal } from '../platform/runtime/seal';
 import type { webhookSettings } from './webhooks.settings';
 
-const CIPHER = 'aes-256-gcm';
 const SECRET_BYTES = 32;
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 
 /** Makes secrets of webhooks, stores them, encrypted if WEBHOOKS_KEY is set, and signs with them. */
 @Injectable()
@@ -20,7 +18,10 @@ export class WebhookSecrets {
   /** Makes a secret, as the receiver gets it and as it is stored. */
   create(): { readonly secret: string; readonly stored: Buffer } {
     const secret = randomBytes(SECRET_BYTES);
-    return { secret: `whsec_${secret.toString('base64')}`, stored: this.seal(secret) };
+    return {
+      secret: `whsec_${secret.toString('base64')}`,
+      stored: this.key ? seal(this.key, secret) : secret,
+    };
   }
 
   /** Signs a message by Standard Webhooks with each of these stored secrets. @returns '' if it can read none of them */
@@ -31,23 +32,13 @@ export class WebhookSecrets {
       .join(' ');
   }
 
-  private seal(secret: Buffer): Buffer {
-    if (!this.key) return secret;
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv(CIPHER, this.key, iv);
-    const sealed = [cipher.update(secret), cipher.final()];
-    return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]);
-  }
-
   /** @returns undefined if the secret was encrypted with another key */
   private open(stored: Buffer): Buffer | undefined {
     // An encrypted one is longer.
     if (stored.length === SECRET_BYTES) return stored;
     if (!this.key) return undefined;
     try {
-      const decipher = createDecipheriv(CIPHER, this.key, stored.subarray(0, IV_BYTES));
-      decipher.setAuthTag(stored.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      return Buffer.concat([decipher.update(stored.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+      return unseal(this.key, stored);
     } catch {
       return undefined;
     }

@@ -36,7 +36,7 @@ export class WebhooksController {
     id: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Sends each later event to a URL: the events of animals and of the orders of the account, in order, each at least once, signed by Standard Webhooks.',
+      'Sends each later event to a URL: the events of animals and of the orders of the account, in order, each at least once, signed by Standard Webhooks. Only the key that sent the request can repeat it with its Idempotency-Key.',
     scope,
     idempotent: true,
     returns: [201, WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
@@ -45,7 +45,7 @@ export class WebhooksController {
   createWebhook(
     @CurrentPrincipal() principal: Principal,
     @Body() webhook: NewWebhook,
-    @Transaction() transaction: EntityManager | undefined,
+    @Transaction({ isSealed: true }) transaction: EntityManager | undefined,
   ) {
     return this.webhooks.create(principal, webhook, transaction);
   }
@@ -114,7 +114,7 @@ export class WebhooksController {
     id: 'rotateWebhook',
     summary: 'Replace the secret of a webhook',
     description:
-      'Makes a new secret. For 24 hours each delivery is signed with the old one, too. Send an Idempotency-Key: if the response is lost, a repeated request returns the same secret.',
+      'Makes a new secret. For 24 hours each delivery is signed with the old one, too. Send an Idempotency-Key: if the response is lost, the same key repeats the request and gets the same secret.',
     scope,
     idempotent: true,
     returns: [200, WebhookWithSecret, 'The webhook with its new secret.'],
@@ -122,7 +122,7 @@ export class WebhooksController {
   rotateWebhook(
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
-    @Transaction() transaction: EntityManager | undefined,
+    @Transaction({ isSealed: true }) transaction: EntityManager | undefined,
   ) {
     return this.webhooks.rotate(principal, id, transaction);
   }

@@ -122,7 +122,7 @@ describe('changes of keys', () => {
       await expect(rotate(id, 0)).rejects.toThrow(/^The key \S+ was revoked: [^.]+\.$/);
       for (const unknown of ['00000000-0000-4000-8000-000000000000', "1' or true"]) {
         await expect(rotate(unknown, 0)).rejects.toThrow(
-          `There is no key with the id ${unknown}: see "keys list".`,
+          `There is no key with the id ${unknown}: list the keys.`,
         );
       }
     });
@@ -155,7 +155,7 @@ describe('changes of keys', () => {
     it('a change of scopes applies on both within 5 s', async () => {
       const { id, key } = await app.createKey();
       expect(await verdicts(key)).toEqual(BOTH_ADMIT);
-      await app.nest.get(ApiKeysService, { strict: false }).setScopes(id, ['orders:read']);
+      await app.nest.get(ApiKeysService, { strict: false }).update(id, { scopes: ['orders:read'] });
       app.clock.advance({ seconds: 5 });
       expect(await verdicts(key)).toEqual(['insufficient_scope', 'insufficient_scope']);
     });

@@ -68,6 +68,7 @@ describe('keys and accounts of the command line while the service runs', () => {
         prefix: 'ask_test_',
         lastFour: key.slice(-4),
         scopes: ['pets:read'],
+        addresses: [],
         createdAt: expect.any(String),
         expiresAt: null,
         revokedAt: null,
@@ -120,7 +121,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     const rejected = await cli('keys create --account frehs --existing');
     expect(rejected).toMatchObject({
       status: 1,
-      all: 'There is no account named frehs: see "accounts list".\n',
+      all: 'There is no account named frehs: list the accounts.\n',
     });
     const names = (await json('accounts list')).map(({ account }: { account: string }) => account);
     expect(names).not.toContain('frehs');
@@ -155,7 +156,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     expect(await revokedAt()).toBe(first);
     expect(await cli("keys revoke 1'or' --yes")).toMatchObject({
       status: 1,
-      all: `There is no key with the id 1'or': see "keys list".\n`,
+      all: `There is no key with the id 1'or': list the keys.\n`,
     });
     for (const each of [id, UNKNOWN]) {
       const rejected = await cli(`keys rotate ${each} --json`);
@@ -173,7 +174,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     expect([await removal(key), await codeOf(key)]).toEqual(['pet_not_found', 'insufficient_scope']);
     expect(await cli(`keys set-scopes ${UNKNOWN} --scopes pets:read`)).toMatchObject({
       status: 1,
-      all: `There is no key with the id ${UNKNOWN}: see "keys list".\n`,
+      all: `There is no key with the id ${UNKNOWN}: list the keys.\n`,
     });
   });
 

@@ -81,7 +81,7 @@ describe('the lists of the command line', () => {
     for (const command of ['keys list', 'audit list']) {
       expect(await cli(`${command} --account nobody`)).toMatchObject({
         status: 1,
-        all: 'There is no account named nobody: see "accounts list".\n',
+        all: 'There is no account named nobody: list the accounts.\n',
       });
     }
   });
@@ -103,7 +103,7 @@ describe('the lists of the command line', () => {
     Object.assign(process.stdout, { columns: undefined });
     const [headings = '', ...rows] = out.trimEnd().split('\n');
     expect(headings).toMatch(
-      /^ID +ACCOUNT +LABEL +KEY +SCOPES +CREATED +EXPIRES +REVOKED +BANNED UNTIL +LAST USED$/,
+      /^ID +ACCOUNT +LABEL +KEY +SCOPES +ADDRESSES +CREATED +EXPIRES +REVOKED +BANNED UNTIL +LAST USED$/,
     );
     expect(rows).toHaveLength((await cli('keys list --json')).json().length);
     for (const row of rows) expect(row).toContain('pets:read');

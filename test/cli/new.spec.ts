@@ -80,7 +80,7 @@ describe('animal-store new', () => {
     ['appointments', 'groomings', 'AppointmentsGrooming'],
     ['new', 'classes', 'NewClass'],
     ['old', 'promises', 'OldPromise'],
-    ['zoo-1', 'pens', 'Zoo1Pen'],
+    ['zoo-1', 'hoofs', 'Zoo1Hoof'],
     ['zoo-2', 'dates', 'Zoo2Date'],
     ['zoo-3', 'queries', 'Zoo3Query'],
     ['zoo-4', 'rows', 'Zoo4Row'],
@@ -113,6 +113,7 @@ describe('animal-store new', () => {
     ['mcp', 'visits', 'The store has the extension mcp: choose another name.'],
     ['orders', 'visits', 'The store has the extension orders: choose another name.'],
     ['zoo', 'pets', 'The name petErrors of zoo pets is taken: choose another word.'],
+    ['zoo', 'keys', 'The name keyId of zoo keys is taken: choose another word.'],
     ['zoo', 'orders', 'The name orderId of zoo orders is taken: choose another word.'],
     ['pet', 'statuses', 'The name PetStatus of pet statuses is taken: choose another word.'],
   ])('rejects %s %s, whose names exist already', async (name, resource, sentence) => {

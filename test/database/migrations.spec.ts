@@ -88,6 +88,7 @@ describe('migrations', () => {
       'DeploymentAndDisabledAccounts1795219200015',
       'MigrationFingerprints1795219200016',
       'ForgottenOrders1795219200020',
+      'Administration1795219200025',
       'Events1795219200030',
       'Webhooks1795219200031',
       'Usage1795219200032',

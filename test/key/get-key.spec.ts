@@ -87,7 +87,7 @@ describe('GET /v1/key', () => {
   it('shows new scopes and a new plan within 5 s', async () => {
     const { id, key } = await app.createKey({ account: 'grows', scopes: ['pets:read'] });
     await getKey(key);
-    await app.nest.get(ApiKeysService, { strict: false }).setScopes(id, ['orders:read']);
+    await app.nest.get(ApiKeysService, { strict: false }).update(id, { scopes: ['orders:read'] });
     const choice = { plan: 'pro', perMinute: null, perDay: null } as const;
     await app.nest.get(AccountsService, { strict: false }).setPlan('grows', choice);
     app.clock.advance({ seconds: 5 });

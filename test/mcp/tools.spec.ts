@@ -105,11 +105,11 @@ describe('the tools of an agent', () => {
   });
 
   it('have a description with cost and paging, hints, and schemas that a validator accepts', async () => {
-    const client = await connectAgent(app, await app.unlimitedKey(SCOPES));
+    const client = await connectAgent(app, await app.unlimitedKey([...SCOPES, 'webhooks:manage', 'admin']));
     const { tools } = await client.listTools();
     const ajv = new Ajv({ strict: false });
     for (const { name, description, inputSchema, annotations } of tools) {
-      const { description: known } = OPERATIONS.find((each) => each.name === name)!;
+      const { description: known } = ALL_OPERATIONS.find((each) => each.name === name)!;
       expect(description).toContain(known);
       expect(description).toMatch(/counts as one request/);
       expect(/`cursor` of the next page/.test(description!)).toBe(name.startsWith('list'));
@@ -117,8 +117,8 @@ describe('the tools of an agent', () => {
       expect(JSON.stringify(inputSchema)).not.toContain('$ref');
       expect(annotations).toMatchObject({
         readOnlyHint: /^(get|list)/.test(name),
-        destructiveHint: /^(update|delete)/.test(name),
-        idempotentHint: /^(get|list|delete)/.test(name),
+        destructiveHint: /^(update|delete|revoke|rotate|unban|test)/.test(name),
+        idempotentHint: /^(get|list|delete|revoke)/.test(name),
       });
     }
     const { getPet, createPet, listPets } = Object.fromEntries(tools.map((each) => [each.name, each]));

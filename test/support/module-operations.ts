@@ -22,7 +22,7 @@ export type Rejection = readonly [status: number, code: string, ask: (app: TestA
 /** The codes of every operation. */
 const ALWAYS = {
   401: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
-  403: ['insufficient_scope'],
+  403: ['insufficient_scope', 'address_not_allowed'],
   408: ['request_timeout'],
   414: ['uri_too_long'],
   417: ['expectation_failed'],
@@ -50,12 +50,26 @@ const BODY = {
 const ONE = { ...ALWAYS, 200: [], 304: [], 400: ['malformed_request', 'validation_failed'] };
 /** The codes of a change that obeys If-Match. */
 const CONDITIONAL = { 412: ['precondition_failed'] };
+/** The codes of a removal. */
+const REMOVAL = { ...ALWAYS, ...CONDITIONAL, 400: ['malformed_request', 'validation_failed'] };
+/** The codes of an operation without a body that changes a resource and takes an Idempotency-Key. */
+const CHANGED_ONCE = {
+  ...ALWAYS,
+  200: [],
+  400: ['malformed_request', 'validation_failed'],
+  409: ['idempotency_key_in_use'],
+  422: ['idempotency_key_reused'],
+};
 /** The codes of an operation that creates a resource and takes an Idempotency-Key. */
 const KEYED = { ...BODY, 201: [], 409: ['idempotency_key_in_use'], 422: ['idempotency_key_reused'] };
 
 const WEBHOOKS = ['webhooks:manage'];
 
-const { 304: _tagged, 403: _scoped, ...OF_KEY } = { ...ONE, ...ALWAYS };
+const { 304: _tagged, ...OF_KEY } = { ...ONE, ...ALWAYS, 403: ['address_not_allowed'] };
+/** The facts of every operation of administration. */
+const ADMIN = { scopes: ['admin'], isExtension: true } as const;
+const ACCOUNT = { 404: ['account_not_found'] };
+const KEY = { 404: ['key_not_found'] };
 
 /** The operations of every module by `operationId`. */
 export const operations: Readonly<Record<string, ExpectedOperation>> = {
@@ -83,10 +97,8 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   deletePet: {
     route: 'delete /pets/{petId}',
     codes: {
-      ...ALWAYS,
-      ...CONDITIONAL,
+      ...REMOVAL,
       204: [],
-      400: ['malformed_request', 'validation_failed'],
       404: ['pet_not_found'],
       409: ['pet_has_open_order', 'pet_in_use'],
     },
@@ -180,6 +192,44 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     scopes: WEBHOOKS,
     isExtension: true,
   },
+  listAccounts: { ...ADMIN, route: 'get /accounts', codes: LIST },
+  createAccount: {
+    ...ADMIN,
+    route: 'post /accounts',
+    codes: { ...KEYED, 409: ['account_exists', 'plan_conflict', ...KEYED[409]] },
+  },
+  getAccount: { ...ADMIN, route: 'get /accounts/{account}', codes: { ...ONE, ...ACCOUNT } },
+  updateAccount: {
+    ...ADMIN,
+    route: 'patch /accounts/{account}',
+    codes: { ...BODY, ...CONDITIONAL, ...ACCOUNT, 200: [], 409: ['plan_conflict', 'last_admin_key'] },
+  },
+  listAudit: { ...ADMIN, route: 'get /audit', codes: LIST },
+  listKeys: { ...ADMIN, route: 'get /accounts/{account}/keys', codes: { ...LIST, ...ACCOUNT } },
+  createKey: {
+    ...ADMIN,
+    route: 'post /accounts/{account}/keys',
+    codes: { ...KEYED, ...ACCOUNT, 409: ['account_disabled', ...KEYED[409]] },
+    isUntagged: true,
+  },
+  getKeyById: { ...ADMIN, route: 'get /keys/{keyId}', codes: { ...ONE, ...KEY } },
+  updateKey: {
+    ...ADMIN,
+    route: 'patch /keys/{keyId}',
+    codes: { ...BODY, ...CONDITIONAL, ...KEY, 200: [], 409: ['last_admin_key'] },
+  },
+  revokeKey: {
+    ...ADMIN,
+    route: 'delete /keys/{keyId}',
+    codes: { ...REMOVAL, ...KEY, 200: [], 409: ['last_admin_key'] },
+  },
+  rotateKey: {
+    ...ADMIN,
+    route: 'post /keys/{keyId}/rotate',
+    codes: { ...CHANGED_ONCE, ...BODY, ...KEY, 409: ['key_not_usable', ...KEYED[409]] },
+    isUntagged: true,
+  },
+  unbanKey: { ...ADMIN, route: 'post /keys/{keyId}/unban', codes: { ...CHANGED_ONCE, ...KEY } },
   getKey: {
     route: 'get /key',
     // Only a request without a valid key counts in a window: that of its address.
@@ -190,7 +240,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   },
   getUsage: {
     route: 'get /usage',
-    codes: { ...OF_KEY, 403: ['insufficient_scope'] },
+    codes: { ...OF_KEY, 403: ALWAYS[403] },
     scopes: [],
     isExtension: true,
     isUntagged: true,

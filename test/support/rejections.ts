@@ -77,6 +77,25 @@ async function deliverPlaced(app: TestApp): Promise<HttpResponse> {
   return app.send('PATCH', `/v1/store/orders/${id}`, { body: { status: 'delivered' } });
 }
 
+const account = (app: TestApp, facts: object = {}) => app.post('/v1/accounts', { name: 'acme', ...facts });
+
+async function createDisabled(app: TestApp): Promise<HttpResponse> {
+  await account(app, { name: 'closed' });
+  await app.send('PATCH', '/v1/accounts/closed', { body: { disabled: true } });
+  return app.post('/v1/accounts/closed/keys', {});
+}
+
+async function rotateExpired(app: TestApp): Promise<HttpResponse> {
+  const { id } = await app.createKey({ expiresAt: new Date(app.clock.now()) });
+  return app.post(`/v1/keys/${id}/rotate`, {});
+}
+
+async function revokeLast(app: TestApp): Promise<HttpResponse> {
+  const { id } = (await app.get('/v1/key')).json;
+  await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id <> $1', [id]);
+  return app.send('DELETE', `/v1/keys/${id}`);
+}
+
 /** A request for each code, but for those of the parser and those that need a broken service. */
 export const rejections: readonly Rejection[] = [
   [400, 'malformed_request', (app) => app.get('/v1/%ff')],
@@ -116,6 +135,14 @@ export const rejections: readonly Rejection[] = [
   [409, 'invalid_transition', deliverPlaced],
   [404, 'webhook_not_found', (app) => app.get('/v1/webhooks/9999')],
   [409, 'too_many_webhooks', createWebhooks],
+  [403, 'address_not_allowed', (app) => getWith(app, { addresses: ['192.0.2.1'] })],
+  [404, 'account_not_found', (app) => app.get('/v1/accounts/nobody')],
+  [404, 'key_not_found', (app) => app.get('/v1/keys/9999')],
+  [409, 'account_exists', async (app) => (await account(app)) && account(app)],
+  [409, 'account_disabled', createDisabled],
+  [409, 'plan_conflict', (app) => account(app, { plan: 'enterprise' })],
+  [409, 'key_not_usable', rotateExpired],
+  [409, 'last_admin_key', revokeLast],
 ];
 
 /** Bytes that the HTTP parser rejects. */

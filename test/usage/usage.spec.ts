@@ -186,7 +186,7 @@ describe('GET /v1/usage (getUsage)', () => {
   });
 
   it('is that of the own account; with the scope admin also that of another one', async () => {
-    const reader = await app.createKey({ account: 'acme' });
+    const reader = await app.createKey({ account: 'acme', scopes: ['pets:read'] });
     const admin = await app.createKey({ scopes: ['admin'] });
     await repeat(2, '/v1/pets', reader.key);
     await recorderOf(app).run();

@@ -10,7 +10,7 @@ export interface ApiDocument {
   readonly components?: { readonly schemas?: Schemas };
 }
 
-interface Operation extends Pick<OperationObject, 'summary' | 'description' | 'deprecated'> {
+interface Operation extends Pick<OperationObject, 'summary' | 'description' | 'deprecated' | 'responses'> {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
@@ -88,7 +88,8 @@ function toolOf(schemas: Schemas, path: string, method: Method, operation: Opera
       },
       annotations: {
         readOnlyHint: method === 'get',
-        destructiveHint: method !== 'get' && method !== 'post',
+        // What only creates destroys nothing. Other POSTs, such as the rotation of a secret, can.
+        destructiveHint: method !== 'get' && !('201' in operation.responses),
         idempotentHint: method !== 'post' && method !== 'patch',
         openWorldHint: false,
       },

@@ -33,6 +33,8 @@ export interface OperationFacts {
   /** The most items of a list without pages. Default: the list has pages. */
   readonly maxItems?: number;
   readonly deprecation?: Deprecation;
+  /** The path of the created resource, such as `/accounts/:name`. Default: its `id` below the path of the operation. */
+  readonly location?: string;
   /** True for an operation of the specification. The document marks the others with `x-extension`. */
   readonly isSpecified?: true;
 }
@@ -80,9 +82,9 @@ export function Operation(declared: OperationFacts): MethodDecorator {
 }
 
 function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
-  const { id, summary, scope, deprecation } = facts;
+  const { id, summary, scope, deprecation, location } = facts;
   return [
-    routeFacts({ entityTag: !facts.untagged }),
+    routeFacts({ entityTag: !facts.untagged, ...(location && { location }) }),
     declareScope(scope),
     ApiOperation({
       operationId: id,

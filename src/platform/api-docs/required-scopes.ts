@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
 import { routeFacts } from '../routes/route-facts';
 
-/** The `scope` of an operation that every valid key may use. A scope has a colon. */
+/** The `scope` of an operation that every valid key may use. No scope has a space. */
 export const ANY_KEY = 'any key';
 
 /** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */

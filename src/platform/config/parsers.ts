@@ -62,17 +62,19 @@ function list<T>(parse: Parser<T>): Parser<readonly T[]> {
       .map(parse);
 }
 
-/** Accepts IP addresses and CIDR blocks. A bare number ("trust n hops") is invalid, because clients can forge hops. */
-export const cidrs: Parser<readonly string[]> = list((value) => {
+/** True for an IP address or a CIDR block. A block of 0 bits, which contains every address, is a mistake everywhere. */
+export function isCidr(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/');
   const family = isIP(address);
   const widest = family === 6 ? 128 : 32;
-  // A block of 0 bits contains every address: any client could then choose its own.
   const isBlock = bits === undefined || (/^[1-9][0-9]{0,2}$/.test(bits) && Number(bits) <= widest);
-  if (family === 0 || address.includes('%') || !isBlock || rest.length > 0) {
-    throw new Error(`must be a comma-separated list of CIDR blocks such as 10.0.0.0/8, not "${value}"`);
-  }
-  return value;
+  return family !== 0 && !address.includes('%') && isBlock && rest.length === 0;
+}
+
+/** Accepts IP addresses and CIDR blocks. A bare number ("trust n hops") is invalid, because clients can forge hops. */
+export const cidrs: Parser<readonly string[]> = list((value) => {
+  if (isCidr(value)) return value;
+  throw new Error(`must be a comma-separated list of CIDR blocks such as 10.0.0.0/8, not "${value}"`);
 });
 
 /** Accepts origins as browsers send them: scheme, host and port only (RFC 6454). */

@@ -8,17 +8,21 @@ export interface AuditEntry {
   readonly account?: string | undefined;
   readonly keyId?: string;
   /** The new values, for a person. Never a secret. */
-  readonly details?: string;
+  readonly details?: string | undefined;
+  /** The id of the key that made the change over HTTP; undefined for a command. */
+  readonly madeByKey?: string | undefined;
 }
 
-/** Records a change inside its transaction, with the operating-system user of this process. */
+/** Records a change inside its transaction, that of a command with the operating-system user of this process. */
 export async function recordAudit(
   transaction: { readonly query: (text: string, values: unknown[]) => Promise<unknown> },
-  { command, account, keyId, details = '' }: AuditEntry,
+  { command, account, keyId, details = '', madeByKey }: AuditEntry,
 ): Promise<void> {
+  // The table of an earlier version has no column made_by_key.
+  const maker = madeByKey === undefined ? 'os_user' : 'made_by_key';
   await transaction.query(
-    'INSERT INTO audit_entries (command, account, key_id, details, os_user) VALUES ($1, $2, $3, $4, $5)',
-    [command, account ?? null, keyId ?? null, details, systemUser()],
+    `INSERT INTO audit_entries (command, account, key_id, details, ${maker}) VALUES ($1, $2, $3, $4, $5)`,
+    [command, account ?? null, keyId ?? null, details, madeByKey ?? systemUser()],
   );
 }
 

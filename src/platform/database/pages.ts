@@ -15,9 +15,9 @@ import type { Sql, Statement } from './sql';
 /** A table that is listed in the order of its `id`. */
 export interface ListedTable<Row extends { readonly id: bigint }> {
   readonly table: string;
-  /** The columns of a row, in the order that `read` takes them. */
+  /** The columns of a row, in the order that `read` takes them; without `read` named as its members. */
   readonly columns: string;
-  readonly read: (columns: never) => Row;
+  readonly read?: (columns: never) => Row;
   /** The class of the rows in responses; `Query` needs it. */
   readonly type?: Type<object>;
 }
@@ -202,7 +202,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     );
     const pageOrder = parts.length > 1 ? `id ${order}` : orderBy;
     return {
-      read,
+      ...(read && { read }),
       ...(has('rare') || has('since') ? { isPlannedAnew: true } : { isPipelined: true }),
       // The rows are sorted by columns that `columns` may lack.
       text: `SELECT ${columns} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${pageOrder} LIMIT $2`,

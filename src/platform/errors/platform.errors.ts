@@ -85,6 +85,14 @@ export const platformErrors = defineErrors({
     on: SCOPE,
     header: 'WWW-Authenticate',
   },
+  address_not_allowed: {
+    status: 403,
+    when: 'the key may not be used from this address',
+    message: 'The API key may not be used from this address.',
+    on: ANY,
+    header: 'WWW-Authenticate',
+    headerValue: BEARER_CHALLENGE,
+  },
   route_not_found: {
     status: 404,
     when: 'there is nothing at this address',

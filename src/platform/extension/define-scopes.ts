@@ -1,5 +1,8 @@
+/** The scope of administration. No key has it unless its creator names it. */
+export const ADMIN_SCOPE = 'admin';
+
 /** A scope of a key, such as `pets:read`. */
-export type DefinedScope = `${string}:${string}`;
+export type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
 
 /**
  * Defines the scopes of an extension: `defineScopes('pets', 'read', 'write')` is `{ read: 'pets:read', write: 'pets:write' }`.

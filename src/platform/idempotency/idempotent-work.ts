@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   createParamDecorator,
   type ExecutionContext,
@@ -15,9 +15,10 @@ import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
-import { addParameterFacts } from '../routes/route-facts';
+import { addParameterFacts, routeFacts } from '../routes/route-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
+import { seal, unseal } from '../runtime/seal';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -57,26 +58,22 @@ export class IdempotentWork {
    * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
    * `idempotency_key_reused` if the body differs from that of the first request
    */
-  run<T>(
-    reply: FastifyReply,
-    work: (transaction?: EntityManager) => Promise<T>,
-    isSealed = false,
-  ): Promise<T | string> {
+  run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
     const header = reply.request.headers['idempotency-key'];
-    if (header === undefined) return work();
-    const key = parseKey(String(header));
-    const seal = isSealed ? new Seal(reply.request, key) : undefined;
-    return this.runOnce(idOf(reply.request, key), reply, work, seal);
+    return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, work);
   }
 
   private async runOnce(
-    id: Buffer,
+    key: string,
     reply: FastifyReply,
     work: (transaction: EntityManager) => Promise<unknown>,
-    seal: Seal | undefined,
   ): Promise<string> {
-    const { rawBody = '' } = reply.request;
-    const bodyHash = seal?.hashOf(rawBody) ?? hash('sha256', rawBody, 'buffer');
+    const { rawBody = '', routeOptions } = reply.request;
+    const id = idOf(reply.request, key);
+    const cipherKey = routeOptions.config.isSealed ? cipherKeyOf(reply.request, key) : undefined;
+    // Another API key sends another request, and gets 422.
+    const parts = [cipherKey ?? '', rawBody].map((part) => Buffer.from(part));
+    const bodyHash = hash('sha256', Buffer.concat(parts), 'buffer');
     try {
       const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
         // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
@@ -85,11 +82,11 @@ export class IdempotentWork {
         const now = this.clock.now();
         const first = await this.keys.find(id, now, transaction);
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
-        if (first) return { ...first, body: seal?.open(first.body) ?? first.body, isReplay: true };
+        if (first) return { ...first, body: opened(first.body, cipherKey), isReplay: true };
         const response = this.responseOf(reply, await work(transaction), bodyHash);
         // The key of a failed request can be used again.
         const isSuccess = response.status >= 200 && response.status < 300;
-        const stored = seal ? { ...response, body: seal.close(response.body) } : response;
+        const stored = { ...response, body: closed(response.body, cipherKey) };
         if (isSuccess) await this.keys.store(id, now, stored, transaction);
         return { ...response, isReplay: false };
       });
@@ -137,63 +134,37 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
-const CIPHER = 'aes-256-gcm';
-const IV_BYTES = 12;
-const HEAD_BYTES = IV_BYTES + 16;
-
 /**
- * Encrypts the stored response of an operation that creates a secret, because the database must not hold one. The key of
- * the cipher is made of the `Authorization` header, of which the database has only a hash.
+ * Returns the cipher key of a stored response with a secret, because the database must not hold one: a hash of the
+ * `Authorization` header, of which the database has only another hash.
  */
-class Seal {
-  private readonly secret: Buffer;
+function cipherKeyOf({ headers }: FastifyRequest, key: string): Buffer {
+  return hash('sha256', `${headers.authorization}\n${key}`, 'buffer');
+}
 
-  constructor({ headers }: FastifyRequest, key: string) {
-    this.secret = hash('sha256', `${headers.authorization}\n${key}`, 'buffer');
-  }
+/** Encrypts the stored body of a response with a secret. */
+function closed(body: string, cipherKey: Buffer | undefined): string {
+  return cipherKey ? seal(cipherKey, Buffer.from(body)).toString('base64') : body;
+}
 
-  /** Hashes a body with the secret: another API key sends another request, and gets 422. */
-  hashOf(body: string | Buffer): Buffer {
-    return hash('sha256', Buffer.concat([this.secret, Buffer.from(body)]), 'buffer');
-  }
-
-  close(opened: string): string {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv(CIPHER, this.secret, iv);
-    const parts = [cipher.update(opened, 'utf8'), cipher.final()];
-    return Buffer.concat([iv, cipher.getAuthTag(), ...parts]).toString('base64');
-  }
-
-  open(sealed: string): string {
-    const bytes = Buffer.from(sealed, 'base64');
-    const decipher = createDecipheriv(CIPHER, this.secret, bytes.subarray(0, IV_BYTES));
-    decipher.setAuthTag(bytes.subarray(IV_BYTES, HEAD_BYTES));
-    return decipher.update(bytes.subarray(HEAD_BYTES), undefined, 'utf8') + decipher.final('utf8');
-  }
+function opened(stored: string, cipherKey: Buffer | undefined): string {
+  return cipherKey ? unseal(cipherKey, Buffer.from(stored, 'base64')).toString() : stored;
 }
 
 /** Runs the work of a request: `IdempotentWork.run`. */
 type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
 
-interface SealedContext {
-  readonly context: ExecutionContext;
-  readonly isSealed: boolean;
-}
-
 @Injectable()
-class RunPipe implements PipeTransform<SealedContext, Run> {
+class RunPipe implements PipeTransform<ExecutionContext, Run> {
   constructor(private readonly idempotent: IdempotentWork) {}
 
-  transform({ context, isSealed }: SealedContext): Run {
-    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work, isSealed);
+  transform(context: ExecutionContext): Run {
+    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work);
   }
 }
 
 // Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
-const RunOfRequest = createParamDecorator((isSealed: boolean, context: ExecutionContext) => ({
-  context,
-  isSealed,
-}));
+const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) => context);
 
 /**
  * Injects the transaction in which an idempotent operation must work, or undefined if the request has no
@@ -204,9 +175,9 @@ const RunOfRequest = createParamDecorator((isSealed: boolean, context: Execution
  */
 export function Transaction({ isSealed = false } = {}): ParameterDecorator {
   return (target, key = '', index) => {
-    RunOfRequest(isSealed, RunPipe)(target, key, index);
+    RunOfRequest(RunPipe)(target, key, index);
     const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
-    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index)];
+    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index), routeFacts({ isSealed })];
     addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
   };
 }

@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import type { ApiError } from '../errors/api-error';
 
 /** The account and the key of a request. */
@@ -14,6 +15,8 @@ export interface Principal {
   readonly createdAt?: Date;
   /** The time when the key stops working; null for never. */
   readonly expiresAt?: Date | null;
+  /** The only addresses of clients that may use the key; undefined: all may. */
+  readonly addresses?: BlockList | undefined;
 }
 
 /** A window as the headers show it. */

@@ -5,16 +5,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  * Host header.
  */
 export function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: string): string {
-  const path = routeOptions.url?.replace(/^\/v1(?=\/)/, '') ?? '';
-  const values = new Map(Object.entries(params ?? {}));
-  return baseUrl + path.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(String(values.get(name))));
+  return urlOf(baseUrl, routeOptions.url?.replace(/^\/v1(?=\/)/, ''), { ...Object(params) });
 }
 
-/** Sets the `Location` of a created resource with an `id` (RFC 9110, 10.2.2), unless the handler has set it. */
+/** Sets the `Location` of a created resource (RFC 9110, 10.2.2), unless the handler has set it. */
 export function setLocation(reply: FastifyReply, baseUrl: string, created: unknown): void {
-  const id = typeof created === 'object' && created !== null && 'id' in created ? created.id : undefined;
-  if (reply.statusCode !== 201 || reply.hasHeader('Location') || id === undefined) return;
-  // An id is a bigint, a number or a text.
-  // oxlint-disable-next-line typescript/no-base-to-string
-  reply.header('Location', `${resourceUrl(reply.request, baseUrl)}/${encodeURIComponent(String(id))}`);
+  if (reply.statusCode !== 201 || reply.hasHeader('Location')) return;
+  const { location } = reply.request.routeOptions.config;
+  const hasId = typeof created === 'object' && created !== null && 'id' in created;
+  if (location === undefined && !hasId) return;
+  const prefix = location === undefined ? resourceUrl(reply.request, baseUrl) : baseUrl;
+  reply.header('Location', urlOf(prefix, location ?? '/:id', { ...Object(created) }));
+}
+
+/** Fills the parameters of a path. */
+function urlOf(prefix: string, path = '', values: Readonly<Record<string, unknown>>): string {
+  return prefix + path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }

@@ -1,7 +1,8 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiExtension } from '@nestjs/swagger';
+import { ApiExtension, ApiParam, type ApiParamOptions } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
+import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
 /** The deprecation of an operation: since when, until when, and its successor. */
@@ -38,6 +39,10 @@ declare module 'fastify' {
     deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
     /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
     entityTag?: boolean;
+    /** True if the stored response to a request with an Idempotency-Key is encrypted. */
+    isSealed?: boolean;
+    /** The path of a created resource, with the members of its response. Default: its `id` below the path of the route. */
+    location?: string;
     /** True for the route of addresses and methods of the API without an operation: `server/route-methods.ts`. */
     unrouted?: boolean;
     /** True for a method of a controller, which the guards protect. */
@@ -97,4 +102,28 @@ export function addParameterFacts(target: object, key: string | symbol, facts: P
 
 export function parameterFactsOf(target: object, key: string | symbol): ParameterFacts {
   return Reflect.getOwnMetadata(PARAMETERS, target, key) ?? { rejects: [], decorators: [] };
+}
+
+/**
+ * Declares a parameter of the path.
+ *
+ * @param parse returns undefined for a text that names nothing
+ * @param notFound the error of such a text and of an unknown id; the document lists it
+ */
+export function PathParam(
+  options: ApiParamOptions & { readonly name: string },
+  parse: (text: string) => unknown,
+  notFound: DefinedError & (() => ApiError),
+): ParameterDecorator {
+  const pipe: PipeTransform<string, unknown> = {
+    transform: (text) => {
+      const value = parse(text);
+      if (value === undefined) throw notFound();
+      return value;
+    },
+  };
+  return (target, key = '', index) => {
+    Param(options.name, pipe)(target, key, index);
+    addParameterFacts(target, key, { rejects: [notFound], decorators: [ApiParam(options)] });
+  };
 }

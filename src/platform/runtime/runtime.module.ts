@@ -3,19 +3,29 @@ import { Registry } from 'prom-client';
 import { Clock } from './clock';
 import { CONFIG, type Config } from '../config/config';
 
-/** Provides the settings, the clock and a registry for the metrics of extensions to every module. */
+/** The scopes of the store, for injection. */
+export class StoreScopes {
+  constructor(
+    readonly all: readonly string[],
+    /** Those of a new key, unless its creator names others. */
+    readonly ofNewKey: readonly string[],
+  ) {}
+}
+
+/** Provides the settings, the clock, the scopes of the store and a registry for the metrics of extensions to every module. */
 @Global()
 @Module({})
 export class RuntimeModule {
-  static forRoot(config: Config, clock: Clock): DynamicModule {
+  static forRoot(config: Config, clock: Clock, scopes: StoreScopes): DynamicModule {
     return {
       module: RuntimeModule,
       providers: [
         { provide: CONFIG, useValue: config },
         { provide: Clock, useValue: clock },
+        { provide: StoreScopes, useValue: scopes },
         { provide: Registry, useValue: new Registry() },
       ],
-      exports: [CONFIG, Clock, Registry],
+      exports: [CONFIG, Clock, StoreScopes, Registry],
     };
   }
 }

@@ -1,6 +1,4 @@
-import { Param, type PipeTransform } from '@nestjs/common';
-import { ApiParam } from '@nestjs/swagger';
-import { addParameterFacts } from '../routes/route-facts';
+import { PathParam } from '../routes/route-facts';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
@@ -56,20 +54,6 @@ export function PathId(
   description: string,
   notFound: DefinedError & (() => ApiError),
 ): ParameterDecorator {
-  return (target, key = '', index) => {
-    Param(name, new IdPipe(notFound))(target, key, index);
-    const schema = { type: 'integer', format: 'int64' } as const;
-    const decorators = [ApiParam({ name, description, example: 1, schema })];
-    addParameterFacts(target, key, { rejects: [notFound], decorators });
-  };
-}
-
-class IdPipe implements PipeTransform<string, bigint> {
-  constructor(private readonly notFound: () => ApiError) {}
-
-  transform(value: string): bigint {
-    const id = parseInt64(value);
-    if (id === undefined) throw this.notFound();
-    return id;
-  }
+  const schema = { type: 'integer', format: 'int64' } as const;
+  return PathParam({ name, description, example: 1, schema }, parseInt64, notFound);
 }

@@ -26,6 +26,14 @@ const HEADERS: Readonly<Record<string, HeaderObject>> = Object.fromEntries(
  */
 const EXPERIMENTAL = new Set(['RateLimit', 'RateLimit-Policy']);
 
+/** `Location` of a resource that a text identifies. */
+const LOCATION_OF_TEXT = {
+  description: 'Address of the created resource (RFC 9110, 10.2.2).',
+  required: true,
+  schema: { type: 'string', format: 'uri-reference', maxLength: 8_192 },
+  example: '/v1/accounts/acme',
+};
+
 /** `Cache-Control` of a response with an entity tag. */
 const REVALIDATED: HeaderObject = {
   description: 'The client may store the response for itself, and must ask each time whether it is current.',
@@ -68,6 +76,8 @@ function complete(
   const deprecation = facts?.deprecation ? ['Link', 'Deprecation', 'Sunset'] : [];
   if (facts?.deprecation) operation.deprecated = true;
   const headers = headersOf([...(facts ? ownHeaders(facts) : []), ...deprecation]);
+  // The id of the created resource is a text.
+  if (facts?.location) headers['Location'] = LOCATION_OF_TEXT;
   const current = 'ETag' in headers ? { ...headers, 'Cache-Control': REVALIDATED } : headers;
   for (const [status, response] of Object.entries(responses)) {
     if (response && !('$ref' in response)) response.headers = status === '200' ? current : headers;

@@ -42,10 +42,10 @@ export async function startService(settings = {}) {
 export const FREE = ['--plan', 'free'];
 export const FREE_PER_MINUTE = 60;
 
-/** The scopes of the store's staff, which can do everything. */
+/** Every scope. */
 export const STAFF = [
   '--scopes',
-  'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read,webhooks:manage',
+  'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read,webhooks:manage,admin',
 ];
 
 /** Creates a key of a new account. */

@@ -179,6 +179,35 @@ export class MigrationFingerprints1795219200016 extends SqlMigration {
   override readonly downSql = 'ALTER TABLE extension_migrations DROP COLUMN fingerprint';
 }
 
+/** A change over HTTP has no user of the system, but the key that made it. */
+export class Administration1795219200025 extends SqlMigration {
+  override readonly upSql = `
+    ALTER TABLE audit_entries
+      ALTER COLUMN os_user DROP NOT NULL,
+      ADD COLUMN made_by_key text,
+      ADD CHECK ((os_user IS NULL) <> (made_by_key IS NULL));
+    CREATE INDEX audit_entries_account_id ON audit_entries (account, id);
+    ALTER TABLE api_keys
+      -- Ascends in the order of creation, for pages.
+      ADD COLUMN number bigint GENERATED ALWAYS AS IDENTITY,
+      -- The only addresses of clients that may use the key; none: all may.
+      ADD COLUMN addresses inet[] NOT NULL DEFAULT '{}' CHECK (cardinality(addresses) <= 20);
+    CREATE INDEX api_keys_account_id_number ON api_keys (account_id, number);
+    CREATE VIEW numbered_keys AS SELECT number AS id, id AS key_id, account_id FROM api_keys;
+    DROP INDEX api_keys_account_id;
+    CREATE INDEX api_keys_admin ON api_keys (account_id) WHERE 'admin' = ANY (scopes) AND revoked_at IS NULL`;
+  override readonly downSql = `
+    DROP VIEW numbered_keys;
+    DROP INDEX api_keys_admin;
+    CREATE INDEX api_keys_account_id ON api_keys (account_id);
+    ALTER TABLE api_keys DROP COLUMN number, DROP COLUMN addresses;
+    DROP INDEX audit_entries_account_id;
+    ALTER TABLE audit_entries DISABLE TRIGGER audit_entries_append_only;
+    UPDATE audit_entries SET os_user = 'key ' || made_by_key WHERE os_user IS NULL;
+    ALTER TABLE audit_entries ENABLE TRIGGER audit_entries_append_only;
+    ALTER TABLE audit_entries DROP COLUMN made_by_key, ALTER COLUMN os_user SET NOT NULL`;
+}
+
 /** The migrations that belong to no extension. */
 export const coreMigrations = [
   AccountsAndApiKeys1795219200000,
@@ -191,4 +220,5 @@ export const coreMigrations = [
   KeyBans1795219200014,
   DeploymentAndDisabledAccounts1795219200015,
   MigrationFingerprints1795219200016,
+  Administration1795219200025,
 ] as const;

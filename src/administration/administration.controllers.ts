@@ -1,0 +1,260 @@
+import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import {
+  accountErrors as errors,
+  AccountsService,
+  ApiKeysService,
+  isAccountName,
+  isKeyId,
+} from '../accounts';
+import { CurrentPrincipal, type Principal } from '../auth';
+import { Operation } from '../platform/api-docs/operation.decorator';
+import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { Transaction } from '../platform/idempotency';
+import { SortedPageQuery } from '../platform/paging/page';
+import { PathParam } from '../platform/routes/route-facts';
+import {
+  Account,
+  AccountChange,
+  AccountKey,
+  AuditEntry,
+  IssuedKey,
+  KeyChange,
+  NAME_SCHEMA,
+  NewAccount,
+  NewKey,
+  Rotation,
+} from './administration.dto';
+import { auditPages } from './administration.repository';
+import { AdministrationService, type Outer } from './administration.service';
+
+const AccountName = () =>
+  PathParam(
+    {
+      name: 'account',
+      description: 'Name of the account.',
+      example: 'acme',
+      schema: NAME_SCHEMA,
+    },
+    (text) => (isAccountName(text) ? text : undefined),
+    errors.account_not_found,
+  );
+
+const KeyId = () =>
+  PathParam(
+    {
+      name: 'keyId',
+      description: 'Identifier of the key.',
+      example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
+      schema: { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
+    },
+    (text) => (isKeyId(text) ? text.toLowerCase() : undefined),
+    errors.key_not_found,
+  );
+
+const SOON = 'In force everywhere within 5 seconds.';
+
+class ListAuditQuery extends auditPages.Query {}
+
+@ApiTags('accounts')
+@Controller()
+export class AccountsController {
+  constructor(
+    private readonly administration: AdministrationService,
+    private readonly accounts: AccountsService,
+  ) {}
+
+  @Get('accounts')
+  @Operation({
+    id: 'listAccounts',
+    summary: 'List accounts',
+    description: 'Lists all accounts in the order of their creation.',
+    scope: ADMIN_SCOPE,
+    returns: [200, [Account], 'A page of accounts. `Link` has the next page.'],
+  })
+  listAccounts(@Query() query: SortedPageQuery) {
+    return this.accounts.listPage(query);
+  }
+
+  @Post('accounts')
+  @Operation({
+    id: 'createAccount',
+    summary: 'Create an account',
+    description: 'Creates an account without a key.',
+    scope: ADMIN_SCOPE,
+    idempotent: true,
+    location: '/accounts/:name',
+    returns: [201, Account, 'The created account. `Location` is its URL.'],
+    rejects: [errors.account_exists, errors.plan_conflict],
+  })
+  createAccount(@CurrentPrincipal() by: Principal, @Body() account: NewAccount, @Transaction() outer: Outer) {
+    return this.administration.createAccount(by, account, outer);
+  }
+
+  @Get('accounts/:account')
+  @Operation({
+    id: 'getAccount',
+    summary: 'Get an account',
+    description: 'Returns an account.',
+    scope: ADMIN_SCOPE,
+    returns: [200, Account, 'The account.'],
+  })
+  getAccount(@AccountName() name: string) {
+    return this.accounts.require(name);
+  }
+
+  @Patch('accounts/:account')
+  @Operation({
+    id: 'updateAccount',
+    summary: 'Change an account',
+    description: `Changes the plan of an account, or makes its keys invalid or valid again. ${SOON}`,
+    scope: ADMIN_SCOPE,
+    returns: [200, Account, 'The changed account.'],
+    rejects: [errors.plan_conflict, errors.last_admin_key],
+  })
+  updateAccount(
+    @CurrentPrincipal() by: Principal,
+    @AccountName() name: string,
+    @Body() change: AccountChange,
+    @IfMatch(Account) check: Precondition<Account>,
+  ) {
+    return this.administration.updateAccount(by, name, change, check);
+  }
+
+  @Get('audit')
+  @Operation({
+    id: 'listAudit',
+    summary: 'List administrative changes',
+    description: 'Lists the changes of accounts, keys and the database, those of the operator included.',
+    scope: ADMIN_SCOPE,
+    returns: [200, [AuditEntry], 'A page of entries. `Link` has the next page.'],
+  })
+  listAudit(@Query() query: ListAuditQuery) {
+    return this.administration.listAudit(query);
+  }
+}
+
+@ApiTags('keys')
+@Controller()
+export class KeysController {
+  constructor(
+    private readonly administration: AdministrationService,
+    private readonly keys: ApiKeysService,
+  ) {}
+
+  @Get('accounts/:account/keys')
+  @Operation({
+    id: 'listKeys',
+    summary: 'List the keys of an account',
+    description: 'Lists the keys of an account in the order of their creation, revoked ones included.',
+    scope: ADMIN_SCOPE,
+    returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
+  })
+  listKeys(@AccountName() account: string, @Query() query: SortedPageQuery) {
+    return this.keys.listPage(account, query);
+  }
+
+  @Post('accounts/:account/keys')
+  @Operation({
+    id: 'createKey',
+    summary: 'Create a key',
+    description:
+      'Creates a key of an account. Only this response has its secret; only the key that sent the request can repeat it with its `Idempotency-Key`.',
+    scope: ADMIN_SCOPE,
+    idempotent: true,
+    untagged: true,
+    location: '/keys/:id',
+    returns: [201, IssuedKey, 'The created key with its secret. `Location` is its URL.'],
+    rejects: [errors.account_disabled],
+  })
+  createKey(
+    @CurrentPrincipal() by: Principal,
+    @AccountName() account: string,
+    @Body() key: NewKey,
+    @Transaction({ isSealed: true }) outer: Outer,
+  ) {
+    return this.administration.createKey(by, account, key, outer);
+  }
+
+  @Get('keys/:keyId')
+  @Operation({
+    id: 'getKeyById',
+    summary: 'Get a key',
+    description: 'Returns a key of any account, without its secret.',
+    scope: ADMIN_SCOPE,
+    returns: [200, AccountKey, 'The key.'],
+  })
+  getKeyById(@KeyId() id: string) {
+    return this.keys.get(id);
+  }
+
+  @Patch('keys/:keyId')
+  @Operation({
+    id: 'updateKey',
+    summary: 'Change a key',
+    description: `Replaces the label, the scopes or the addresses of a key. ${SOON}`,
+    scope: ADMIN_SCOPE,
+    returns: [200, AccountKey, 'The changed key.'],
+    rejects: [errors.last_admin_key],
+  })
+  updateKey(
+    @CurrentPrincipal() by: Principal,
+    @KeyId() id: string,
+    @Body() change: KeyChange,
+    @IfMatch(AccountKey) check: Precondition<AccountKey>,
+  ) {
+    return this.administration.changeKey(by, id, change, check);
+  }
+
+  @Delete('keys/:keyId')
+  @Operation({
+    id: 'revokeKey',
+    summary: 'Revoke a key',
+    description: `Ends all secrets of a key for good. The key itself can still be read. ${SOON}`,
+    scope: ADMIN_SCOPE,
+    returns: [200, AccountKey, 'The revoked key.'],
+    rejects: [errors.last_admin_key],
+  })
+  revokeKey(
+    @CurrentPrincipal() by: Principal,
+    @KeyId() id: string,
+    @IfMatch(AccountKey) check: Precondition<AccountKey>,
+  ) {
+    return this.administration.changeKey(by, id, undefined, check);
+  }
+
+  @Post('keys/:keyId/rotate')
+  @Operation({
+    id: 'rotateKey',
+    summary: 'Replace the secret of a key',
+    description:
+      'Gives a key a new secret. Older ones still work for `graceSeconds`. Only this response has the new secret; only the key that sent the request can repeat it with its `Idempotency-Key`.',
+    scope: ADMIN_SCOPE,
+    idempotent: true,
+    untagged: true,
+    returns: [200, IssuedKey, 'The key with its new secret.'],
+    rejects: [errors.key_not_usable],
+  })
+  rotateKey(
+    @CurrentPrincipal() by: Principal,
+    @KeyId() id: string,
+    @Body() rotation: Rotation,
+    @Transaction({ isSealed: true }) outer: Outer,
+  ) {
+    return this.administration.rotateKey(by, id, rotation, outer);
+  }
+
+  @Post('keys/:keyId/unban')
+  @Operation({
+    id: 'unbanKey',
+    summary: 'Lift the ban of a key',
+    description: `Lifts the ban of a key, if it has one. ${SOON}`,
+    scope: ADMIN_SCOPE,
+    idempotent: true,
+    returns: [200, AccountKey, 'The key.'],
+  })
+  unbanKey(@CurrentPrincipal() by: Principal, @KeyId() id: string, @Transaction() outer: Outer) {
+    return this.administration.unbanKey(by, id, outer);
+  }
+}

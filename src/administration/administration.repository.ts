@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { isKeyId } from '../accounts';
+import { pages } from '../platform/database/pages';
+import { Sql } from '../platform/database/sql';
+import type { Page, PageQuery } from '../platform/paging/page';
+import { AuditEntry } from './administration.dto';
+
+/** The number of usable keys with the scope `admin`; whether a key is in the store, and one of them. */
+interface Administrators {
+  readonly count: bigint;
+  readonly isKnown: boolean;
+  readonly isUsable: boolean;
+}
+
+/** The audit, of all accounts or of one. */
+export const auditPages = pages<AuditEntry, 'account'>(
+  {
+    table: 'audit_entries',
+    type: AuditEntry,
+    columns:
+      'id, at, command, account, key_id AS "keyId", details, os_user AS "osUser", made_by_key AS "madeByKey"',
+  },
+  { filters: { account: 'account' } },
+);
+
+const LOCK = 'SELECT pg_advisory_xact_lock(7, 38)';
+
+const COUNT = `
+  SELECT count(*) AS count, coalesce(bool_or(k.id = $2), false) AS "isUsable",
+         EXISTS (SELECT FROM api_keys WHERE id = $2) AS "isKnown"
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id AND a.disabled_at IS NULL
+  WHERE 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1)`;
+
+@Injectable()
+export class AdministrationRepository {
+  constructor(private readonly sql: Sql) {}
+
+  listAudit(query: PageQuery): Promise<Page<AuditEntry>> {
+    return auditPages.list(this.sql, query);
+  }
+
+  /** Waits for the other changes over HTTP, of every instance: two keys cannot revoke each other. */
+  async lock(transaction: EntityManager): Promise<void> {
+    await this.sql.rows(LOCK, [], transaction);
+  }
+
+  /** @param keyId that of a team's authenticator is not in the database */
+  async administrators(keyId: string, now: Date, transaction: EntityManager): Promise<Administrators> {
+    const values = [now, isKeyId(keyId) ? keyId : null];
+    const [found] = await this.sql.rows<Administrators>(COUNT, values, transaction);
+    return found ?? { count: 0n, isKnown: false, isUsable: false };
+  }
+}

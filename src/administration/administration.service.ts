@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import {
+  accountErrors as errors,
+  AccountsService,
+  ApiKeysService,
+  FREE,
+  isPlanChoice,
+  KEY_DAYS,
+  type Maker,
+  type PlanChoice,
+} from '../accounts';
+import { insufficientScope, type Principal } from '../auth';
+import { Sql } from '../platform/database/sql';
+import type { Precondition } from '../platform/entity-tags/entity-tag';
+import { validationFailed } from '../platform/errors/platform.errors';
+import { inBody } from '../platform/errors/problem-details';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import type { Page, PageQuery } from '../platform/paging/page';
+import { Clock } from '../platform/runtime/clock';
+import { StoreScopes } from '../platform/runtime/runtime.module';
+import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
+import type * as dto from './administration.dto';
+import { AdministrationRepository } from './administration.repository';
+
+/** The transaction of a request with an Idempotency-Key. */
+export type Outer = EntityManager | undefined;
+
+/** Changes accounts and keys by the services of the command line, with the rules that only hold over HTTP. */
+@Injectable()
+export class AdministrationService {
+  constructor(
+    private readonly sql: Sql,
+    private readonly repository: AdministrationRepository,
+    private readonly accounts: AccountsService,
+    private readonly keys: ApiKeysService,
+    private readonly clock: Clock,
+    private readonly scopes: StoreScopes,
+  ) {}
+
+  listAudit(query: PageQuery): Promise<Page<dto.AuditEntry>> {
+    return this.repository.listAudit(query);
+  }
+
+  createAccount(by: Principal, { name, ...given }: dto.NewAccount, outer: Outer): Promise<dto.Account> {
+    return this.change(by, outer, (maker) => this.accounts.create(name, choiceOf(given, FREE), maker));
+  }
+
+  updateAccount(
+    by: Principal,
+    name: string,
+    { disabled, ...given }: dto.AccountChange,
+    precondition: Precondition<dto.Account>,
+  ): Promise<dto.Account> {
+    return this.change(by, undefined, async (maker) => {
+      const account = await this.accounts.require(name, maker.transaction);
+      precondition(account);
+      const isPlan = Object.values(given).some((value) => value !== undefined);
+      if (isPlan) await this.accounts.setPlan(name, choiceOf(given, account), maker);
+      if (disabled !== undefined) await this.accounts.setDisabled(name, disabled, maker);
+      return this.accounts.require(name, maker.transaction);
+    });
+  }
+
+  createKey(by: Principal, account: string, given: dto.NewKey, outer: Outer): Promise<dto.IssuedKey> {
+    const { label = '', addresses, scopes = this.scopes.ofNewKey } = given;
+    this.requireKnown(scopes);
+    const facts = { account, label, addresses, scopes, expiresAt: this.expiryOf(given) };
+    return this.change(by, outer, async (maker) => {
+      const { id, key } = await this.keys.create({ ...facts, isExisting: true }, maker);
+      return { ...(await this.keys.get(id, maker.transaction)), key };
+    });
+  }
+
+  rotateKey(by: Principal, id: string, { graceSeconds }: dto.Rotation, outer: Outer): Promise<dto.IssuedKey> {
+    return this.change(by, outer, async (maker) => {
+      const { key, graceEndsAt } = await this.keys.rotate(id, graceSeconds * SECOND_MS, maker);
+      return { ...(await this.keys.get(id, maker.transaction)), key, graceEndsAt };
+    });
+  }
+
+  unbanKey(by: Principal, id: string, outer: Outer): Promise<dto.AccountKey> {
+    return this.change(by, outer, async (maker) => {
+      await this.keys.unban(id, maker);
+      return this.keys.get(id, maker.transaction);
+    });
+  }
+
+  /** @param change undefined revokes the key */
+  changeKey(
+    by: Principal,
+    id: string,
+    change: dto.KeyChange | undefined,
+    precondition: Precondition<dto.AccountKey>,
+  ): Promise<dto.AccountKey> {
+    this.requireKnown(change?.scopes);
+    return this.change(by, undefined, async (maker) => {
+      precondition(await this.keys.get(id, maker.transaction));
+      await (change ? this.keys.update(id, change, maker) : this.keys.revoke(id, maker));
+      return this.keys.get(id, maker.transaction);
+    });
+  }
+
+  /**
+   * Makes a change of a key that is usable now: other instances know a revoked one for up to 5 s, in which it could make
+   * keys for itself. At least one usable key with the scope `admin` is left.
+   *
+   * @throws ApiError `insufficient_scope`, `last_admin_key`
+   */
+  private change<T>({ keyId }: Principal, outer: Outer, work: (maker: Maker) => Promise<T>): Promise<T> {
+    return this.sql.transaction(async (transaction) => {
+      const now = new Date(this.clock.now());
+      await this.repository.lock(transaction);
+      const before = await this.repository.administrators(keyId, now, transaction);
+      if (before.isKnown && !before.isUsable) throw insufficientScope(ADMIN_SCOPE);
+      const result = await work({ key: keyId, transaction });
+      const after = await this.repository.administrators(keyId, now, transaction);
+      if (before.isKnown && after.count === 0n) throw errors.last_admin_key();
+      return result;
+    }, outer);
+  }
+
+  /** @throws ApiError `validation_failed` for a scope that the store does not have */
+  private requireKnown(scopes: readonly string[] = []): void {
+    const { all } = this.scopes;
+    if (scopes.every((each) => all.includes(each))) return;
+    throw validationFailed([{ ...inBody(['scopes']), detail: `scopes must be some of ${all.join(', ')}` }]);
+  }
+
+  /** @throws ApiError `validation_failed` for a time that has passed */
+  private expiryOf({ expiresAt }: dto.NewKey): Date | undefined {
+    const now = this.clock.now();
+    if (expiresAt === null) return undefined;
+    const expiry = new Date(expiresAt ?? now + KEY_DAYS * DAY_MS);
+    if (expiry.getTime() > now) return expiry;
+    throw validationFailed([{ ...inBody(['expiresAt']), detail: 'expiresAt must be a later time' }]);
+  }
+}
+
+/** Completes a plan: limits that are left out keep their value if the plan does. @throws ApiError `plan_conflict` */
+function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoice): PlanChoice {
+  const { plan = old } = given;
+  const kept = plan === old ? limits : FREE;
+  const { perMinute = kept.perMinute, perDay = kept.perDay } = given;
+  const choice = { plan, perMinute, perDay };
+  if (!isPlanChoice(choice)) throw errors.plan_conflict();
+  return choice;
+}

@@ -1,0 +1,1 @@
+export { administrationExtension } from './administration.extension';

@@ -1,0 +1,115 @@
+import { startApp, type TestApp } from '../support/app';
+import { runCli } from '../support/cli';
+import { expectError } from '../support/expect-error';
+import { call, connectAgent } from '../mcp/support';
+
+const LIMITED = { plan: 'enterprise', perMinute: 3, perDay: 50 } as const;
+
+describe('addresses of a key', () => {
+  let app: TestApp;
+  beforeAll(async () => (app = await startApp({ trustProxy: ['127.0.0.1/32'] })));
+  afterAll(() => app.close());
+
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const codeFrom = async (address: string, key: string, path = '/v1/pets') =>
+    (await app.get(path, { key, headers: from(address) })).json.code;
+
+  it.each([
+    ['192.0.2.0/24', '192.0.2.9', true],
+    ['192.0.2.0/24', '::ffff:192.0.2.9', true],
+    ['192.0.2.0/24', '192.0.2.9:4711', true],
+    ['192.0.2.0/24', '192.0.3.9', false],
+    ['192.0.2.0/24', '::ffff:192.0.3.9', false],
+    ['192.0.2.0/24', '2001:db8::1', false],
+    ['192.0.2.7', '192.0.2.7', true],
+    ['192.0.2.7', '192.0.2.8', false],
+    ['192.0.2.99/24', '192.0.2.1', true],
+    ['::ffff:192.0.2.0/120', '192.0.2.1', true],
+    ['2001:DB8::/32', '2001:db8:1::1', true],
+    ['2001:db8::/32', '[2001:db8:1::1]:443', true],
+    ['2001:db8::/32', '2001:db9::1', false],
+    ['127.0.0.1', 'no address', true],
+    ['192.0.2.0/24', 'no address', false],
+    // The last address that is not of a trusted proxy counts.
+    ['192.0.2.0/24', '192.0.2.9, 198.51.100.1', false],
+    ['192.0.2.0/24', '198.51.100.1, 192.0.2.9', true],
+  ])('%s and a client at %s: allowed %s', async (block, address, isAllowed) => {
+    const { key } = await app.createKey({ addresses: ['10.0.0.1', block] });
+    expect(await codeFrom(address, key)).toBe(isAllowed ? undefined : 'address_not_allowed');
+  });
+
+  it('reject a request to every path, getKey and /mcp included', async () => {
+    const { key } = await app.createKey({ addresses: ['192.0.2.0/24'] });
+    for (const path of ['/v1/pets', '/v1/pets/1', '/v1/key', '/v1/nothing', '/v1/accounts']) {
+      const response = await app.get(path, { key, headers: from('198.51.100.1') });
+      expectError(response, 403, 'address_not_allowed');
+      expect(response.headers['www-authenticate']).toBe('Bearer realm="animal-store"');
+    }
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const options = { key, headers: { accept: 'application/json, text/event-stream' }, isDocumented: false };
+    expectError(await app.post('/mcp', body, options), 403, 'address_not_allowed');
+  });
+
+  it('hold for calls of tools, too, with the address of the agent', async () => {
+    const { id, key } = await app.createKey({ addresses: ['127.0.0.1'] });
+    const agent = await connectAgent(app, key);
+    expect((await call(agent, 'getKeyById', { keyId: id })).json).toMatchObject({ addresses: ['127.0.0.1'] });
+    await agent.close();
+  });
+
+  it('a request from elsewhere counts in the window, is 429 after it, and is rejected before its scope', async () => {
+    const { key } = await app.createKey({
+      addresses: ['192.0.2.1'],
+      choice: LIMITED,
+      scopes: ['orders:read'],
+    });
+    const ask = (address: string) => app.get('/v1/pets', { key, headers: from(address) });
+    const first = await ask('198.51.100.1');
+    expectError(first, 403, 'address_not_allowed');
+    expect(first.headers['x-ratelimit-remaining']).toBe('2');
+    expectError(await ask('192.0.2.1'), 403, 'insufficient_scope');
+    expectError(await ask('198.51.100.1'), 403, 'address_not_allowed');
+    expectError(await ask('198.51.100.1'), 429, 'rate_limit_exceeded');
+  });
+
+  it('are in force within 5 s, by command and over HTTP', async () => {
+    const { id, key } = await app.createKey();
+    const cli = (command: string) => runCli(command.split(' '), { DATABASE_URL: app.database.url });
+    expect(await codeFrom('192.0.2.1', key)).toBeUndefined();
+    const { json } = await cli(`keys set-addresses ${id} --addresses 198.51.100.0/24 --json`);
+    expect(json()).toEqual({ id, addresses: ['198.51.100.0/24'] });
+    app.clock.advance({ seconds: 5 });
+    expect(await codeFrom('192.0.2.1', key)).toBe('address_not_allowed');
+    expect(await codeFrom('198.51.100.7', key)).toBeUndefined();
+    await app.send('PATCH', `/v1/keys/${id}`, { body: { addresses: [] } });
+    app.clock.advance({ seconds: 5 });
+    expect(await codeFrom('192.0.2.1', key)).toBeUndefined();
+  });
+
+  it.each([['10.0.0.0/33'], ['10.0.0.0/0'], ['10.0.0'], ['fe80::1%eth0'], ['x'], [''], ['10.0.0.0/8/8']])(
+    'rejects %s',
+    async (address) => {
+      const { id } = await app.createKey();
+      const response = await app.send('PATCH', `/v1/keys/${id}`, { body: { addresses: [address] } });
+      expectError(response, 400, 'validation_failed');
+      const args = ['keys', 'set-addresses', id, '--addresses', address];
+      expect((await runCli(args, { DATABASE_URL: app.database.url })).status).toBe(2);
+    },
+  );
+
+  it('are at most 20', async () => {
+    const { id } = await app.createKey();
+    const addresses = Array.from({ length: 21 }, (_, at) => `10.0.0.${at}`);
+    const ask = (body: object) => app.send('PATCH', `/v1/keys/${id}`, { body });
+    expectError(await ask({ addresses }), 400, 'validation_failed');
+    expect((await ask({ addresses: addresses.slice(1) })).status).toBe(200);
+  });
+});
+
+it('without TRUST_PROXY X-Forwarded-For has no effect', async () => {
+  const app = await startApp();
+  const { key } = await app.createKey({ addresses: ['192.0.2.1'] });
+  const headers = { 'x-forwarded-for': '192.0.2.1' };
+  expectError(await app.get('/v1/pets', { key, headers }), 403, 'address_not_allowed');
+  await app.close();
+});

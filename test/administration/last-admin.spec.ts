@@ -1,0 +1,50 @@
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+
+describe('the last usable key with the scope admin', () => {
+  let app: TestApp;
+  beforeEach(async () => (app = await startApp()));
+  afterEach(() => app.close());
+
+  const admins = () =>
+    app.database.query(`SELECT FROM api_keys WHERE 'admin' = ANY (scopes) AND revoked_at IS NULL`);
+
+  it('cannot revoke itself, lose the scope, or have its account disabled', async () => {
+    await app.createKey({ expiresAt: new Date(app.clock.now()) });
+    const { id, account } = (await app.get('/v1/key')).json;
+    const { json: before } = await app.get('/v1/audit');
+    const path = `/v1/accounts/${encodeURIComponent(account)}`;
+    for (const [method, target, body] of [
+      ['DELETE', `/v1/keys/${id}`, undefined],
+      ['PATCH', `/v1/keys/${id}`, { scopes: ['pets:read'] }],
+      ['PATCH', path, { disabled: true }],
+    ] as const) {
+      expectError(await app.send(method, target, body && { body }), 409, 'last_admin_key');
+    }
+    expect((await app.get('/v1/audit')).json).toEqual(before);
+    await app.createKey();
+    expect((await app.send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
+  });
+
+  it('remains if two keys revoke each other concurrently', async () => {
+    const other = await app.createKey();
+    const { id } = (await app.get('/v1/key')).json;
+    const statuses = await Promise.all([
+      app.send('DELETE', `/v1/keys/${other.id}`).then(({ status }) => status),
+      app.send('DELETE', `/v1/keys/${id}`, { key: other.key }).then(({ status }) => status),
+    ]);
+    expect(statuses.toSorted()).toEqual([200, 403]);
+    expect(await admins()).toHaveLength(1);
+  });
+
+  it('a revoked key that an instance still knows can read, and changes nothing', async () => {
+    const { id, key } = await app.createKey();
+    expect((await app.get('/v1/accounts', { key })).status).toBe(200);
+    await app.send('DELETE', `/v1/keys/${id}`);
+    expect((await app.get('/v1/accounts', { key })).status).toBe(200);
+    expectError(await app.post('/v1/accounts', { name: 'mine' }, { key }), 403, 'insufficient_scope');
+    expect((await app.get('/v1/accounts')).json).not.toContainEqual(
+      expect.objectContaining({ name: 'mine' }),
+    );
+  });
+});
