@@ -14,7 +14,7 @@ export const nameOfEnabled = (row: string) =>
   `SELECT name FROM accounts WHERE id = ${row}.account_id AND disabled_at IS NULL`;
 
 /** A key as `keys list` shows it, without its secret. */
-export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
+export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'number' | 'secretHash'> {
   readonly account: string;
   /** Null if the key is not banned now. */
   readonly bannedUntil: Date | null;

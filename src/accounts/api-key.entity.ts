@@ -26,6 +26,10 @@ export class ApiKeyEntity {
   @Column({ type: 'text', array: true })
   readonly scopes!: readonly string[];
 
+  /** Ascends in the order of creation, for pages. */
+  @Column({ ...int64Column, select: false, insert: false, update: false })
+  readonly number!: bigint;
+
   /** The only addresses, or CIDR blocks, of clients that may use the key; empty: all may. */
   @Column({ type: 'inet', array: true, default: [] })
   readonly addresses!: readonly string[];

@@ -88,7 +88,7 @@ function toolOf(schemas: Schemas, path: string, method: Method, operation: Opera
       },
       annotations: {
         readOnlyHint: method === 'get',
-        // What only creates destroys nothing. Other POSTs, such as the rotation of a secret, can.
+        // A creation destroys nothing. Another POST, such as the rotation of a secret, does.
         destructiveHint: method !== 'get' && !('201' in operation.responses),
         idempotentHint: method !== 'post' && method !== 'patch',
         openWorldHint: false,
