@@ -6,16 +6,16 @@ import { codesOf, operationsOf } from '../src/server/openapi/codes';
 
 type Row = readonly string[];
 
-/** Builds `docs/errors.md`: a row for each code of this document. */
+/** Builds `docs/errors.md`: a line for each code of this document. */
 export function errorsPage({ paths }: OpenAPIObject): string {
-  const rows = codesOf(paths).map(({ status, code, when }) => [String(status), `\`${code}\``, when]);
+  const lines = codesOf(paths).map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}`);
   return `# Error codes
 
 <!-- Written by npm run -s openapi. -->
 
 Each error has the body \`{"code", "message", "status"}\`. A running service has this list at \`/problems\`, and a page for each code at \`/problems/{code}\`.
 
-${tableOf([['status', '`code`', 'when'], ...rows])}
+${lines.join('\n')}
 
 Operations of extensions may have generic codes, such as \`bad_request\` or \`conflict\`. Handle a code that you do not know by its status.
 `;
