@@ -37,7 +37,7 @@ function ReceiverUrl(facts: { readonly optional?: true }): PropertyDecorator {
   );
 }
 
-const TYPES = { nullable: true, example: ['order.placed', 'order.cancelled'] } as const;
+const TYPES = { nullable: true, example: ['order.delivered'] } as const;
 
 const STATUS: Choice = {
   name: 'WebhookStatus',

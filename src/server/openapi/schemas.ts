@@ -48,13 +48,13 @@ function completeBelow(node: unknown, schemas: Schemas): void {
 /** Returns the example of a schema; that of an object or of a list without one consists of those of its parts. */
 function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
-  const { nullable, example = nullable ? null : undefined, $ref, allOf, items, properties } = schema;
+  const { nullable, example, $ref, allOf, items, properties } = schema;
   if (example !== undefined) return example;
   if (typeof $ref === 'string') return exampleOf(schemas[$ref.slice(REFERENCE.length)], schemas, depth + 1);
   if (Array.isArray(allOf)) return exampleOf(allOf[0], schemas, depth);
   const item = exampleOf(items, schemas, depth + 1);
   if (item !== undefined) return [item];
-  if (!isObject(properties)) return undefined;
+  if (!isObject(properties)) return nullable ? null : undefined;
   const members = Object.entries(properties);
   return Object.fromEntries(members.map(([name, each]) => [name, exampleOf(each, schemas, depth + 1)]));
 }
