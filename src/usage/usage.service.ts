@@ -4,6 +4,7 @@ import type { Principal } from '../auth';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS, dateOf } from '../platform/runtime/time';
+import { FIRST_TIME } from '../platform/validation/fields';
 import type { KeyUsage, UsageQuery } from './usage.dto';
 import { type Dates, type StoredUsage, UsageRepository } from './usage.repository';
 
@@ -41,7 +42,8 @@ export class UsageService {
   }
 
   private datesOf({ from, to = dateOf(this.clock.now()) }: UsageQuery): Dates {
-    return { from: from ?? dateOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS), to };
+    const first = Math.max(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS, FIRST_TIME);
+    return { from: from ?? dateOf(first), to };
   }
 }
 

@@ -214,6 +214,8 @@ describe('GET /v1/usage (getUsage)', () => {
 
   it('accepts 400 days, and returns 400 to a range with too many items', async () => {
     expect((await app.get(`${PATH}?from=2025-01-01&to=2026-02-04`)).status).toBe(200);
+    // The database has no day before it.
+    expect((await app.get(`${PATH}?to=0001-01-02`)).json).toEqual([]);
     const { key } = await app.createKey({ account: 'crowd' });
     await app.database.query(
       `INSERT INTO key_usage SELECT (SELECT id FROM accounts WHERE name = 'crowd'), '2026-11-01', n, 1, 0, 0, 0

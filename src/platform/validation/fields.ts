@@ -42,7 +42,7 @@ export function Text({ max, min = 1, ...facts }: TextFacts): PropertyDecorator {
 /** Length of `2026-11-21T12:00:00.000Z`. */
 const TIME_LENGTH = 24;
 /** PostgreSQL has no year 0. */
-const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+export const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 
 /** Declares a time in UTC to the millisecond, as `toISOString` prints it (RFC 3339). The value is a text. */
 export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
