@@ -36,10 +36,11 @@ export class ScopeGuard implements CanActivate {
   }
 }
 
-/** True if the key may be used from the client's address, which is the one that the limits count. */
-function isAllowedAddress({ principal, ip, socket }: FastifyRequest): boolean {
+/** True if the key may be used from the client's address. */
+function isAllowedAddress({ principal, ip }: FastifyRequest): boolean {
   if (!principal?.addresses) return true;
-  const address = clientAddress(ip, socket.remoteAddress);
+  // If the proxy does not know the address, the limits count its own, which must not open the key.
+  const address = clientAddress(ip, undefined);
   // The list finds an IPv4 address also in its IPv6 form.
   return address !== undefined && principal.addresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

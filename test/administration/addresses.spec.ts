@@ -28,8 +28,9 @@ describe('addresses of a key', () => {
     ['2001:DB8::/32', '2001:db8:1::1', true],
     ['2001:db8::/32', '[2001:db8:1::1]:443', true],
     ['2001:db8::/32', '2001:db9::1', false],
-    ['127.0.0.1', 'no address', true],
-    ['192.0.2.0/24', 'no address', false],
+    // The address of the proxy is not that of a client.
+    ['127.0.0.1', 'unknown', false],
+    ['192.0.2.0/24', 'unknown', false],
     // The last address that is not of a trusted proxy counts.
     ['192.0.2.0/24', '192.0.2.9, 198.51.100.1', false],
     ['192.0.2.0/24', '198.51.100.1, 192.0.2.9', true],
