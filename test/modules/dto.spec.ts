@@ -135,9 +135,9 @@ describe('a service with DTOs and lists of a team', () => {
         'stops.1.cadastre must be an integer from -9223372036854775808 to 9223372036854775807.',
       ],
       ['"price":5,"weight":1,"at":"soon"', ADDRESS, 'at must be a Date instance.'],
-      ['"price":5,"weight":1', '5', 'address must be either object or array.'],
-      ['"price":5,"weight":1', 'null', 'address must be either object or array.'],
-      ['"price":5,"weight":1', '[5]', 'must be either object or array.'],
+      ['"price":5,"weight":1', '5', 'address must be a JSON object.'],
+      ['"price":5,"weight":1', 'null', 'address must be a JSON object.'],
+      ['"price":5,"weight":1', '[5]', 'address.0 must be a JSON object.'],
     ])('rejects {%s} with the address %s', async (members, address, message) => {
       const response = await post('', `{${members},"address":${address}}`);
       expectError(response, 400, 'validation_failed');

@@ -57,6 +57,14 @@ describe('POST /v1/pets/batch (createPets)', () => {
     expect(await countPets()).toBe(0);
   });
 
+  it('400 names an item that is not an object by its index', async () => {
+    const { json } = await add([...items(1), null, 5], { accept: 'application/problem+json' });
+    expect(json.errors.slice(1)).toEqual([
+      { pointer: '#/items/1', detail: 'items.1 must be a JSON object.' },
+      { pointer: '#/items/2', detail: 'items.2 must be a JSON object.' },
+    ]);
+  });
+
   it.each([
     ['no items', { items: [] }],
     ['101 items', { items: Array.from({ length: MANY + 1 }, () => aNewPet()) }],

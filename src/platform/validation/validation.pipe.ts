@@ -236,6 +236,9 @@ function rejection(detail: string, type: Type, input: ArgumentMetadata): ApiErro
   );
 }
 
+/** The sentence of class-validator, which names no item of a list. */
+const NESTED = /^(?:each value in )?nested property .* must be either object or array$/;
+
 /**
  * Lists one problem for each field, because its validators often have the same message.
  *
@@ -250,7 +253,8 @@ function problemsIn(
   return errors.flatMap(({ property, constraints = {}, children = [] }) => {
     const place = [...path, property];
     const { nestedValidation, ...own } = constraints;
-    const [sentence = nestedValidation] = Object.values(own);
+    const [sentence = nestedValidation?.replace(NESTED, `${property} must be a JSON object`)] =
+      Object.values(own);
     return [
       ...(sentence === undefined ? [] : [{ ...placeIn(input, place), detail: `${parent}${sentence}` }]),
       ...problemsIn(children, input, place),
