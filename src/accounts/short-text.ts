@@ -10,9 +10,12 @@ export function isShortText(text: string): boolean {
 }
 
 /** Explains `isAccountName` after "must be" or "Give". */
-export const ACCOUNT_NAME_RULE = `${SHORT_TEXT_RULE}, other than *`;
+export const ACCOUNT_NAME_RULE = `${SHORT_TEXT_RULE}, other than *, . and ..`;
 
-/** True for a name of an account. `*` means all accounts, in `?account=*` of listOrders. */
+/**
+ * True for a name of an account. `*` means all accounts, in `?account=*` of listOrders. Clients remove `.` and `..` from a
+ * path (RFC 3986, 5.2.4), so that no client could send the URL of such an account.
+ */
 export function isAccountName(text: string): boolean {
-  return isShortText(text) && text !== '*';
+  return isShortText(text) && !['*', '.', '..'].includes(text);
 }

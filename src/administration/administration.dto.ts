@@ -41,7 +41,12 @@ function Texts({ min, max, pattern, rule, isText, ...facts }: ListFacts): Proper
 }
 
 /** The schema of the name of an account. */
-export const NAME_SCHEMA = { type: 'string', minLength: 1, maxLength: 100, pattern: '^([^*]|..)' } as const;
+export const NAME_SCHEMA = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^([^*.]|[^.].|.[^.]|...)',
+} as const;
 const NAME = { max: 100, description: 'Name of the account.', example: 'acme' } as const;
 const LIMIT = { min: 1, max: MAX_REQUESTS, nullable: true } as const;
 const KEY = {

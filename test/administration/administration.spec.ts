@@ -208,7 +208,7 @@ describe('administration over HTTP', () => {
     expectError(await patch(path, { plan: 'enterprise', perMinute: 5 }), 409, 'plan_conflict');
     expectError(await patch(path, { perDay: 5, disabled: true }), 409, 'plan_conflict');
     expectError(await app.post('/v1/accounts', { name }), 409, 'account_exists');
-    for (const each of ['*', ' ', 'a\nb']) {
+    for (const each of ['*', '.', '..', ' ', 'a\nb']) {
       const response = await app.post('/v1/accounts', { name: each });
       expectError(response, 400, 'validation_failed');
     }
