@@ -51,7 +51,7 @@ export class AccountsService {
     return transaction ? this.repository.lockAccount(name, transaction) : this.repository.require(name);
   }
 
-  /** Lists administrative changes, the oldest first. @throws UserError if the account does not exist */
+  /** Lists administrative changes, the oldest first. @throws ApiError if the account does not exist */
   async listAudit(filter: AuditFilter = {}): Promise<ListedAuditEntry[]> {
     if (filter.account !== undefined) await this.repository.require(filter.account);
     return await this.repository.listAudit(filter);

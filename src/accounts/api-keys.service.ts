@@ -74,7 +74,8 @@ export class ApiKeysService {
   /**
    * Creates a key, and its account if it does not exist.
    *
-   * @throws UserError if the account has another plan or is disabled, or must exist and does not
+   * @throws ApiError if the account is disabled, or must exist and does not
+   * @throws UserError if the account has another plan
    */
   create(request: KeyRequest, by?: Maker): Promise<IssuedKey & { isNewAccount: boolean }> {
     return this.sql.transaction((manager) => this.createIn(manager, request, by?.key), by?.transaction);
@@ -102,7 +103,7 @@ export class ApiKeysService {
     return key;
   }
 
-  /** Lists a page of the keys of an account. @throws ApiError `invalid_cursor` @throws ApiError */
+  /** Lists a page of the keys of an account. @throws ApiError `account_not_found`, `invalid_cursor` */
   async listPage(account: string, query: PageQuery): Promise<Page<ListedKey>> {
     const { id } = await this.keys.require(account);
     const page = await keyPages.list(this.sql, query, { account_id: id });

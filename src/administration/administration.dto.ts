@@ -45,6 +45,7 @@ export const NAME_SCHEMA = {
   type: 'string',
   minLength: 1,
   maxLength: 100,
+  // Neither `*`, `.` nor `..`.
   pattern: '^([^*.]|[^.].|.[^.]|...)',
 } as const;
 const NAME = { max: 100, description: 'Name of the account.', example: 'acme' } as const;

@@ -24,6 +24,7 @@ export const auditPages = pages<AuditEntry, 'account'>(
   { filters: { account: 'account' } },
 );
 
+/** Two numbers of our choice; the lock of migrations has one number, so they never meet. */
 const LOCK = 'SELECT pg_advisory_xact_lock(7, 38)';
 
 const COUNT = `

@@ -35,7 +35,7 @@ export class UsageService {
     return found;
   }
 
-  /** Lists the usage of one account, or of all, for the command line. @throws UserError if the account does not exist */
+  /** Lists the usage of one account, or of all, for the command line. @throws ApiError if the account does not exist */
   async listAll({ account, ...range }: UsageQuery): Promise<StoredUsage[]> {
     const owner = account === undefined ? undefined : await this.accounts.require(account);
     return await this.usage.read(this.datesOf(range), null, owner?.id);

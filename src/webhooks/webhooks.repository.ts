@@ -1,17 +1,35 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import {
-  type EntityManager,
-  type FindOptionsWhere,
-  LessThanOrEqual,
-  MoreThanOrEqual,
-  Repository,
-} from 'typeorm';
+import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
 import { EVENT_TYPES, NEWEST } from '../events';
+import { pages } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
-import type { PageRequest } from '../platform/paging/page';
 import { WebhookEntity } from './webhook.entity';
 import { MAX_WEBHOOKS } from './webhooks.errors';
+
+/** The columns that clients see. */
+export type ShownColumns = Pick<
+  WebhookEntity,
+  | 'attempts'
+  | 'createdAt'
+  | 'disabledAt'
+  | 'id'
+  | 'lastDeliveryAt'
+  | 'lastError'
+  | 'types'
+  | 'updatedAt'
+  | 'url'
+>;
+
+/** The list of an account's webhooks. */
+export const webhookPages = pages<ShownColumns>(
+  {
+    table: 'webhooks',
+    columns:
+      'id, url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError"',
+  },
+  { always: ['account_id'] },
+);
 
 /** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
 const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
@@ -73,15 +91,6 @@ export class WebhooksRepository {
   find(where: FindOptionsWhere<WebhookEntity>, transaction?: EntityManager): Promise<WebhookEntity | null> {
     const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
     return this.within(transaction).findOne({ where, ...lock });
-  }
-
-  /** Finds the rows of a page. */
-  list(accountId: bigint, { first, count, direction }: PageRequest): Promise<WebhookEntity[]> {
-    const [order, id] =
-      direction === 'ascending'
-        ? (['ASC', MoreThanOrEqual(first)] as const)
-        : (['DESC', LessThanOrEqual(first)] as const);
-    return this.entities.find({ where: { accountId, id }, order: { id: order }, take: count });
   }
 
   /** Changes a webhook. @returns false if another lease has begun since it was read, or it was deleted */

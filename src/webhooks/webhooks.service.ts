@@ -5,7 +5,7 @@ import { EventsRepository } from '../events';
 import { Sql } from '../platform/database/sql';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { cutPage, type Page, pageRequestOf, type SortedPageQuery } from '../platform/paging/page';
+import type { Page, PageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS } from '../platform/runtime/time';
 import { Deliveries } from './deliveries';
@@ -14,7 +14,12 @@ import { WebhookSender } from './webhook-sender';
 import { WebhookSecrets } from './webhook-secrets';
 import type { NewWebhook, Webhook, WebhookTest, WebhookUpdate, WebhookWithSecret } from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
-import { WebhooksRepository, type WebhookValues } from './webhooks.repository';
+import {
+  type ShownColumns,
+  webhookPages,
+  WebhooksRepository,
+  type WebhookValues,
+} from './webhooks.repository';
 
 @Injectable()
 export class WebhooksService {
@@ -29,9 +34,8 @@ export class WebhooksService {
   ) {}
 
   /** @throws ApiError `invalid_cursor` */
-  async list({ accountId }: Principal, query: SortedPageQuery): Promise<Page<Webhook>> {
-    const request = pageRequestOf('/webhooks', query);
-    const page = cutPage(request, await this.webhooks.list(accountId, request));
+  async list({ accountId }: Principal, query: PageQuery): Promise<Page<Webhook>> {
+    const page = await webhookPages.list(this.sql, query, { account_id: accountId });
     return page.with(page.items.map(shown));
   }
 
@@ -149,7 +153,7 @@ export class WebhooksService {
 }
 
 /** Returns a webhook as clients see it. */
-function shown({ id, url, types, lastError, ...webhook }: WebhookEntity): Webhook {
+function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
   const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt } = webhook;
   return {
     id,

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createStore } from '../../src/app/store';
+import type { AuditEntry } from '../../src/administration/administration.dto';
+import type { KeyUsage } from '../../src/usage/usage.dto';
 import { UsageRecorder } from '../../src/usage/usage-recorder';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -45,7 +47,8 @@ describe('administration over HTTP', () => {
   const fill = (path: string, account: string, id: string) =>
     `/v1${path.replace('{account}', encodeURIComponent(account)).replace('{keyId}', id)}`;
   const auditOf = async (account: string) =>
-    (await app.get(`/v1/audit?account=${encodeURIComponent(account)}&limit=100`)).json as any[];
+    (await app.get(`/v1/audit?account=${encodeURIComponent(account)}&limit=100`))
+      .json as readonly AuditEntry[];
 
   it.each(OPERATIONS)('%s is for the scope admin only, of every account', async (id, method, path) => {
     const [, param] = /\{(account|key)/.exec(path) ?? [];
@@ -59,7 +62,7 @@ describe('administration over HTTP', () => {
       for (const [name, keyId] of [
         [other.name, other.id],
         [account, own.id],
-        ['nobody', UNKNOWN_KEY],
+        ['missing', UNKNOWN_KEY],
         ['*', 'x%00'],
       ] as const) {
         const options = { key, ...(BODIES[id] && { body: BODIES[id]() }) };
@@ -108,10 +111,10 @@ describe('administration over HTTP', () => {
     expectError(await app.post(`/v1/keys/${id}/rotate`, {}), 409, 'key_not_usable');
     expect((await app.get(`/v1/keys/${id}`)).text).toBe(revoked.text);
     await app.nest.get(UsageRecorder, { strict: false }).run();
-    const days = (await app.get(`/v1/usage?account=${encodeURIComponent(name)}`)).json as any[];
-    const sumOf = (kind: string) => days.reduce((sum, day) => sum + day[kind], 0);
+    const days = (await app.get(`/v1/usage?account=${encodeURIComponent(name)}`)).json as readonly KeyUsage[];
+    const kinds = ['admitted', 'rejected', 'failed', 'errors'] as const;
     // The service does not know the account of a secret that it rejects.
-    expect(['admitted', 'rejected', 'failed', 'errors'].map(sumOf)).toEqual([
+    expect(kinds.map((kind) => days.reduce((sum, day) => sum + day[kind], 0))).toEqual([
       codes.filter((code) => code === undefined).length,
       codes.filter((code) => code === 'rate_limit_exceeded').length,
       0,
@@ -147,7 +150,7 @@ describe('administration over HTTP', () => {
     const { name, path } = await newKey();
     for (let at = 0; at < 4; at += 1) await app.post(`${path}/keys`, { label: `${at}` });
     const follow = async (first: string) => {
-      const seen: any[] = [];
+      const seen: { readonly id: string; readonly name: string }[] = [];
       for (let next: string | undefined = first; next !== undefined;) {
         const page = await app.get(next);
         expect(page.status).toBe(200);
@@ -173,7 +176,7 @@ describe('administration over HTTP', () => {
     expect(await follow(`/v1/audit?limit=2&account=${encodeURIComponent(name)}`)).toEqual(
       await auditOf(name),
     );
-    expect((await app.get('/v1/audit?account=nobody')).json).toEqual([]);
+    expect((await app.get('/v1/audit?account=missing')).json).toEqual([]);
     expectError(await app.get(`${path}/keys?cursor=x`), 400, 'invalid_cursor');
   });
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { FREE } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import type { HttpResponse } from '../support/http';
-
-const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 
 describe('commands and operations of administration', () => {
   let app: TestApp;

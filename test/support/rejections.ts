@@ -141,7 +141,7 @@ export const rejections: readonly Rejection[] = [
   [404, 'webhook_not_found', (app) => app.get('/v1/webhooks/9999')],
   [409, 'too_many_webhooks', createWebhooks],
   [403, 'address_not_allowed', (app) => getWith(app, { addresses: ['192.0.2.1'] })],
-  [404, 'account_not_found', (app) => app.get('/v1/accounts/nobody')],
+  [404, 'account_not_found', (app) => app.get('/v1/accounts/missing')],
   [404, 'key_not_found', (app) => app.get('/v1/keys/9999')],
   [409, 'account_exists', async (app) => (await account(app)) && account(app)],
   [409, 'account_disabled', createDisabled],

@@ -28,7 +28,7 @@ const EXPERIMENTAL = new Set(['RateLimit', 'RateLimit-Policy']);
 
 /** `Location` of a resource that a text identifies. */
 const LOCATION_OF_TEXT = {
-  description: 'Address of the created resource (RFC 9110, 10.2.2).',
+  ...HEADERS['Location'],
   required: true,
   schema: { type: 'string', format: 'uri-reference', maxLength: 8_192 },
   example: '/v1/accounts/acme',

@@ -170,7 +170,7 @@ async function checkBody(tested: OperationUnderTest): Promise<void> {
 /**
  * Sends a body with a JSON text at a place, or without the place if the text is undefined.
  *
- * @param wanted the value of the resource; undefined: any
+ * @param wanted the value that the resource must have; undefined if it is unknown
  * @param isBound true: no rule outside the document may reject it
  */
 async function checkMember(
