@@ -6,6 +6,7 @@ import { Deliveries } from '../../../src/webhooks/deliveries';
 import type { TestApp } from '../../support/app';
 import type { RequestOptions } from '../../support/http';
 import { until } from '../../support/until';
+import { settle } from '../../events/support/feed';
 
 export const PATH = '/v1/webhooks';
 
@@ -109,7 +110,8 @@ export async function createWebhook(app: TestApp, body: object, options: Request
   return { ...response.json, path: `${PATH}/${response.json.id}` };
 }
 
-/** Adds animals with these names. */
+/** Adds animals with these names, and waits until readers see their events. */
 export async function addPets(app: TestApp, ...names: string[]): Promise<void> {
   for (const name of names) await app.post('/v1/pets', { name, categoryId: 1 });
+  await settle(app);
 }
