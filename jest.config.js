@@ -43,7 +43,7 @@ module.exports = {
   // Specs wait for databases, timers and other programs, so a worker for each core leaves a part of it idle. Each further
   // one loads the service again.
   maxWorkers: 1 + availableParallelism(),
-  // A guard against hanging, not a promise of speed: the machine may be busy.
+  // A guard against hanging, not a promise of speed.
   testTimeout: 60_000,
   coverageProvider: 'babel',
   collectCoverageFrom: ['src/**/*.ts'],
