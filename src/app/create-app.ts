@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { format } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -158,13 +159,13 @@ export function serveHealth(fastify: FastifyInstance, sql: Sql): void {
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */
 function nestLogger(logger: Logger): LoggerService {
   const write = (level: 'trace' | 'debug' | 'warn') => (message: unknown, context?: unknown) =>
-    logger[level]({ context }, String(message));
+    logger[level]({ context }, format(message));
   return {
     log: write('debug'),
     debug: write('debug'),
     verbose: write('trace'),
     warn: write('warn'),
     error: (message: unknown, ...details: unknown[]) =>
-      logger.error({ err: message instanceof Error ? message : undefined, details }, String(message)),
+      logger.error({ err: message instanceof Error ? message : undefined, details }, format(message)),
   };
 }

@@ -9,6 +9,7 @@ import { contentOf } from './error.filter';
 import type { Connection } from './http-server';
 import { breakBody } from './json-body.guard';
 import type { Metrics } from './metrics';
+import { REQUEST } from './request-log';
 import { COMMON_HEADERS, type LimitHeaders } from './response-headers';
 import type { RouteMethods } from './route-methods';
 
@@ -82,7 +83,7 @@ export class ProtocolErrors {
     const { remoteAddress: ip } = socket;
     const reqId = randomUUID();
     this.metrics?.countRejection(code);
-    this.fastify.log.info({ reqId, status, ip, cause }, 'request');
+    this.fastify.log.info({ reqId, status, code, ip, cause }, REQUEST);
     const [type, body] = contentOf(error, accept, reqId, this.fastify.problemPages);
     const headers = {
       ...COMMON_HEADERS,

@@ -4,7 +4,6 @@ import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
 import { REQUEST } from './request-log';
 import { UserError } from '../platform/errors/user-error';
-import { escapeControls } from './logger';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
@@ -70,23 +69,32 @@ export class StandardOutput {
 
 const prettify = prettyFactory({ singleLine: true, translateTime: 'SYS:HH:MM:ss', ignore: 'context' });
 
-/** Turns a JSON line into one readable line, for a terminal; control characters stay escaped. */
+/** A control character in a text of JSON, but the line feeds of stack traces; or any other escape sequence. */
+const JSON_ESCAPE = /\\(u00(?:[0189][0-9a-f]|7f)|[bfrt])|\\./g;
+
+/** Turns a line into readable ones, for a terminal. Control characters stay escaped, and what is no JSON as it is. */
 export function readable(line: string): string {
-  // The logger has written the line.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const facts = JSON.parse(line) as LogLine;
-  return escapeControls(facts.msg === REQUEST ? `${requestText(facts)}\n` : prettify(line));
+  try {
+    const escaped = line.replaceAll(JSON_ESCAPE, (found, control) => (control ? `\\${found}` : found));
+    // The members that are missing, or of another type, make no line of a request.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const facts = JSON.parse(escaped) as LogLine;
+    const isRequest = facts.msg === REQUEST && typeof facts.status === 'number';
+    return isRequest ? `${requestText(facts)}\n` : prettify(escaped);
+  } catch {
+    return line;
+  }
 }
 
 type LogLine = Readonly<Partial<Record<string, string | number>>>;
 
 function requestText(line: LogLine): string {
-  const { time = 0, method, path, status = 0, code, durationMs = 0, account, ip } = line;
+  const { time = 0, method, path, cause, status, code, durationMs, account, ip } = line;
   const at = new Date(time).toTimeString().slice(0, 'HH:MM:SS'.length);
-  const duration = `${Math.round(Number(durationMs))} ms`;
-  // JSON escapes the control characters of a path that the log shows decoded.
-  const sent = JSON.stringify(path).slice(1, -1);
-  const text = [at, method, sent, status, code, duration, account ?? ip].filter(Boolean).join(' ');
+  const duration = durationMs === undefined ? '' : `${Math.round(Number(durationMs))} ms`;
+  // A request that breaks HTTP has no path.
+  const facts = [at, method, path ?? cause, status, code, duration, account ?? ip];
+  const text = facts.filter(Boolean).join(' ').replaceAll('\n', String.raw`\n`);
   if (Number(status) < 400) return text;
   return styleText(Number(status) < 500 ? 'yellow' : 'red', text);
 }
