@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import { Command, Help, type Option } from 'commander';
-import { UserError } from '../platform/errors/user-error';
+import { outputError, UserError } from '../platform/errors/user-error';
 
 type Cell = string | number | Date | null;
 
@@ -12,6 +15,8 @@ interface Output {
   readonly text: string;
   /** Why the command fails nevertheless, for status 1. */
   readonly failure?: string | undefined;
+  /** What to do if the output cannot be written. */
+  readonly remedy?: string;
 }
 
 /** A command whose action returns what it prints. */
@@ -31,6 +36,7 @@ export class OutputCommand extends Command {
       const output = await action(...args);
       if (!output) return;
       const { json, text, failure } = output;
+      remedy = output.remedy ?? '';
       printLine(this.getOptionValue('json') === true ? JSON.stringify(json) : text);
       if (failure !== undefined) throw new UserError(failure);
     });
@@ -49,6 +55,40 @@ export class OutputCommand extends Command {
     });
   }
 }
+
+/** What to do if the output of the command cannot be written. */
+let remedy = '';
+
+/**
+ * Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does.
+ * Then `verify` still removes what it created, as after Ctrl-C.
+ */
+export function watchOutput(): void {
+  const { stdout, stderr } = process;
+  if (stdout.listenerCount('error') > 0) return;
+  // An error of standard error cannot be reported anywhere.
+  stderr.on('error', () => undefined);
+  let isFirst = true;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    const hasReader = error.code !== 'EPIPE';
+    if (isFirst && hasReader) stderr.write(`${outputError(error).message}${remedy}\n`);
+    if (isFirst && !process.emit('SIGINT', 'SIGINT')) process.exit(hasReader ? 1 : 0);
+    isFirst = false;
+  });
+  const isFile = !((stdout as Writable) instanceof Socket);
+  // oxlint-disable-next-line no-underscore-dangle
+  if (isFile) stdout._write = writeWhole;
+}
+
+/** Writes to a file. Node's own function ignores that a disk that becomes full takes only a part. */
+const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
+  try {
+    writeFileSync(process.stdout.fd, chunk);
+    done();
+  } catch (error) {
+    done(error instanceof Error ? error : undefined);
+  }
+};
 
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -71,7 +111,7 @@ export function listOf<T>(items: readonly T[], cellsOf: (item: T) => Readonly<Re
     return cells.join('  ').trimEnd();
   });
   // Commander breaks long texts between words.
-  const help = Object.assign(new Help(), { helpWidth: process.stdout.columns ?? 80 });
+  const help = Object.assign(new Help(), { helpWidth: process.stdout.columns || 80 });
   if (lines.every((line) => line.length <= help.helpWidth)) return { json: items, text: lines.join('\n') };
   const width = Math.max(...headings.map((heading) => heading.length));
   const blocks = rows.map((row) =>

@@ -9,7 +9,7 @@ import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addNewCommand } from './new.command';
-import { OutputCommand } from './output';
+import { OutputCommand, watchOutput } from './output';
 import { addPetsCommands } from './pets.commands';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
@@ -28,6 +28,7 @@ export async function runAnimalStoreCommand(
   args: readonly string[],
   { extensions }: StoreOptions = {},
 ): Promise<number> {
+  watchOutput();
   try {
     const store = createStore(extensions);
     loadEnvFile();

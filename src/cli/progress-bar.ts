@@ -1,5 +1,7 @@
 const BAR_WIDTH = 40;
 const MAX_PERCENT = 100;
+/** The width of a bar and its texts. */
+const MIN_COLUMNS = 72;
 
 /**
  * While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing.
@@ -8,13 +10,15 @@ const MAX_PERCENT = 100;
  */
 export async function withProgressBar<T>(
   work: (show: (share: number) => void) => Promise<T>,
-  screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+  screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { readonly columns?: number } = process.stderr,
 ): Promise<T> {
   const startedAt = performance.now();
   let shown = -1;
   const show = (share: number): void => {
     const percent = Math.min(Math.floor(share * MAX_PERCENT), MAX_PERCENT);
-    if (!screen.isTTY || percent === shown) return;
+    // A bar of two lines, or on a terminal that cannot clear a line, would fill the screen.
+    const isTooNarrow = (screen.columns || MIN_COLUMNS) < MIN_COLUMNS;
+    if (!screen.isTTY || isTooNarrow || process.env['TERM'] === 'dumb' || percent === shown) return;
     shown = percent;
     const bar = '█'.repeat((percent / MAX_PERCENT) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
     const seconds = ((performance.now() - startedAt) / 1_000) * (1 / share - 1);

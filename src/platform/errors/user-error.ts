@@ -6,6 +6,13 @@ export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }
 
+/** Explains why standard output cannot be written. */
+export function outputError({ message }: Error): UserError {
+  return new UserError(
+    `Standard output cannot be written (${message}). Free space on its disk, or restart its reader.`,
+  );
+}
+
 /** Explains why a server cannot listen on an address. @param prefix of the settings HOST and PORT that fix it */
 export function listenError(error: unknown, host: string, port: number, prefix = ''): UserError {
   const code = codeOf(error);
