@@ -1,5 +1,7 @@
+import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 /** The times of the steps below. A request may be under way for `quietMs`, and wait for the database for `drainMs`. */
@@ -46,6 +48,9 @@ function exitOn(signal: NodeJS.Signals): void {
  * a handler ignores the signal.
  */
 export function exitOnStopSignal(): void {
+  const terminals = [0, 1, 2].filter((fd) => isatty(fd));
+  // If a terminal was closed, Node.js cannot reset it at the exit, and aborts.
+  process.once('exit', () => terminals.forEach((fd) => closeSync(fd)));
   for (const signal of STOP_SIGNALS) process.on(signal, exitOn);
 }
 

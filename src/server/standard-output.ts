@@ -1,9 +1,10 @@
+import { constants, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
 import { REQUEST } from './request-log';
-import { UserError } from '../platform/errors/user-error';
+import { outputError } from '../platform/errors/user-error';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
@@ -26,12 +27,12 @@ export class StandardOutput {
   private failure: NodeJS.ErrnoException | undefined;
 
   constructor(
-    fd: number = process.stdout.fd,
+    fd?: number,
     private readonly isTerminal = process.stdout.isTTY,
   ) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
     const options = { minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS };
-    this.stream = new SonicBoom({ fd, ...options })
+    this.stream = new SonicBoom({ fd: fd ?? descriptorOf(process.stdout), ...options })
       .on('error', (error: NodeJS.ErrnoException) => (this.failure = error))
       .on('drain', () => (this.failure = undefined))
       .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
@@ -56,14 +57,23 @@ export class StandardOutput {
     await this.flush();
     if (this.failure === undefined) return true;
     if (this.failure.code === 'EPIPE') return false;
-    throw new UserError(
-      `Standard output cannot be written (${this.failure.message}). Free space on its disk, or restart its reader.`,
-    );
+    throw outputError(this.failure);
   }
 
   private writeLines(): void {
     if (this.lines !== '') this.stream.write(this.lines);
     this.lines = '';
+  }
+}
+
+/** Opens a terminal again: a write that waits for Ctrl-Q would keep the process from exiting. */
+function descriptorOf({ fd, isTTY }: { readonly fd: number; readonly isTTY: boolean }): number {
+  try {
+    const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+    return isTTY ? openSync(`/dev/fd/${fd}`, flags) : fd;
+  } catch {
+    // The terminal is of another user.
+    return fd;
   }
 }
 
@@ -94,7 +104,10 @@ function requestText(line: LogLine): string {
   const duration = durationMs === undefined ? '' : `${Math.round(Number(durationMs))} ms`;
   // A request that breaks HTTP has no path.
   const facts = [at, method, path ?? cause, status, code, duration, account ?? ip];
-  const text = facts.filter(Boolean).join(' ').replaceAll('\n', String.raw`\n`);
+  const text = facts
+    .filter(Boolean)
+    .join(' ')
+    .replaceAll('\n', String.raw`\n`);
   if (Number(status) < 400) return text;
   return styleText(Number(status) < 500 ? 'yellow' : 'red', text);
 }
