@@ -34,7 +34,8 @@ export const accountErrors = defineErrors({
   },
   last_admin_key: {
     status: 409,
-    when: 'no usable `admin` key would be left',
-    message: 'This is the last usable key with the scope admin: give the scope to another key first.',
+    when: 'no usable `admin` key would be left that works from the address of the client',
+    message:
+      'This is the last usable key with the scope admin that works from your address: give the scope to another key first.',
   },
 });

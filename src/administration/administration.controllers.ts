@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Patch, Post, Query, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
   accountErrors as errors,
@@ -7,7 +7,6 @@ import {
   isAccountName,
   isKeyId,
 } from '../accounts';
-import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
@@ -27,7 +26,7 @@ import {
   Rotation,
 } from './administration.dto';
 import { auditPages } from './administration.repository';
-import { AdministrationService, type Outer } from './administration.service';
+import { AdministrationService, type Client, type Outer } from './administration.service';
 
 const AccountName = () =>
   PathParam(
@@ -88,7 +87,7 @@ export class AccountsController {
     returns: [201, Account, 'The created account. `Location` is its URL.'],
     rejects: [errors.account_exists, errors.plan_conflict],
   })
-  createAccount(@CurrentPrincipal() by: Principal, @Body() account: NewAccount, @Transaction() outer: Outer) {
+  createAccount(@Req() by: Client, @Body() account: NewAccount, @Transaction() outer: Outer) {
     return this.administration.createAccount(by, account, outer);
   }
 
@@ -114,7 +113,7 @@ export class AccountsController {
     rejects: [errors.plan_conflict, errors.last_admin_key],
   })
   updateAccount(
-    @CurrentPrincipal() by: Principal,
+    @Req() by: Client,
     @AccountName() name: string,
     @Body() change: AccountChange,
     @IfMatch(Account) check: Precondition<Account>,
@@ -169,7 +168,7 @@ export class KeysController {
     rejects: [errors.account_disabled],
   })
   createKey(
-    @CurrentPrincipal() by: Principal,
+    @Req() by: Client,
     @AccountName() account: string,
     @Body() key: NewKey,
     @Transaction({ isSealed: true }) outer: Outer,
@@ -199,7 +198,7 @@ export class KeysController {
     rejects: [errors.last_admin_key],
   })
   updateKey(
-    @CurrentPrincipal() by: Principal,
+    @Req() by: Client,
     @KeyId() id: string,
     @Body() change: KeyChange,
     @IfMatch(AccountKey) check: Precondition<AccountKey>,
@@ -216,11 +215,7 @@ export class KeysController {
     returns: [200, AccountKey, 'The revoked key.'],
     rejects: [errors.last_admin_key],
   })
-  revokeKey(
-    @CurrentPrincipal() by: Principal,
-    @KeyId() id: string,
-    @IfMatch(AccountKey) check: Precondition<AccountKey>,
-  ) {
+  revokeKey(@Req() by: Client, @KeyId() id: string, @IfMatch(AccountKey) check: Precondition<AccountKey>) {
     return this.administration.changeKey(by, id, undefined, check);
   }
 
@@ -237,7 +232,7 @@ export class KeysController {
     rejects: [errors.key_not_usable],
   })
   rotateKey(
-    @CurrentPrincipal() by: Principal,
+    @Req() by: Client,
     @KeyId() id: string,
     @Body() rotation: Rotation,
     @Transaction({ isSealed: true }) outer: Outer,
@@ -254,7 +249,7 @@ export class KeysController {
     idempotent: true,
     returns: [200, AccountKey, 'The key.'],
   })
-  unbanKey(@CurrentPrincipal() by: Principal, @KeyId() id: string, @Transaction() outer: Outer) {
+  unbanKey(@Req() by: Client, @KeyId() id: string, @Transaction() outer: Outer) {
     return this.administration.unbanKey(by, id, outer);
   }
 }

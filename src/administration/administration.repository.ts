@@ -6,10 +6,10 @@ import { Sql } from '../platform/database/sql';
 import type { Page, PageQuery } from '../platform/paging/page';
 import { AuditEntry } from './administration.dto';
 
-/** The number of usable keys with the scope `admin`; whether a key is in the store, and one of them. */
-interface Administrators {
-  readonly count: bigint;
-  readonly isKnown: boolean;
+/** A key with the scope `admin`, or the one of the request. */
+interface Administrator {
+  readonly id: string;
+  readonly addresses: readonly string[];
   readonly isUsable: boolean;
 }
 
@@ -27,11 +27,11 @@ export const auditPages = pages<AuditEntry, 'account'>(
 /** Two numbers of our choice; the lock of migrations has one number, so they never meet. */
 const LOCK = 'SELECT pg_advisory_xact_lock(7, 38)';
 
-const COUNT = `
-  SELECT count(*) AS count, coalesce(bool_or(k.id = $2), false) AS "isUsable",
-         EXISTS (SELECT FROM api_keys WHERE id = $2) AS "isKnown"
-  FROM api_keys k JOIN accounts a ON a.id = k.account_id AND a.disabled_at IS NULL
-  WHERE 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1)`;
+const ADMINISTRATORS = `
+  SELECT k.id, k.addresses, 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND a.disabled_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $1) AS "isUsable"
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  WHERE 'admin' = ANY (k.scopes) OR k.id = $2`;
 
 @Injectable()
 export class AdministrationRepository {
@@ -47,9 +47,8 @@ export class AdministrationRepository {
   }
 
   /** @param keyId that of a team's authenticator is not in the database */
-  async administrators(keyId: string, now: Date, transaction: EntityManager): Promise<Administrators> {
+  administrators(keyId: string, now: Date, transaction: EntityManager): Promise<Administrator[]> {
     const values = [now, isKeyId(keyId) ? keyId : null];
-    const [found] = await this.sql.rows<Administrators>(COUNT, values, transaction);
-    return found ?? { count: 0n, isKnown: false, isUsable: false };
+    return this.sql.rows<Administrator>(ADMINISTRATORS, values, transaction);
   }
 }

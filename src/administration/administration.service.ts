@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import {
   accountErrors as errors,
@@ -10,13 +11,15 @@ import {
   type Maker,
   type PlanChoice,
 } from '../accounts';
-import { insufficientScope, type Principal } from '../auth';
+import { blockListOf, insufficientScope, isAllowedAddress } from '../auth';
 import { Sql } from '../platform/database/sql';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
-import { validationFailed } from '../platform/errors/platform.errors';
+import type { ApiError } from '../platform/errors/api-error';
+import { platformErrors, validationFailed } from '../platform/errors/platform.errors';
 import { inBody } from '../platform/errors/problem-details';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import type { Page, PageQuery } from '../platform/paging/page';
+import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
 import { StoreScopes } from '../platform/runtime/runtime.module';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
@@ -25,6 +28,9 @@ import { AdministrationRepository } from './administration.repository';
 
 /** The transaction of a request with an Idempotency-Key. */
 export type Outer = EntityManager | undefined;
+
+/** The key and the address of a request. */
+export type Client = Pick<FastifyRequest, 'principal' | 'ip'>;
 
 /** Changes accounts and keys by the services of the command line, with the rules that only hold over HTTP. */
 @Injectable()
@@ -42,12 +48,12 @@ export class AdministrationService {
     return this.repository.listAudit(query);
   }
 
-  createAccount(by: Principal, { name, ...given }: dto.NewAccount, outer: Outer): Promise<dto.Account> {
+  createAccount(by: Client, { name, ...given }: dto.NewAccount, outer: Outer): Promise<dto.Account> {
     return this.change(by, outer, (maker) => this.accounts.create(name, choiceOf(given, FREE), maker));
   }
 
   updateAccount(
-    by: Principal,
+    by: Client,
     name: string,
     { disabled, ...given }: dto.AccountChange,
     precondition: Precondition<dto.Account>,
@@ -62,7 +68,7 @@ export class AdministrationService {
     });
   }
 
-  createKey(by: Principal, account: string, given: dto.NewKey, outer: Outer): Promise<dto.IssuedKey> {
+  createKey(by: Client, account: string, given: dto.NewKey, outer: Outer): Promise<dto.IssuedKey> {
     const { label = '', addresses, scopes = this.scopes.ofNewKey } = given;
     this.requireKnown(scopes);
     const facts = { account, label, addresses, scopes, expiresAt: this.expiryOf(given) };
@@ -72,14 +78,14 @@ export class AdministrationService {
     });
   }
 
-  rotateKey(by: Principal, id: string, { graceSeconds }: dto.Rotation, outer: Outer): Promise<dto.IssuedKey> {
+  rotateKey(by: Client, id: string, { graceSeconds }: dto.Rotation, outer: Outer): Promise<dto.IssuedKey> {
     return this.change(by, outer, async (maker) => {
       const { key, graceEndsAt } = await this.keys.rotate(id, graceSeconds * SECOND_MS, maker);
       return { ...(await this.keys.get(id, maker.transaction)), key, graceEndsAt };
     });
   }
 
-  unbanKey(by: Principal, id: string, outer: Outer): Promise<dto.AccountKey> {
+  unbanKey(by: Client, id: string, outer: Outer): Promise<dto.AccountKey> {
     return this.change(by, outer, async (maker) => {
       await this.keys.unban(id, maker);
       return this.keys.get(id, maker.transaction);
@@ -88,7 +94,7 @@ export class AdministrationService {
 
   /** @param change undefined revokes the key */
   changeKey(
-    by: Principal,
+    by: Client,
     id: string,
     change: dto.KeyChange | undefined,
     precondition: Precondition<dto.AccountKey>,
@@ -103,19 +109,24 @@ export class AdministrationService {
 
   /**
    * Makes a change of a key that is usable now: other instances know a revoked one for up to 5 s, in which it could make
-   * keys for itself. At least one usable key with the scope `admin` is left.
+   * keys for itself. At least one usable key with the scope `admin` is left that works from the client's address.
    *
-   * @throws ApiError `insufficient_scope`, `last_admin_key`
+   * @throws ApiError `insufficient_scope`, `address_not_allowed`, `last_admin_key`, `validation_failed`
    */
-  private change<T>({ keyId }: Principal, outer: Outer, work: (maker: Maker) => Promise<T>): Promise<T> {
+  private change<T>({ principal, ip }: Client, outer: Outer, work: (maker: Maker) => Promise<T>): Promise<T> {
+    const keyId = principal?.keyId ?? '';
     return this.sql.transaction(async (transaction) => {
       const now = new Date(this.clock.now());
       await this.repository.lock(transaction);
-      const before = await this.repository.administrators(keyId, now, transaction);
-      if (before.isKnown && !before.isUsable) throw insufficientScope(ADMIN_SCOPE);
+      const keys = await this.repository.administrators(keyId, now, transaction);
+      const own = keys.find(({ id }) => id === keyId);
+      if (own?.isUsable === false) throw insufficientScope(ADMIN_SCOPE);
+      if (own && !isOpenTo(ip, own)) throw platformErrors.address_not_allowed();
       const result = await work({ key: keyId, transaction });
-      const after = await this.repository.administrators(keyId, now, transaction);
-      if (before.isKnown && after.count === 0n) throw errors.last_admin_key();
+      const left = await this.repository.administrators(keyId, now, transaction);
+      const isLast = !left.some((key) => key.isUsable && isOpenTo(ip, key));
+      if (own && isLast) throw errors.last_admin_key();
+      if (left.some((key) => key.id === keyId && !isOpenTo(ip, key))) throw ownAddressMissing(ip);
       return result;
     }, outer);
   }
@@ -135,6 +146,16 @@ export class AdministrationService {
     if (expiry.getTime() > now) return expiry;
     throw validationFailed([{ ...inBody(['expiresAt']), detail: 'expiresAt must be a later time' }]);
   }
+}
+
+/** True if the key may be used from an address. */
+function isOpenTo(ip: string, { addresses }: { readonly addresses: readonly string[] }): boolean {
+  return isAllowedAddress(blockListOf(addresses), ip);
+}
+
+function ownAddressMissing(ip: string): ApiError {
+  const detail = `addresses must include yours, ${clientAddress(ip, undefined) ?? 'which the proxy does not know'}`;
+  return validationFailed([{ ...inBody(['addresses']), detail }]);
 }
 
 /** Completes a plan: limits that are left out keep their value if the plan does. @throws ApiError `plan_conflict` */

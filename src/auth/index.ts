@@ -1,3 +1,4 @@
+export { blockListOf, isAllowedAddress } from './addresses';
 export { expiredApiKey, insufficientScope, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 export { AuthModule } from './auth.module';
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';

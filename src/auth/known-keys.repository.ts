@@ -1,8 +1,8 @@
-import { BlockList, isIPv6 } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { limitsOf, type PlanChoice } from '../accounts';
 import { Sql, type Statement } from '../platform/database/sql';
 import type { Principal } from '../platform/routes/request-context';
+import { blockListOf } from './addresses';
 
 /** A key, as a request needs it. */
 export interface KnownKey {
@@ -78,18 +78,6 @@ function knownKeyOf(row: Row): KnownKey {
   const until = earlier(secretValidUntil, expiresAt);
   const principal = { ...key, limits, expiresAt: until, addresses: blockListOf(addresses) };
   return { principal, expiresAt, revokedAt, secretValidUntil };
-}
-
-/** Returns undefined for an empty list, which allows every address. */
-function blockListOf(addresses: readonly string[]): BlockList | undefined {
-  if (addresses.length === 0) return undefined;
-  const list = new BlockList();
-  for (const each of addresses) {
-    const [address = '', bits] = each.split('/');
-    const isLong = isIPv6(address);
-    list.addSubnet(address, Number(bits ?? (isLong ? 128 : 32)), isLong ? 'ipv6' : 'ipv4');
-  }
-  return list;
 }
 
 /** Returns the earlier of two times; null stands for never. */

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import {
   applyDecorators,
   type CanActivate,
@@ -11,8 +10,8 @@ import type { FastifyRequest } from 'fastify';
 import { type ANY_KEY, declareScope, scopesOf, scopeSentence } from '../platform/api-docs/required-scopes';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import { platformErrors } from '../platform/errors/platform.errors';
-import { clientAddress } from '../platform/routes/client-address';
 import { insufficientScope } from './auth.errors';
+import { isAllowedAddress } from './addresses';
 
 /**
  * Rejects a request without a valid key (401), from an address that may not use the key, and with a key that lacks the
@@ -27,22 +26,13 @@ export class ScopeGuard implements CanActivate {
     const { public: isPublic, anyKey, scopes } = routeOptions.config;
     if (isPublic) return true;
     if (keyRejection) throw keyRejection;
-    if (!isAllowedAddress(request)) throw platformErrors.address_not_allowed();
+    if (!isAllowedAddress(principal?.addresses, request.ip)) throw platformErrors.address_not_allowed();
     if (anyKey && !scopes) return true;
     // The start rejects a route without a scope (`app/create-app.ts`).
     if (!scopes || !principal) throw new Error('a request must have a principal, and its route a scope');
     if (scopes.some((scope) => principal.scopes.includes(scope))) return true;
     throw insufficientScope(...scopes);
   }
-}
-
-/** True if the key may be used from the client's address. */
-function isAllowedAddress({ principal, ip }: FastifyRequest): boolean {
-  if (!principal?.addresses) return true;
-  // If the proxy does not know the address, the limits count its own, which must not open the key.
-  const address = clientAddress(ip, undefined);
-  // The list finds an IPv4 address also in its IPv6 form.
-  return address !== undefined && principal.addresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
 /**

@@ -51,6 +51,16 @@ describe('addresses of a key', () => {
     expectError(await app.post('/mcp', body, options), 403, 'address_not_allowed');
   });
 
+  it('of its own must include the address of the client, which a trusted proxy names', async () => {
+    const { id, key } = await app.createKey();
+    const put = (address: string, addresses: readonly string[]) =>
+      app.send('PATCH', `/v1/keys/${id}`, { key, headers: from(address), body: { addresses } });
+    const messageOf = async (address: string) => (await put(address, ['127.0.0.1'])).json.message;
+    expect(await messageOf('[2001:db8::1]:443')).toBe('addresses must include yours, 2001:db8::1.');
+    expect(await messageOf('unknown')).toBe('addresses must include yours, which the proxy does not know.');
+    expect((await put('::ffff:192.0.2.9', ['192.0.2.0/24'])).status).toBe(200);
+  });
+
   it('hold for calls of tools, too, with the address of the agent', async () => {
     const { id, key } = await app.createKey({ addresses: ['127.0.0.1'] });
     const agent = await connectAgent(app, key);

@@ -1,4 +1,5 @@
 import { startApp, type TestApp } from '../support/app';
+import { runCli } from '../support/cli';
 import { expectError } from '../support/expect-error';
 
 describe('the last usable key with the scope admin', () => {
@@ -24,6 +25,45 @@ describe('the last usable key with the scope admin', () => {
     expect((await app.get('/v1/audit')).json).toEqual(before);
     await app.createKey();
     expect((await app.send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
+  });
+
+  it.each([
+    ['other addresses', { addresses: ['192.0.2.0/24', '2001:db8::/32'] }],
+    ['fewer scopes', { scopes: ['pets:read'] }],
+    ['a revocation', undefined],
+  ])('rejects %s if no other key works from its address', async (_case, body) => {
+    const other = await app.createKey({ addresses: ['198.51.100.0/24'] });
+    const { id } = (await app.get('/v1/key')).json;
+    const change = () => app.send(body ? 'PATCH' : 'DELETE', `/v1/keys/${id}`, body && { body });
+    expectError(await change(), 409, 'last_admin_key');
+    const addresses = ['198.51.100.0/24', '127.0.0.0/8'];
+    expect((await app.send('PATCH', `/v1/keys/${other.id}`, { body: { addresses } })).status).toBe(200);
+    const second = await change();
+    if (!body?.addresses) expect(second.status).toBe(200);
+    else {
+      expectError(second, 400, 'validation_failed');
+      expect(second.json.message).toBe('addresses must include yours, 127.0.0.1.');
+    }
+  });
+
+  it('may get addresses that include its own, in any form; other keys may get all', async () => {
+    const { id } = (await app.get('/v1/key')).json;
+    const other = await app.createKey();
+    for (const [key, addresses] of [
+      [id, ['127.0.0.1']],
+      [id, ['192.0.2.1', '::ffff:127.0.0.0/104']],
+      [id, []],
+      [other.id, ['192.0.2.1']],
+    ] as const) {
+      expect((await app.send('PATCH', `/v1/keys/${key}`, { body: { addresses } })).status).toBe(200);
+    }
+  });
+
+  it('can be limited by the command line, and then changes nothing from elsewhere', async () => {
+    const { id } = (await app.get('/v1/key')).json;
+    const command = ['keys', 'set-addresses', id, '--addresses', '192.0.2.1'];
+    expect(await runCli(command, { DATABASE_URL: app.database.url })).toMatchObject({ status: 0 });
+    expectError(await app.post('/v1/accounts', { name: 'mine' }), 403, 'address_not_allowed');
   });
 
   it('remains if two keys revoke each other concurrently', async () => {
