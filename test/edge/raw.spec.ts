@@ -7,6 +7,8 @@ import { requestLines } from './raw/request-line.rows';
 import { slow } from './raw/slow.rows';
 import { targets } from './raw/targets.rows';
 import { contentTypes, texts } from './raw/text.rows';
+import { send } from '../support/http';
+import { itOnTerminal, running, runOnTerminal } from '../support/service';
 import { RawConnection } from './support/raw';
 import {
   expectCommonHeaders,
@@ -101,6 +103,8 @@ describe('raw bytes over TCP', () => {
       'SELECT count(*) FROM pets',
     );
     expect(count).toBe(String(runner.created));
+    // Node.js and Fastify find errors in different places; each line has the code.
+    expect(runner.app.log.filter((line) => /"status":4(?!.*"code":")/.test(line))).toEqual([]);
     expect(runner.app.log.filter((line) => /"level":"?(?:50|60|error|fatal)|"status":5/.test(line))).toEqual(
       [],
     );
@@ -127,6 +131,31 @@ describe('bytes that never arrive whole', () => {
     );
     expect(outcomes).toEqual(slow.map(([title]) => [title, 'passed']));
     await runner.run(['a read', get(), '200', 'open']);
+    await runner.app.close();
+  });
+});
+
+describe('a service on a terminal', () => {
+  itOnTerminal('has a readable line for each of these requests, and none ends it', async () => {
+    const runner = await RowRunner.start();
+    const service = await running(
+      runOnTerminal({
+        DATABASE_URL: runner.app.database.directUrl,
+        // Requests that never arrive whole take this time. Other rows may be late, too: only the lines count here.
+        HEADERS_TIMEOUT_MS: '1000',
+        REQUEST_TIMEOUT_MS: '1000',
+        RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000',
+      }),
+    );
+    const there = runner.at(service.url);
+    const run = (row: Row) => there.run(row).catch(() => undefined);
+    for (const row of TOPICS.flatMap(([, rows]) => rows)) await run(row);
+    await Promise.all(slow.map(run));
+    expect((await send(service.url, 'GET', '/livez')).status).toBe(200);
+    for (const code of ['400 malformed_request', '408 request_timeout', '431 headers_too_large'])
+      expect(service.output()).toMatch(new RegExp(`^\\S+ (?:HPE|ERR)_\\w+ ${code} 127.0.0.1`, 'm'));
+    service.child.stdin!.write('\x03');
+    expect(await service.ended).toBe(0);
     await runner.app.close();
   });
 });

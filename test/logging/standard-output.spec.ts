@@ -95,6 +95,41 @@ describe('standard output', () => {
     expect(text).not.toMatch(/[\u007f-\u009f]/);
   });
 
+  it('never throws on a terminal, whatever the line is, and leaves control characters escaped', () => {
+    const lines: string[] = [];
+    const logger = createLogger({ logLevel: 'info' }, { write: (line) => lines.push(line) });
+    const own = Object.assign(new Error('a\u001b]0;x\u0007'), { code: 1n });
+    own.cause = own;
+    const circular: Record<string, unknown> = { 'b\u001b': 1n };
+    circular['self'] = circular;
+    const unreadable = {
+      get path() {
+        throw new Error('unreadable');
+      },
+    };
+    for (const facts of [
+      { err: own },
+      { err: Object.create(null) },
+      circular,
+      unreadable,
+      { path: null },
+      {},
+    ])
+      for (const message of ['request', 'a\r\u001b[31m']) logger.error(facts, message);
+    logger.info(Symbol('no message'));
+    lines.push('', '\n', 'no JSON\n', 'null\n', '[]\n', '1\n', '{"msg":"request","status":{}}\n');
+    const status = { msg: 'request', status: 400, time: 'x', method: ['a\n'], code: { toString: 1 } };
+    lines.push(`${JSON.stringify(status)}\n`);
+    const texts = stripVTControlCharacters(lines.map(readable).join('')).replaceAll('\n', '');
+    expect(texts).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+    for (const shown of ['no JSON', 'unreadable', 'null prototype', '\\u001b[31m', '\\u001b]0;x'])
+      expect(texts).toContain(shown);
+    const broken = readable(
+      '{"time":0,"msg":"request","status":400,"code":"a\\nb","cause":"HPE_A","ip":"::1"}\n',
+    );
+    expect(stripVTControlCharacters(broken)).toMatch(/^[\d:]{8} HPE_A 400 a\\nb ::1\n$/);
+  });
+
   it('has a metric of dropped lines', async () => {
     const logger = createLogger({ logLevel: 'info' }, { write: () => undefined, droppedLines: 3 });
     const source = { driver: {} } as DataSource;

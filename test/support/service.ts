@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { itWhen } from './it-when';
 import { NO_SETTINGS } from './no-settings';
 import { parentOfServers } from './server-folder';
 
@@ -49,8 +50,30 @@ export function runMain(environment: Record<string, string>, standardOutput?: nu
 }
 
 /** Runs a program in TypeScript, whose folder is that of the project. */
-export function runProgram(program: string, environment: Record<string, string>): ServiceProcess {
-  return spawnService([...RUN_TYPESCRIPT, '-e', program], environment);
+export function runProgram(
+  program: string,
+  environment: Record<string, string>,
+  standardOutput?: number,
+): ServiceProcess {
+  return spawnService([...RUN_TYPESCRIPT, '-e', program], environment, standardOutput);
+}
+
+const hasTerminals = String(spawnSync('script', ['--version']).stdout).includes('util-linux');
+
+/** Declares a spec that needs `runOnTerminal`. With CI=true it fails without the program. */
+export const itOnTerminal = itWhen(
+  hasTerminals || process.env['CI'] === 'true',
+  'needs "script" of util-linux',
+);
+
+/** Runs the service, from its source or built, on a terminal of its own. Its standard input types. */
+export function runOnTerminal(environment: Record<string, string>, isBuilt = false): ServiceProcess {
+  const source = [...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')];
+  const args = isBuilt ? [join(ROOT, 'dist', 'main.js')] : source;
+  // Without `-opost` a line ends as in a pipe.
+  const command = `stty -opost; exec ${[process.execPath, ...args].map((each) => `'${each}'`).join(' ')}`;
+  const terminal = { TERM: 'xterm', ...environment };
+  return spawnService(['-qefc', command, '/dev/null'], terminal, undefined, 'script');
 }
 
 /** Runs the built program. */
@@ -83,12 +106,13 @@ function spawnService(
   args: readonly string[],
   environment: Record<string, string>,
   standardOutputTo?: number,
+  program = process.execPath,
 ): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, args, {
+  const child = spawn(program, args, {
     cwd: ROOT,
     env: { PATH, HOME, ...NO_SETTINGS, PORT: '0', ...environment },
-    stdio: ['ignore', standardOutputTo ?? 'pipe', 'pipe'],
+    stdio: [program === process.execPath ? 'ignore' : 'pipe', standardOutputTo ?? 'pipe', 'pipe'],
   });
   living.add(child);
   child.once('close', () => living.delete(child));

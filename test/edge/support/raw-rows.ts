@@ -50,6 +50,7 @@ export class RowRunner {
   private constructor(
     readonly app: TestApp,
     private readonly key: string,
+    private readonly url = app.url,
   ) {}
 
   static async start(settings: Partial<Config> = {}): Promise<RowRunner> {
@@ -57,9 +58,14 @@ export class RowRunner {
     return new RowRunner(app, await app.unlimitedKey());
   }
 
+  /** Returns a runner for another service on the same database. */
+  at(url: string): RowRunner {
+    return new RowRunner(this.app, this.key, url);
+  }
+
   async run([, bytes, responses, connection]: Row): Promise<void> {
     const text = Buffer.from(bytes).toString('latin1').replaceAll(KEY, this.key);
-    const raw = await RawConnection.open(this.app.url);
+    const raw = await RawConnection.open(this.url);
     raw.write(Buffer.from(text, 'latin1'));
     for (const expected of [responses].flat()) {
       this.expectResponse(await raw.response(text.startsWith('HEAD ')), expected);
