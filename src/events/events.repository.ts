@@ -48,16 +48,19 @@ const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
 /** The id of the last event that readers see; null if there is none. */
 export const NEWEST = `(SELECT max(id) FROM events WHERE id < ${END})`;
 
-/** The events of each type, from an index whose order no other index has (decision 22). */
-const wanted = (types: string, columns: string, values: string, condition = 'true') => `
-  SELECT events.* FROM unnest((SELECT ${types}::text[])) AS wanted (type), LATERAL (
-    SELECT * FROM (
-      SELECT * FROM events
-      WHERE ${condition} AND (${columns}, id) > (${values}, (SELECT start FROM log))
-        AND (${columns}, id) < (${values}, (SELECT "end" FROM log))
-      ORDER BY ${columns}, id LIMIT ${MAX_ITEMS}
-    ) AS few LIMIT $2
-  ) AS events`;
+/** The events of each type. Decision 22 explains the row comparison, which reads one row if a type has no event. */
+const wanted = (types: string, columns: string[], values: string[], condition = 'true') => {
+  const from = (id: string, count: number) => `
+    SELECT * FROM events
+    WHERE ${condition} AND (${columns.join()}, id) >= (${values.join()}, ${id}) AND ${columns[0]} <= ${values[0]}
+    ORDER BY ${columns.join()}, id LIMIT ${count}`;
+  return `
+    SELECT found.* FROM unnest((SELECT ${types}::text[])) AS wanted (type),
+      LATERAL (${from('(SELECT start + 1 FROM log)', 1)}) AS next,
+      LATERAL (SELECT * FROM (${from('next.id', MAX_ITEMS)}) AS few LIMIT $2) AS found
+    WHERE next.type = wanted.type AND next.id < (SELECT "end" FROM log)
+      AND found.type = wanted.type AND found.id < (SELECT "end" FROM log)`;
+};
 
 /**
  * Each type is a range of an index, so a page costs the same at any depth. A running transaction may write events from
@@ -81,9 +84,9 @@ export const READ: Statement = {
     SELECT is_known, greatest((SELECT max(id) FROM events WHERE id < (SELECT "end" FROM log)), start), page.*
     FROM log LEFT JOIN (
       SELECT id, type, created_at, data, account_id FROM (
-        ${wanted('$3', 'type', 'wanted.type')}
+        ${wanted('$3', ['type'], ['wanted.type'])}
         UNION ALL
-        ${wanted('$4', 'account_id, type', '(SELECT $5::bigint), wanted.type', 'account_id IS NOT NULL')}
+        ${wanted('$4', ['account_id', 'type'], ['(SELECT $5::bigint)', 'wanted.type'], 'account_id IS NOT NULL')}
       ) AS found ORDER BY id LIMIT $2
     ) AS page ON true
     ORDER BY id`,

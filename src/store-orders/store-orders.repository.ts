@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
 import { pages } from '../platform/database/pages';
-import { OPEN_STATUSES, type OrderStatus } from './order-status';
+import { OPEN_STATUSES, ORDER_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
 import type { Order } from './store-orders.dto';
 
@@ -36,6 +36,7 @@ export const orderPages = pages(
     filters: { accountId: 'account_id', status: 'status' },
     rare: { petId: 'pet_id' },
     since: { updatedSince: ['status', 'updated_at'] },
+    values: { status: ORDER_STATUSES },
   },
 );
 

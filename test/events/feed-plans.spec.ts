@@ -1,28 +1,31 @@
 import { EVENT_TYPES } from '../../src/events';
 import { READ } from '../../src/events/events.repository';
-import { createDatabase, type TestDatabase } from '../support/database';
+import type { TestDatabase } from '../support/database';
+import { buffersOf, describeOnEachServer, UNBOUNDED } from '../support/each-server';
 
 const ROWS = 20_000;
 const ARE_GENERIC = `SELECT generic_plans::int AS generic FROM pg_prepared_statements WHERE name = 'page'`;
 
-/** Events of two types: an index on the ids would find no other one before it has read all of them. */
+/** Events of two types, half of them of one account: an index on the ids would find no other one before their end. */
 const FILL = `
   INSERT INTO events (id, type, account_id, data)
-  SELECT n, CASE n % 2 WHEN 0 THEN 'pet.created' ELSE 'order.approved' END, CASE n % 2 WHEN 1 THEN n % 50 END, '{}'
+  SELECT n, CASE n % 2 WHEN 0 THEN 'pet.created' ELSE 'order.placed' END, CASE n % 2 WHEN 1 THEN 1 END, '{}'
   FROM generate_series(1, ${ROWS}) AS n`;
 
 /** The parameters of staff and of a buyer. */
 const CASES: readonly (readonly [reader: string, types: readonly string[], ofOrders: readonly string[]])[] = [
-  ['staff, with a type that no event has', ['order.placed'], []],
+  ['staff, with a type that no event has', ['order.approved'], []],
   ['staff, with all types', EVENT_TYPES, []],
-  ['a buyer without orders', [], ['order.placed']],
-  ['a buyer, with all types', ['pet.created', 'pet.updated', 'pet.deleted'], ['order.placed']],
+  ['a buyer without orders', [], ['order.approved']],
+  ['a buyer, with all types', ['pet.created', 'pet.updated', 'pet.deleted'], ['order.approved']],
 ];
 
-describe('a page of events', () => {
-  let database: TestDatabase;
+describeOnEachServer('a page of events', (createDatabase) => {
+  let database: Pick<TestDatabase, 'drop' | 'query'>;
   beforeAll(async () => {
     database = await createDatabase();
+    // A busy machine needs longer to fill the tables.
+    await database.query('SET statement_timeout = 0');
     await database.query(FILL);
     await database.query('VACUUM ANALYZE events');
   });
@@ -30,8 +33,8 @@ describe('a page of events', () => {
   beforeEach(() => database.query(`PREPARE page AS ${READ.text}`));
   afterEach(() => database.query('DEALLOCATE page'));
 
-  const execute = (types: readonly string[], ofOrders: readonly string[]) =>
-    `EXECUTE page (${ROWS / 2}, 20, '{${types.join()}}', '{${ofOrders.join()}}', ${ofOrders.length > 0 ? 1 : 'NULL'})`;
+  const execute = (types: readonly string[], ofOrders: readonly string[], after = ROWS / 2) =>
+    `EXECUTE page (${after}, 20, '{${types.join()}}', '{${ofOrders.join()}}', ${ofOrders.length > 0 ? 1 : 'NULL'})`;
 
   it.each(CASES)('of %s reads a range of an index for each type', async (_reader, types, ofOrders) => {
     for (const mode of ['force_generic_plan', 'force_custom_plan']) {
@@ -44,8 +47,13 @@ describe('a page of events', () => {
           '"Index Name":"events_account_id_type_id"',
         ]),
       );
-      expect(plan).not.toMatch(/"Filter"|Bitmap/);
+      expect(plan).not.toMatch(UNBOUNDED);
     }
+  });
+
+  // After its last event of a type, the account has ten thousand of another one.
+  it.each(CASES)('of %s reads few buffers at the end of the feed', async (_reader, types, ofOrders) => {
+    expect(await buffersOf(database, execute(types, ofOrders, ROWS))).toBeLessThan(60);
   });
 
   // PostgreSQL compares the costs for the values of five executions with that for any values.

@@ -32,6 +32,8 @@ interface ListFilters<Member extends string> {
   readonly rare?: Readonly<Record<string, string>>;
   /** By the member with the lowest value of a column: this column, after those of filters with few values. */
   readonly since?: Readonly<Record<string, readonly string[]>>;
+  /** All values of the filters with few values, by member: `since` reads those of each. */
+  readonly values?: Readonly<Record<string, readonly string[]>>;
   /** The member of the query with a list of ids. */
   readonly ids?: string;
 }
@@ -64,6 +66,17 @@ const MAX_ROWS = MAX_ITEMS + 1;
 /** Equal for 4,096 neighbouring ids. An index on blocks and a time finds the late rows of each block (decision 34). */
 const BLOCK = '(id >> 12)';
 
+/** Finds the blocks of a page. If there are gaps of millions of ids, it skips them. */
+const blocksOf = (table: string, from: string) => `
+  WITH RECURSIVE ends AS (SELECT min(id) >> 12 AS first, max(id) >> 12 AS last FROM ${table} WHERE id ${from} $1),
+  blocks (block) AS (
+    SELECT first FROM ends
+    UNION ALL
+    SELECT CASE WHEN last - first < 100000 THEN block + 1
+      ELSE (SELECT min(id) >> 12 FROM ${table} WHERE id > (block << 12 | 4095)) END
+    FROM blocks, ends WHERE block < last
+  )`;
+
 /** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
 const ORDERS = {
   ascending: { from: '>=', to: '<=', order: 'ASC', nulls: 'NULLS FIRST' },
@@ -92,21 +105,23 @@ export function pages<Row extends { readonly id: bigint }, Member extends keyof 
 
 /**
  * Reads the pages of a list. An index on the columns of the filters and `id`, in this order, serves both directions at
- * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the constant inner LIMIT, and
- * NULLS FIRST; decision 34 the lists of values, `rare` and `since`.
+ * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the LIMITs, and NULLS FIRST;
+ * decision 34 the lists of values, `rare` and `since`.
  */
 export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
   /** By direction and number of values of each condition. */
   private readonly statements = new Map<string, Statement>();
   /** In the order of their parameters. */
   private readonly conditions: readonly Condition[];
+  private readonly values: GivenValues;
 
   /** @internal */
   constructor(
     /** @internal */
     readonly table: ListedTable<Row>,
-    { always = [], filters = {}, rare = {}, since = {}, ids }: ListFilters<string>,
+    { always = [], filters = {}, rare = {}, since = {}, values = {}, ids }: ListFilters<string>,
   ) {
+    this.values = values;
     this.conditions = [
       ...conditionsOf('always', Object.fromEntries(always.map((column) => [column, column]))),
       ...conditionsOf('filter', filters),
@@ -146,8 +161,9 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
     const parameters: unknown[] = [request.first, request.count];
     const all: GivenValues = Object.assign({}, query, given);
+    const isSince = this.conditions.some(({ kind, member }) => kind === 'since' && all[member] !== undefined);
     const counts = this.conditions.map(({ kind, member }) => {
-      const value = (kind === 'always' ? given : all)[member];
+      const value = (kind === 'always' ? given : all)[member] ?? (isSince ? this.values[member] : undefined);
       if (value === undefined && kind === 'always')
         throw new Error(`the list of ${this.table.table} needs ${member}`);
       const values = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
@@ -186,26 +202,34 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /** Parameters: the first id, the number of rows, and the values of each condition. */
   private statementOf(counts: readonly number[], direction: Direction): Statement {
     const { table, columns, read } = this.table;
-    const { order, nulls } = ORDERS[direction];
+    const { from, order, nulls } = ORDERS[direction];
     let last = 2;
     const given = this.conditions
       .map((each, at) => ({ ...each, values: Array.from({ length: counts[at] ?? 0 }, () => `$${++last}`) }))
       .filter(({ values }) => values.length > 0);
     const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
-    const isFiltered = has('ids') || has('rare') || has('since');
-    const blocks = has('ids') || has('rare') ? [] : [BLOCK];
-    const sorted = [...(isFiltered ? blocks : given.flatMap((each) => each.columns)), 'id'];
+    const isFiltered = has('ids') || has('rare');
+    const columnsBefore = has('since') ? [BLOCK] : given.flatMap((each) => each.columns);
+    const sorted = [...(isFiltered ? [] : columnsBefore), 'id'];
     const ways = sorted.map((_, at) => (at === 0 && sorted.length > 2 ? `${order} ${nulls}` : order));
     const orderBy = sorted.map((column, at) => `${column} ${ways[at]}`).join(', ');
-    const parts = (isFiltered ? [filtered(given, sorted, direction)] : ranges(given, sorted, direction)).map(
-      (where) => `(SELECT * FROM ${table} WHERE ${where} ORDER BY ${orderBy} LIMIT ${MAX_ROWS})`,
-    );
+    // The conditions of the rows of ids may leave out any number of them.
+    const limit = has('ids') ? MAX_ROWS : '$2';
+    const parts = (isFiltered ? [given] : combinationsOf(given)).map((some) => {
+      const [range, ...others] =
+        isFiltered || has('since') ? filtered(some, direction) : rangeOf(some, direction);
+      return `
+        SELECT * FROM (
+          SELECT * FROM (SELECT * FROM ${table} WHERE ${range} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}) AS rows
+          ORDER BY ${orderBy} LIMIT ${limit}
+        ) AS few WHERE ${['true', ...others].join(' AND ')}`;
+    });
     const pageOrder = parts.length > 1 ? `id ${order}` : orderBy;
     return {
       ...(read && { read }),
       ...(has('rare') || has('since') ? { isPlannedAnew: true } : { isPipelined: true }),
       // The rows are sorted by columns that `columns` may lack.
-      text: `SELECT ${columns} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${pageOrder} LIMIT $2`,
+      text: `${sorted[0] === BLOCK ? blocksOf(table, from) : ''} SELECT ${columns} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${pageOrder} LIMIT $2`,
     };
   }
 }
@@ -217,30 +241,41 @@ function conditionsOf(
   return Object.entries(columns).map(([member, each]) => ({ kind, member, columns: [each].flat() }));
 }
 
-/** Returns the range of the index for each combination of values. */
-function ranges(given: readonly GivenCondition[], sorted: readonly string[], direction: Direction): string[] {
-  const { from, to } = ORDERS[direction];
-  const fixed = sorted.slice(0, -1);
-  let combinations: string[][] = [[]];
-  for (const { values } of given)
-    combinations = combinations.flatMap((some) => values.map((value) => [...some, value]));
-  return combinations.map((values) => {
-    const start = `${tuple(sorted)} ${from} ${tuple([...values, '$1'])}`;
-    return fixed.length === 0 ? start : `${start} AND ${tuple(fixed)} ${to} ${tuple(values)}`;
-  });
+/** Lists the combinations of the values of all conditions. */
+function combinationsOf(given: readonly GivenCondition[]): GivenCondition[][] {
+  let combinations: GivenCondition[][] = [[]];
+  for (const each of given)
+    combinations = combinations.flatMap((some) =>
+      each.values.map((value) => [...some, { ...each, values: [value] }]),
+    );
+  return combinations;
 }
 
-/** Returns the conditions by column, and the start of the page. */
-function filtered(given: readonly GivenCondition[], sorted: readonly string[], direction: Direction): string {
-  const { from } = ORDERS[direction];
+/** Returns the range of an index with the first of these values, and the conditions on its rows. */
+function rangeOf(given: readonly GivenCondition[], direction: Direction): string[] {
+  const { from, to } = ORDERS[direction];
+  const [columns, values] = [given.flatMap((each) => each.columns), given.flatMap((each) => each.values)];
+  const start = `${tuple([...columns, 'id'])} ${from} ${tuple([...values, '$1'])}`;
+  const [first, ...others] = columns;
+  return [
+    first === undefined ? start : `${start} AND ${first} ${to} ${values[0]}`,
+    ...others.map((column, at) => `${column} = ${values[at + 1]}`),
+  ];
+}
+
+/** Returns the conditions on the rows after the start of the page. With ids the others are those on the rows of the ids. */
+function filtered(given: readonly GivenCondition[], direction: Direction): string[] {
   const where = given.map(({ kind, columns, values }) => {
     if (kind === 'ids') return `id = ANY(${values.join()}::bigint[])`;
     return kind === 'since'
       ? `${columns.at(-1)} >= ${values.join()}`
       : `${columns.join()} IN ${tuple(values)}`;
   });
-  const start = sorted.map((each) => `${each} ${from} ${each.replace('id', () => '$1::bigint')}`);
-  return [...where, ...start].join(' AND ');
+  const start = `id ${ORDERS[direction].from} $1::bigint`;
+  const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
+  if (has('ids')) return [`${where.pop()} AND ${start}`, ...where];
+  if (!has('rare')) where.push(`${BLOCK} = ANY (ARRAY(SELECT block FROM blocks))`);
+  return [[...where, start].join(' AND ')];
 }
 
 /** Lists the columns of the index of a page. */
