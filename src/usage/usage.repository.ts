@@ -33,15 +33,22 @@ const ADD = `
   ON CONFLICT (account_id, date, key_id) DO UPDATE SET
     ${COUNTS.map((name) => `${name} = key_usage.${name} + excluded.${name}`).join(', ')}`;
 
-const read = (condition: string) => `
+/** A key of a team's authenticator may have an id that is no UUID. */
+const IS_UUID = "key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
+
+const read = (days: string, order: string) => `
   SELECT to_char(date, 'YYYY-MM-DD') AS date, a.name AS account, key_id AS "keyId", nullif(k.label, '') AS label,
          ${COUNTS.map((name) => `${name}::float8`).join(', ')}
-  FROM key_usage LEFT JOIN accounts a ON a.id = account_id
-  LEFT JOIN api_keys k ON k.account_id = key_usage.account_id AND k.id::text = key_id
-  WHERE date BETWEEN $1 AND $2 ${condition} LIMIT $3`;
+  FROM (SELECT * FROM key_usage WHERE ${days} LIMIT $3) AS days LEFT JOIN accounts a ON a.id = account_id
+  LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = CASE WHEN ${IS_UUID} THEN key_id::uuid END
+  WHERE date <= $2 ORDER BY ${order}`;
 
-const READ_ALL = read('ORDER BY date, a.name, key_id');
-const READ_ACCOUNT = read('AND key_usage.account_id = $4 ORDER BY date, key_id');
+const READ_ALL = read('date BETWEEN $1 AND $2', 'days.date, a.name, key_id');
+/** Only the primary key has this order (decision 22). */
+const READ_ACCOUNT = read(
+  '(account_id, date) >= ($4, $1) AND account_id <= $4 ORDER BY account_id, date, key_id',
+  'days.date, key_id',
+);
 
 const REMOVE = `
   DELETE FROM key_usage WHERE (account_id, date, key_id) IN (
