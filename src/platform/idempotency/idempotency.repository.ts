@@ -33,9 +33,9 @@ const STORE = `
     status = excluded.status, location = excluded.location, answer = excluded.answer`;
 
 const PURGE = `
-  DELETE FROM idempotency_keys WHERE id IN (
+  DELETE FROM idempotency_keys WHERE id = ANY (ARRAY(
     SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
-  ) RETURNING true`;
+  )) RETURNING true`;
 
 /** The stored responses to requests with an Idempotency-Key. It deletes them after 24 h. */
 @Injectable()
