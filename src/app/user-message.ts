@@ -28,6 +28,9 @@ const DRIVER_SENTENCES: readonly (readonly [string, string])[] = [
   ['The server does not support SSL', 'The database offers no TLS: take sslmode out of DATABASE_URL.'],
 ];
 
+/** Codes of Node.js and OpenSSL for a TLS connection that fails. */
+const TLS_CODE = /CERT|SIGNATURE|INVALID|^ERR_(SSL|TLS|OSSL)/;
+
 /** Fastify's error for a second handler of a route, which `isNativeError` does not recognise. */
 const DUPLICATED_ROUTE = /FST_ERR_DUPLICATED_ROUTE\]: Method '(.+)' already declared for route '(.+)'$/;
 
@@ -56,6 +59,8 @@ export function userMessage(error: unknown): string {
   const known = DRIVER_SENTENCES.find(([beginning]) => error.message.startsWith(beginning));
   if (known) return known[1];
   if (isDatabaseUnavailable(error)) {
+    if (TLS_CODE.test(codeOf(error)))
+      return `The TLS connection to the database fails (${error.message}): correct the server's certificate, or the host and sslrootcert in DATABASE_URL.`;
     return `The database cannot be reached (${error.message || codeOf(error)}): check DATABASE_URL, and that the server runs.`;
   }
   return error.stack ?? error.message;

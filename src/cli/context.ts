@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { AccountsModule } from '../accounts';
 import { SystemClock } from '../platform/runtime/clock';
 import { type Config, readConfig } from '../platform/config/config';
+import { START_WAIT_MS } from '../platform/database/data-source';
 import { DatabaseModule } from '../platform/database/database.module';
 import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
 import { openDatabase } from '../platform/database/open-database';
@@ -38,7 +39,8 @@ export class CommandContext {
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       const { url: databaseUrl, directory } = database;
-      return await work({ ...config, migrations, databaseUrl, directory, databasePoolSize: POOL_SIZE });
+      const pool = { databasePoolSize: POOL_SIZE, databasePoolWaitMs: START_WAIT_MS };
+      return await work({ ...config, ...pool, migrations, databaseUrl, directory });
     } finally {
       await database.close();
     }

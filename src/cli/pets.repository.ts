@@ -1,8 +1,9 @@
 import { pipeline } from 'node:stream/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { recordAudit } from '../platform/database/audit';
 import { countLines } from '../platform/database/backup/backup-database';
+import { openConnection } from '../platform/database/data-source';
 import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
 import { UserError } from '../platform/errors/user-error';
 import type { PetFile, PetFormat } from './pet-file';
@@ -23,10 +24,7 @@ export async function inOwnTransaction<T>(
   databaseUrl: string,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({ connectionString: databaseUrl });
-  // A lost connection rejects the running query; without a listener it would also end the process.
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await openConnection(databaseUrl);
   try {
     await client.query('BEGIN');
     await client.query(WITHOUT_TIMEOUTS);

@@ -1,7 +1,8 @@
-import { Client, type ClientConfig, type QueryResult } from 'pg';
+import { callbackify } from 'node:util';
+import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { isUnusable } from './database-errors';
+import { IDLE_LOSS, isUnusable, markUnsent } from './database-errors';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -12,9 +13,67 @@ export type DatabaseConfig = Pick<
 const MAX_PIPELINED = 4;
 
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */
-export const STATEMENT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
-const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
+export const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
+
+/** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
+export const START_WAIT_MS = 30_000;
+const NOTICE_INTERVAL_MS = 5_000;
+
+/** A network may have forgotten a connection that was idle for this long. It is checked before its next statement. */
+const UNCHECKED_IDLE_MS = 5_000;
+const CHECK_TIMEOUT_MS = 1_000;
+
+/** What every session has, whatever the server, the database and the role say. It keeps its own search_path. */
+const SESSION_SETTINGS = {
+  client_encoding: 'UTF8',
+  DateStyle: 'ISO',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  bytea_output: 'hex',
+  extra_float_digits: '3',
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  transform_null_equals: 'off',
+  default_transaction_isolation: 'read committed',
+  synchronous_commit: 'on',
+  statement_timeout: String(STATEMENT_TIMEOUT_MS),
+  lock_timeout: '2000',
+  idle_in_transaction_session_timeout: '10000',
+};
+
+/** Selects what a session lacks. A cluster may wait for more copies of a commit. @param commit SQL for its present wait */
+const lacking = (commit: string): string => `
+  SELECT name, value FROM (VALUES
+    ${Object.entries(SESSION_SETTINGS)
+      .map(([name, value]) => `('${name}', '${value}')`)
+      .join(', ')}
+  ) AS needed (name, value) WHERE name <> 'synchronous_commit' OR ${commit} NOT IN ('on', 'remote_apply')`;
+
+const SET_SESSION = `
+  SELECT set_config(name, value, false) FROM (${lacking("current_setting('synchronous_commit')")}) AS lacking`;
+
+/** Sets the same for the role: a pooler gives each transaction another session. A role may lack the privilege. */
+export const SET_ROLE = `
+  DO $$ DECLARE lacking record; BEGIN
+    FOR lacking IN ${lacking("(SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit')")} LOOP
+      EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', current_database(), lacking.name, lacking.value);
+    END LOOP;
+  EXCEPTION WHEN insufficient_privilege THEN NULL;
+  END $$`;
+
+/** Reads a time. One that is unreadable is an error: null would mean "never". */
+function toTime(text: string): Date {
+  const time: unknown = types.getTypeParser(types.builtins.TIMESTAMPTZ)(text);
+  if (time instanceof Date) return time;
+  throw new Error(`The time ${text} of the database is unreadable.`);
+}
+
+export const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === types.builtins.TIMESTAMPTZ ? toTime : types.getTypeParser(oid, format),
+};
 
 /** The text that TypeORM sends. */
 export const COMMIT = 'COMMIT';
@@ -31,11 +90,10 @@ export function dataSourceOptions(config: DatabaseConfig) {
     extra: {
       Client: BoundedClient,
       connectionString: config.databaseUrl,
-      // Bounds the wait for a free connection, and the time to open one.
-      connectionTimeoutMillis: config.databasePoolWaitMs,
+      // Bounds the wait for a free connection, and the time to open one. After the start it is DATABASE_POOL_WAIT_MS.
+      connectionTimeoutMillis: START_WAIT_MS,
       idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
-      keepAlive: true,
     },
   } as const satisfies DataSourceOptions;
 }
@@ -48,13 +106,54 @@ export function connectionsOf(config: Omit<DatabaseConfig, 'databaseUrl' | 'data
   return { pool: databasePoolSize - pipelined, pipelined };
 }
 
-/** A connection that closes itself when it is unusable, and reports a commit that was a rollback. */
+/** Opens a connection of its own, without a limit for its statements. Close it with `end`. */
+export async function openConnection(connectionString: string): Promise<Client> {
+  const client = new BoundedClient({ connectionString, connectionTimeoutMillis: START_WAIT_MS });
+  await client.connect();
+  return client;
+}
+
+/** Says every 5 s on standard error what a start or a command waits for. */
+export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
+  const notice = setInterval(() => process.stderr.write(`Waiting for ${what}…\n`), NOTICE_INTERVAL_MS);
+  return work.finally(() => clearInterval(notice));
+}
+
+/**
+ * The only way to a session. It closes itself when it is unusable or was lost while it was idle, and reports a commit
+ * that was a rollback.
+ */
 export class BoundedClient extends Client {
-  constructor(config?: string | ClientConfig) {
-    super(config);
+  /** When the last lost one was used, by performance.now(). Those that were idle for longer are lost, too. */
+  private static lostAt = -Infinity;
+  declare private usedAt: number;
+  declare private isLost: boolean;
+
+  constructor(config: ClientConfig = {}) {
+    let failure: unknown;
+    try {
+      const connectionString = config.connectionString && withoutWarning(config.connectionString);
+      super({
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 30_000,
+        types: TYPES,
+        ...config,
+        connectionString,
+      });
+    } catch (error) {
+      // A certificate file cannot be read. The pool expects that only `connect` fails.
+      super({});
+      failure = error;
+    }
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
     this.on('error', () => undefined);
+    this.connection.on('readyForQuery', () => (this.usedAt = performance.now()));
+    const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
+      const opened = this.open(failure, config.connectionTimeoutMillis);
+      return callback ? callbackify(() => opened)(callback) : opened;
+    };
     const query = (...input: unknown[]): unknown => {
+      this.check();
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
@@ -62,14 +161,56 @@ export class BoundedClient extends Client {
       // Runs before the caller gets the error, and so before the pool gets the connection.
       const bounded = result.catch((error: unknown) => {
         if (isUnusable(error)) void this.end();
-        throw error;
+        throw this.isLost ? new Error(IDLE_LOSS, { cause: error }) : error;
       });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.query = query as Client['query'];
+    Object.assign(this, { connect, query });
   }
+
+  private async open(failure: unknown, limitMs = 0): Promise<Client> {
+    try {
+      if (failure !== undefined) throw failure;
+      const opening = super.connect();
+      await (limitMs < START_WAIT_MS
+        ? opening
+        : announced(`the database at ${this.host}:${this.port}`, opening));
+      await super.query(SET_SESSION);
+      return this;
+    } catch (error) {
+      void this.end();
+      throw markUnsent(error);
+    }
+  }
+
+  /** Sends an empty statement first if the connection was idle. Without its result the next one is not sent. */
+  private check(): void {
+    const { usedAt } = this;
+    const isIdle = performance.now() - usedAt >= UNCHECKED_IDLE_MS;
+    this.usedAt = Infinity;
+    if (!isIdle) return;
+    let isChecked = false;
+    const lose = (): void => {
+      if (isChecked) return;
+      BoundedClient.lostAt = Math.max(BoundedClient.lostAt, usedAt);
+      this.connection.stream.destroy();
+    };
+    super.query('', (error) => {
+      clearTimeout(timer);
+      isChecked = true;
+      this.isLost = Boolean(error);
+    });
+    // A result that has arrived when the time is over still counts.
+    const timer = setTimeout(() => setImmediate(lose), usedAt <= BoundedClient.lostAt ? 0 : CHECK_TIMEOUT_MS);
+  }
+}
+
+/** The driver verifies the server with each mode, and has a warning of eight lines for all but one. */
+function withoutWarning(url: string): string {
+  const isStrict = !/[?&]uselibpqcompat=true/.test(url);
+  return isStrict ? url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full') : url;
 }
 
 /**

@@ -30,11 +30,18 @@ const SESSION_ENDED = /^(FATAL|PANIC)$/;
 /** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
 const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
 
-/** Errors of the socket to the server. During `connect` every error counts. */
+/** Errors of the socket to the server. */
 const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
-/** Message of node-postgres 8, without a code, for a query that it did not send. */
-const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
+/** Message for a query that was not sent, because its connection was lost while it was idle. */
+export const IDLE_LOSS = 'Client was idle, lost its connection and is not queryable';
+
+/** Messages, without a code, for a query that node-postgres 8 or this service did not send. */
+const UNSENT =
+  /^Client (has encountered a connection error|was closed|was idle, lost its connection) and is not queryable$/;
+
+/** What `connect` has thrown, such as an expired certificate: nothing was sent. */
+const connectErrors = new WeakSet<object>();
 
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT = 'Query read timeout';
@@ -61,6 +68,18 @@ const isSessionLost = (error: unknown): boolean =>
   error instanceof QueryRunnerAlreadyReleasedError ||
   error instanceof QueryRunnerProviderAlreadyReleasedError;
 
+/** Returns the error of a failed `connect`, which from now on means that the database is unavailable. */
+export function markUnsent(error: unknown): unknown {
+  connectErrors.add(Object(error));
+  return error;
+}
+
+/** Returns true if a statement, or the first one of a transaction, was not sent: it can be repeated. */
+export function isIdleLoss(error: unknown): boolean {
+  const isFirst = !(error instanceof QueryFailedError) || error.query === 'START TRANSACTION';
+  return isFirst && textOf(error, 'message') === IDLE_LOSS;
+}
+
 /** Returns the error of a single statement that was sent, from the error of node-postgres. */
 export function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -71,8 +90,9 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || isSessionLost(error) || isSessionEnded(error)) return true;
+  if (connectErrors.has(Object(error))) return true;
   const [code, message] = [codeOf(error), textOf(error, 'message')];
-  if (UNUSABLE.test(code) || SOCKET_ERROR.test(code) || textOf(error, 'syscall') === 'connect') return true;
+  if (UNUSABLE.test(code) || SOCKET_ERROR.test(code)) return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
 }
@@ -116,7 +136,7 @@ function isSessionEnded(error: unknown): boolean {
 }
 
 /** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */
-function textOf(error: unknown, name: 'message' | 'severity' | 'syscall'): string {
+function textOf(error: unknown, name: 'message' | 'severity'): string {
   const properties: Readonly<Record<string, unknown>> = Object(error);
   const text = properties[name];
   return typeof text === 'string' ? text : '';

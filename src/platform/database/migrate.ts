@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
-import { type DatabaseConfig, dataSourceOptions, STATEMENT_TIMEOUT_MS } from './data-source';
+import { announced, type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
 import { isDatabaseUnavailable } from './database-errors';
 import { Audit1795219200012 } from './migrations/platform.migrations';
 import { UserError } from '../errors/user-error';
@@ -44,20 +44,6 @@ export const WITHOUT_TIMEOUTS = `
 
 /** Makes the changes of the running transaction write no events. */
 export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', true)`;
-
-/**
- * Bounds every request's waits in the server. The settings belong to the role, because poolers reject them at
- * connection. A role without the privilege has only the timeouts of the client.
- */
-const SET_TIMEOUTS = `
-  DO $$ DECLARE timeout text; BEGIN
-    FOREACH timeout IN ARRAY
-      ARRAY['statement_timeout = ${STATEMENT_TIMEOUT_MS}', 'lock_timeout = 2000', 'idle_in_transaction_session_timeout = 10000']
-    LOOP
-      EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %s', current_database(), timeout);
-    END LOOP;
-  EXCEPTION WHEN insufficient_privilege THEN NULL;
-  END $$`;
 
 /**
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
@@ -138,9 +124,9 @@ export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
 
 /**
  * Runs `work` in one transaction while no other process migrates the same database. The connection is its own: those of
- * the service must be opened after a migration has set the timeouts of the role.
+ * the service must be opened after a migration has changed the role.
  *
- * @throws UserError if the server is too old
+ * @throws UserError if the server is too old, or the database has another encoding than UTF8
  */
 export async function inMigrationTransaction<T>(
   config: DatabaseConfig,
@@ -153,21 +139,32 @@ export async function inMigrationTransaction<T>(
   try {
     return await source.transaction(async ({ queryRunner }) => {
       if (!queryRunner) throw new Error('a transaction has a query runner');
-      // A number such as 180004 for PostgreSQL 18.4.
-      const [row]: { server_version_num: string }[] = await queryRunner.query('SHOW server_version_num');
-      const version = Math.floor(Number(row?.server_version_num) / 10_000);
-      if (version < MIN_SERVER_VERSION) {
-        throw new UserError(
-          `The server in DATABASE_URL is PostgreSQL ${version}, and Animal Store needs ${MIN_SERVER_VERSION} or later: upgrade it, or name another.`,
-        );
-      }
+      await rejectUnsuitable(queryRunner);
       await queryRunner.query(WITHOUT_TIMEOUTS);
-      await queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      const locking = queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await announced('another process, which uses the schema', locking);
       return await work(queryRunner);
     });
   } finally {
     await source.destroy();
   }
+}
+
+async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
+  const [row]: { version: string; encoding: string }[] = await runner.query(
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding`,
+  );
+  // A number such as 180004 for PostgreSQL 18.4.
+  const version = Math.floor(Number(row?.version) / 10_000);
+  if (version < MIN_SERVER_VERSION) {
+    throw new UserError(
+      `The server in DATABASE_URL is PostgreSQL ${version}, and Animal Store needs ${MIN_SERVER_VERSION} or later: upgrade it, or name another.`,
+    );
+  }
+  if (row?.encoding === 'UTF8') return;
+  throw new UserError(
+    `The database in DATABASE_URL has the encoding ${row?.encoding}, and Animal Store needs UTF8: name one that was created with ENCODING 'UTF8'.`,
+  );
 }
 
 /** @throws UserError if an instance of the service is registered, which it does every 3 s until it stops */
@@ -208,7 +205,7 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
     owned.map(({ create }) => hash('sha256', String(create))),
   ]);
   const changed = owned.filter(({ name }) => !unchanged.some((each) => each.name === name));
-  await runner.query(SET_TIMEOUTS);
+  await runner.query(SET_ROLE);
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
   const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));

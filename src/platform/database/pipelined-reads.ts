@@ -1,4 +1,5 @@
-import { Client, type ClientConfig, type QueryConfig, type QueryResult } from 'pg';
+import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
+import { BoundedClient, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
 import { failureOf, isConnectionLost, isQueryTimeout, isUnusable } from './database-errors';
 
 /** Most reads on one connection at a time. */
@@ -13,6 +14,8 @@ interface Connection {
   readonly sent: number[];
   /** False until it is connected. */
   isOpen: boolean;
+  /** Closes it, unless a read under way restarts it. */
+  readonly idle: NodeJS.Timeout;
 }
 
 /**
@@ -36,6 +39,7 @@ export class PipelinedReads {
     if (!connection) return this.runOnPool(query, parameters);
     cork(connection);
     connection.sent.push(now);
+    connection.idle.refresh();
     return new Promise((resolve, reject) => {
       const settle = (error: Error | undefined, result: QueryResult): void => {
         connection.sent.shift();
@@ -75,14 +79,15 @@ export class PipelinedReads {
   private openMissing(now: number): void {
     if (now - this.openedAt < REOPEN_INTERVAL_MS) return;
     this.openedAt = now;
-    while (this.connections.size < this.count) void this.openOne();
+    for (let missing = this.count - this.connections.size; missing > 0; missing -= 1) void this.openOne();
   }
 
   private async openOne(): Promise<void> {
-    const client = new Client({ ...this.config, pipeline: true });
-    const connection = { client, sent: [], isOpen: false };
+    const client = new BoundedClient({ ...this.config, pipeline: true });
+    const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
+    const connection: Connection = { client, sent: [], isOpen: false, idle };
     this.connections.add(connection);
-    client.on('error', () => undefined).once('end', () => this.connections.delete(connection));
+    client.once('end', () => this.connections.delete(connection));
     try {
       await client.connect();
       connection.isOpen = true;
@@ -94,6 +99,7 @@ export class PipelinedReads {
   }
 
   private close(connection: Connection): void {
+    clearTimeout(connection.idle);
     const isFirst = this.connections.delete(connection);
     if (isFirst && connection.isOpen) void connection.client.end();
   }

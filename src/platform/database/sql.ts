@@ -7,8 +7,8 @@ import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
-import { COMMIT, connectionsOf } from './data-source';
-import { failureOf, isResultLost, isUnusable, OutcomeUnknownError } from './database-errors';
+import { COMMIT, connectionsOf, TYPES } from './data-source';
+import { failureOf, isIdleLoss, isResultLost, isUnusable, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement. Each connection prepares it once. */
@@ -30,8 +30,8 @@ function toBigint(text: string): bigint {
   return BigInt(text.length > MAX_EXACT_LENGTH ? text : Number(text));
 }
 
-const TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toBigint : types.getTypeParser(oid, format)),
+const SQL_TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toBigint : TYPES.getTypeParser(oid, format)),
 };
 
 /** Locks no row, but fails if the database is read-only, such as on a standby. */
@@ -62,6 +62,8 @@ export class Sql {
     this.pool = driver.master;
     this.arePrepared = config.databasePreparedStatements;
     this.maxWaitMs = config.databasePoolWaitMs;
+    // The start, which may wait longer, has opened its connection.
+    this.pool.options.connectionTimeoutMillis = this.maxWaitMs;
     const { pipelined } = connectionsOf(config);
     if (pipelined > 0) {
       this.reads = new PipelinedReads(this.pool.options, pipelined, (query, parameters) =>
@@ -111,6 +113,7 @@ export class Sql {
     try {
       return await this.manager.transaction(work);
     } catch (error) {
+      if (isIdleLoss(error)) return this.transaction(work);
       // If the connection is lost before the commit is sent, the server rolls back.
       throw isResultLost(error) && error.query === COMMIT ? new OutcomeUnknownError(error) : error;
     }
@@ -152,6 +155,7 @@ export class Sql {
       return rows;
     } catch (error) {
       client.release(true);
+      if (isIdleLoss(error)) return this.runOnPool(query, parameters);
       // After a failover the pipelined connections may lead to a standby.
       if (isUnusable(error)) this.reads?.renew();
       throw failureOf(query, parameters, error);
@@ -170,7 +174,7 @@ export class Sql {
     const { text, read, isPlannedAnew = false } = statement;
     const isNamed = this.arePrepared && !isPlannedAnew;
     const rowMode = read ? { rowMode: 'array' } : {};
-    const config = { name: isNamed ? nameOf(text) : undefined, text, types: TYPES, ...rowMode };
+    const config = { name: isNamed ? nameOf(text) : undefined, text, types: SQL_TYPES, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
     this.queries.set(statement, query);

@@ -22,6 +22,8 @@ export interface CuttingProxy {
   holdBack(text: string): void;
   /** Passes the bytes that `holdBack` holds. */
   passOn(): void;
+  /** Drops all bytes of the present connections, and keeps them open, like a NAT that has forgotten them. */
+  forget(): void;
   /** Ends every connection immediately. */
   end(): void;
   /** Accepts no further connection. */
@@ -40,6 +42,7 @@ interface Connection {
   readonly upstream: Socket;
   /** Passes the bytes that are held back; undefined if none are. */
   passOn: (() => void) | undefined;
+  isForgotten?: true;
 }
 
 interface Order {
@@ -67,7 +70,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     return false;
   };
   const pass = (chunk: Buffer, connection: Connection, direction: Direction) => {
-    if (proxy.isSilent) return;
+    if (proxy.isSilent || connection.isForgotten) return;
     if (isLost(chunk, direction)) {
       doomed = undefined;
       endAll(open, false);
@@ -149,6 +152,9 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       heldBack = undefined;
       for (const connection of open) connection.passOn?.();
     },
+    forget: () => {
+      for (const connection of open) connection.isForgotten = true;
+    },
     end: () => endAll(open, false),
     refuse: () => void server.close(),
     get count() {
@@ -181,7 +187,8 @@ function endAll(connections: Iterable<Connection>, isReset: boolean): void {
   }
 }
 
-function connectTo(serverUrl: string): Socket {
+/** Connects to a server on a Unix socket or TCP. */
+export function connectTo(serverUrl: string): Socket {
   const { hostname, port, searchParams } = new URL(serverUrl);
   const directory = searchParams.get('host');
   return directory === null

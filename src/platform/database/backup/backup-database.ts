@@ -1,7 +1,8 @@
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { openConnection } from '../data-source';
 import { type AppliedMigration, readApplied, WITHOUT_TIMEOUTS } from '../migrate';
 import { UserError } from '../../errors/user-error';
 import { rejectExisting, writeWholeFile } from './whole-file';
@@ -83,12 +84,7 @@ const SEQUENCES = `
     ' UNION ALL ') AS text
   FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S'`;
 
-/** The text of every value must not depend on the settings of the role and the database. */
-const BEGIN = `
-  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-  SET LOCAL DateStyle = ISO; SET LOCAL IntervalStyle = postgres; SET LOCAL bytea_output = hex;
-  SET LOCAL extra_float_digits = 3;
-  ${WITHOUT_TIMEOUTS}`;
+const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${WITHOUT_TIMEOUTS}`;
 
 /**
  * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
@@ -103,10 +99,7 @@ export async function backupDatabase(
   onProgress: (share: number) => void = () => undefined,
 ) {
   rejectExisting(path, isReplacing);
-  const client = new Client({ connectionString: databaseUrl });
-  // The running query fails, too. An event without a listener would end the process.
-  client.on('error', () => undefined);
-  await client.connect();
+  const client = await openConnection(databaseUrl);
   try {
     const header = await beginSnapshot(client, program);
     const tables: CopiedTable[] = [];

@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { startApp } from '../support/app';
+import { createDatabase } from '../support/database';
+import { ADMIN_URL_VARIABLE } from '../support/database-urls';
+import { aNewPet } from '../support/factories';
+import { send } from '../support/http';
+import { describeWhen } from '../support/it-when';
+import { runMain, running } from '../support/service';
+import { rejectionOf } from '../support/start';
+import { until } from '../support/until';
+import { createAuthority, hasOpenssl } from './support/certificates';
+import { expectUnavailable } from './support/expect-unavailable';
+import { poolOf } from './support/pool';
+import { startTlsProxy } from './support/tls-proxy';
+
+const ADDRESS = '127.0.0.1';
+
+describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL that cannot be made', () => {
+  const authority = createAuthority();
+  const other = createAuthority();
+  const right = authority.issue(ADDRESS, 2100);
+  const wrong = {
+    expired: authority.issue(ADDRESS, 2021),
+    'for another address': authority.issue('192.0.2.1', 2100),
+    'of another authority': other.issue(ADDRESS, 2100),
+  };
+  let proxy: Awaited<ReturnType<typeof startTlsProxy>>;
+  let app: Awaited<ReturnType<typeof startApp>>;
+  let url: string;
+  beforeAll(async () => {
+    proxy = await startTlsProxy(process.env[ADMIN_URL_VARIABLE] ?? '', right);
+    const database = await createDatabase();
+    url = proxy.through(database.url, `sslmode=verify-full&sslrootcert=${authority.file}`);
+    app = await startApp({ databasePoolSize: 3 }, { database: { ...database, url } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await proxy.close();
+    for (const each of [authority, other]) each.remove();
+  });
+
+  const petOf = async () => (await app.post('/v1/pets', aNewPet())).json.id;
+  const askAll = (petId: number) =>
+    Promise.all([
+      app.get('/v1/pets'),
+      app.get(`/v1/pets/${petId}`),
+      app.get('/v1/store/orders'),
+      app.post('/v1/pets', aNewPet()),
+      app.send('PATCH', `/v1/pets/${petId}`, { body: { name: 'changed' } }),
+      app.post('/v1/store/orders', { petId }),
+    ]);
+  /** Breaks the connections with more requests than the pool has, and expects 503 until it is repaired. */
+  async function expectOutage(fail: () => void, repair: () => void): Promise<void> {
+    const petId = await petOf();
+    fail();
+    await until(() => {
+      proxy.end();
+      return poolOf(app).totalCount === 0;
+    });
+    for (let round = 0; round < 2; round += 1)
+      for (const response of await askAll(petId)) expectUnavailable(response);
+    expect((await app.get('/readyz', { key: undefined })).status).toBe(503);
+    expect((await app.get('/livez', { key: undefined })).status).toBe(200);
+    repair();
+    expect((await askAll(petId)).map(({ status }) => status)).toEqual([200, 200, 200, 201, 200, 201]);
+    expect(app.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+  }
+
+  it.each(Object.entries(wrong))(
+    'is 503 while the certificate is %s, and one sentence at a start',
+    async (_what, certificate) => {
+      await expectOutage(
+        () => (proxy.certificate = certificate),
+        () => (proxy.certificate = right),
+      );
+      proxy.certificate = certificate;
+      const sentence = await rejectionOf({ DATABASE_URL: url });
+      proxy.certificate = right;
+      expect(sentence).toMatch(/^The TLS connection to the database fails \(.+\): correct .+\.$/);
+    },
+  );
+
+  it.each<[string, () => void, () => void]>([
+    ['removed', () => undefined, () => undefined],
+    ['unreadable', () => mkdirSync(authority.file), () => rmdirSync(authority.file)],
+  ])('is 503 while the file of sslrootcert is %s', async (_what, replace, restore) => {
+    await expectOutage(
+      () => {
+        renameSync(authority.file, `${authority.file}.old`);
+        replace();
+      },
+      () => {
+        restore();
+        renameSync(`${authority.file}.old`, authority.file);
+      },
+    );
+  });
+
+  it('prints no warning of the driver for sslmode=require, which verifies the certificate', async () => {
+    const program = runMain({ DATABASE_URL: proxy.through(app.database.url, 'sslmode=require') });
+    expect(await program.ended).toBe(1);
+    expect(program.output()).toMatch(/^The TLS connection to the database fails \(unable to verify .*\n$/);
+  });
+
+  it('is 503 without a free file descriptor; with one the service works again, and stops', async () => {
+    const service = await running(runMain({ DATABASE_URL: url }));
+    const pid = String(service.child.pid);
+    const key = app.key;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const get = (path: string) => send(service.url, 'GET', path, { key, agent });
+    expect((await get('/v1/pets')).status).toBe(200);
+    // No file descriptor above it can be opened. Those below it are open since the start.
+    const limit = (files: number) => spawnSync('prlimit', ['--pid', pid, `--nofile=${files}:`]);
+    expect(limit(10).status).toBe(0);
+    proxy.end();
+    await until(async () => (await get('/v1/pets')).status === 503);
+    for (let round = 0; round < 5; round += 1) expectUnavailable(await get(`/v1/pets/${round}`));
+    limit(1_000);
+    await until(async () => (await get('/v1/pets')).status === 200);
+    agent.destroy();
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+});
