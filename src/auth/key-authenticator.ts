@@ -83,14 +83,15 @@ export class KeyAuthenticator extends Authenticator {
 
   private rejectionOf(key: KnownKey | undefined): ApiError | undefined {
     if (!key) return invalidApiKey();
-    if (key.revokedAt) return revokedApiKey();
+    if (key.isRevoked) return revokedApiKey();
     // Compared on every request, because a cached key may have expired since it was read.
     if (this.isPast(key.secretValidUntil)) return rotatedOutApiKey();
     return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
   }
 
   private isPast(time: Date | null): boolean {
-    return time !== null && time.getTime() <= this.clock.now();
+    // An unreadable time counts as past.
+    return time !== null && !(time.getTime() > this.clock.now());
   }
 }
 

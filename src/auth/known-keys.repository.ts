@@ -8,7 +8,7 @@ import { blockListOf } from './addresses';
 export interface KnownKey {
   readonly principal: Principal;
   readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
+  readonly isRevoked: boolean;
   /** End of the grace period of a rotated secret; null for the newest secret. */
   readonly secretValidUntil: Date | null;
 }
@@ -27,7 +27,7 @@ interface Row
 const FIND = `
   SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
          a.per_minute AS "perMinute", a.per_day AS "perDay",
-         k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+         k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.expires_at AS "expiresAt", k.revoked_at IS NOT NULL AS "isRevoked",
          s.valid_until AS "secretValidUntil"
   FROM (
     SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
@@ -72,12 +72,12 @@ export class KnownKeysRepository {
 }
 
 function knownKeyOf(row: Row): KnownKey {
-  const { hash: _, perMinute, perDay, revokedAt, secretValidUntil, ...key } = row;
+  const { hash: _, perMinute, perDay, isRevoked, secretValidUntil, ...key } = row;
   const { expiresAt, plan, addresses } = key;
   const limits = limitsOf({ plan, perMinute, perDay });
   const until = earlier(secretValidUntil, expiresAt);
   const principal = { ...key, limits, expiresAt: until, addresses: blockListOf(addresses) };
-  return { principal, expiresAt, revokedAt, secretValidUntil };
+  return { principal, expiresAt, isRevoked, secretValidUntil };
 }
 
 /** Returns the earlier of two times; null stands for never. */

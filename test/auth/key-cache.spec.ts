@@ -5,7 +5,7 @@ import { TestClock } from '../support/clock';
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the cache of keys', () => {
-  const key = { revokedAt: null } as KnownKey;
+  const key = { isRevoked: false } as KnownKey;
   /** Lookups of made-up keys hang. */
   let isHanging: boolean;
   let clock: TestClock;
