@@ -5,6 +5,7 @@ import { callbackify } from 'node:util';
 
 /** Longest attempt to connect. Sharing resumes within a second of the return of Redis, even if packets are lost. */
 const CONNECT_LIMIT_MS = 750;
+const PING_INTERVAL_MS = 500;
 const SENTINEL_PORT = '26379';
 
 interface ScriptInput {
@@ -25,6 +26,8 @@ const COMMANDS = { RESP: 2, commandOptions: { timeout: 0 } } as const;
 /** A command without a connection fails: a request cannot wait for Redis, and a repeated one would count twice. */
 const CONNECTION = {
   disableOfflineQueue: true,
+  // Neither a `timeout` of Redis nor a network ends a connection that is never idle.
+  pingInterval: PING_INTERVAL_MS,
   disableClientInfo: true,
   maintNotifications: 'disabled',
 } as const;

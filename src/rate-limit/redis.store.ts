@@ -12,6 +12,9 @@ const SHA = createHash('sha1').update(SCRIPT).digest('hex');
 /** The script writes nothing if a window is full, so a try also writes. A Redis that is full or read-only rejects it. */
 const WRITE = "redis.call('HSET', KEYS[1], 'used', 0) return redis.call('PEXPIRE', KEYS[1], 1)";
 
+/** The message of an error that Redis replies, such as `NOPERM …`. */
+const REPLY = /^[A-Z]+ /;
+
 /** Pause after a failure, in which this instance counts locally. */
 const RETRY_MS = 200;
 
@@ -113,7 +116,8 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private async connect(): Promise<void> {
     try {
       const client = await this.connector.connect();
-      client.on('error', (error) => this.client === client && this.fail(error));
+      // An error that Redis replies to a ping tells nothing about a request.
+      client.on('error', (error) => this.client === client && !REPLY.test(error.message) && this.fail(error));
       if (this.isClosed) client.destroy();
       else this.client = client;
     } catch (error) {
