@@ -39,6 +39,7 @@ export class NewPet {
 
 /** Body of createPets. */
 @ApiSchema({ description: 'Animals to add, all or none.' })
+@QuickDto()
 export class NewPets {
   @ListOf(() => NewPet, { min: 1, max: MAX_BATCH, description: 'The animals, in the order of their ids.' })
   readonly items!: readonly NewPet[];

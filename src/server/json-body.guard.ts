@@ -15,6 +15,9 @@ const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 /** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
 const MAX_DEPTH = 32;
 
+/** Most members and items in a body, which bounds the work of everything after it. A batch of 100 animals has 401. */
+const MAX_VALUES = 2_000;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The errors of bodies that violated the HTTP framing or were too slow, by request. */
@@ -125,7 +128,8 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     const text = utf8.decode(bytes);
     if (text.startsWith('\uFEFF')) throw malformedJson('it begins with a byte-order mark');
-    if (isTooDeep(text)) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
+    const excess = excessOf(text);
+    if (excess !== undefined) throw malformedJson(excess);
     return parse(text, undefined, { parseNumber, onDuplicateKey });
   } catch (error) {
     if (error instanceof ApiError) throw error;
@@ -155,18 +159,27 @@ function malformedJson(reason: string): ApiError {
   return platformErrors.malformed_json({ message: `${detail}.`, problems: [{ ...inBody(), detail }] });
 }
 
-/** Counts brackets outside strings. Up to its first syntax error a text has the depth that the parser would see. */
-function isTooDeep(text: string): boolean {
+/** Counts outside strings. Up to its first syntax error a text has the levels and values that the parser would see. */
+function excessOf(text: string): string | undefined {
   let depth = 0;
+  let values = 0;
+  let isFirst = false;
   let inString = false;
-  for (let at = 0; at < text.length && depth <= MAX_DEPTH; at += 1) {
-    const char = text[at];
+  for (let at = 0; at < text.length && depth <= MAX_DEPTH && values <= MAX_VALUES; at += 1) {
+    const char = text.charAt(at);
     if (inString) {
       if (char === '\\') at += 1;
       else if (char === '"') inString = false;
-    } else if (char === '"') inString = true;
-    else if (char === '[' || char === '{') depth += 1;
-    else if (char === ']' || char === '}') depth -= 1;
+    } else if (char > ' ') {
+      const isEnd = char === ']' || char === '}';
+      // The first value of an array or object follows no comma.
+      if (char === ',' || (isFirst && !isEnd)) values += 1;
+      isFirst = char === '[' || char === '{';
+      if (isFirst) depth += 1;
+      else if (isEnd) depth -= 1;
+      else inString = char === '"';
+    }
   }
-  return depth > MAX_DEPTH;
+  if (depth > MAX_DEPTH) return `it is nested deeper than ${MAX_DEPTH} levels`;
+  return values > MAX_VALUES ? `it has more than ${MAX_VALUES} values` : undefined;
 }

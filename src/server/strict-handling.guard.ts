@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { asSentence, inBody, MAX_PROBLEMS, type Problem } from '../platform/errors/problem-details';
+import { asSentence, firstProblems, inBody, type Problem } from '../platform/errors/problem-details';
 import { isObject } from '../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
@@ -34,29 +34,32 @@ export class StrictHandling implements CanActivate {
       .filter((each) => at(each, 'in') === 'query');
     const properties = Object.fromEntries(parameters.map((each) => [String(at(each, 'name')), {}]));
     const schema = at(operation, 'requestBody', 'content', 'application/json', 'schema');
-    const problems = [...this.unknown({ properties }, query), ...this.unknown(schema, body, [])];
+    const problems = [
+      ...firstProblems(this.unknown({ properties }, query)),
+      ...firstProblems(this.unknown(schema, body, [])),
+    ];
     if (problems.length === 0) return true;
     throw validationFailed(problems, problems.map(({ detail }) => asSentence(detail)).join(' '));
   }
 
   /** @param path names of members and indexes of items, from the body to the value; undefined for a query */
-  private unknown(schema: unknown, value: unknown, path?: readonly string[]): Problem[] {
+  private *unknown(schema: unknown, value: unknown, path?: readonly string[]): Generator<Problem> {
     const reference = at(schema, '$ref') ?? at([at(schema, 'allOf')].flat()[0], '$ref');
-    if (typeof reference === 'string')
-      return this.unknown(at(this.document, ...reference.split('/').slice(1)), value, path);
-    if (Array.isArray(value) && path)
-      return value.flatMap((each, index) =>
-        this.unknown(at(schema, 'items'), each, [...path, String(index)]),
-      );
+    if (typeof reference === 'string') {
+      yield* this.unknown(at(this.document, ...reference.split('/').slice(1)), value, path);
+      return;
+    }
+    if (Array.isArray(value) && path) {
+      const items = at(schema, 'items');
+      for (const [index, each] of value.entries()) yield* this.unknown(items, each, [...path, String(index)]);
+    }
     const properties = at(schema, 'properties');
     // A schema without `properties` accepts any member.
-    if (!isObject(properties) || !isObject(value)) return [];
+    if (!isObject(properties) || !isObject(value)) return;
     const known = Object.keys(properties);
-    const others = Object.keys(value).filter((name) => !known.includes(name));
-    return [
-      ...others.slice(0, MAX_PROBLEMS).map((name) => problemOf(name, known, path)),
-      ...known.flatMap((name) => (path ? this.unknown(properties[name], value[name], [...path, name]) : [])),
-    ];
+    for (const name of Object.keys(value)) if (!known.includes(name)) yield problemOf(name, known, path);
+    if (!path) return;
+    for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
   }
 }
 

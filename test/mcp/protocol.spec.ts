@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { until } from '../support/until';
@@ -104,6 +105,19 @@ describe('POST /mcp', () => {
       const response = await post(app, { jsonrpc: '2.0', ...message }, { headers });
       expect(version === LATEST ? [status, 400] : [status]).toContain(response.status);
     }
+  });
+
+  it('passes a batch of 100 animals with every member on, and no message of more than 2,000 values', async () => {
+    const animal = aNewPet({ status: 'sold' });
+    const batch = (count: number) => toolCall(1, 'createPets', { items: Array(count).fill(animal) });
+    const [{ result }] = messagesIn(await post(app, batch(100)));
+    expect(JSON.parse(result.content[0].text)).toHaveLength(100);
+    // A message has seven values around the items: 1,999, and 2,003.
+    const [{ result: rejected }] = messagesIn(await post(app, batch(498)));
+    expect(JSON.parse(rejected.content[0].text).message).toBe(
+      'items must be a list of 1 to 100 JSON objects.',
+    );
+    expectError(await post(app, batch(499)), 400, 'malformed_json');
   });
 
   it('accepts only origins that may use the API', async () => {

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { Validate, ValidatorConstraint } from 'class-validator';
+import { Type as ClassOf } from 'class-transformer';
+import { ArrayMaxSize, Validate, ValidateBy, ValidateNested, ValidatorConstraint } from 'class-validator';
 import * as fc from 'fast-check';
 import { ListPetsQuery } from '../../src/pets';
 import { NewPet } from '../../src/pets/pets.dto';
@@ -15,6 +16,20 @@ class IsFree {
 class Booking {
   @Validate(IsFree)
   readonly place!: number;
+}
+
+let validations = 0;
+
+class Note {
+  @ValidateBy({ name: 'isText', validator: { validate: () => (validations += 1) < 0 } })
+  readonly text!: string;
+}
+
+class Book {
+  @ArrayMaxSize(200)
+  @ValidateNested({ each: true })
+  @ClassOf(() => Note)
+  readonly notes!: Note[];
 }
 
 const pipe = new ApiValidationPipe();
@@ -59,6 +74,19 @@ describe('the validation pipe', () => {
 
   it('rejects the mark on a class with other validators', () => {
     expect(() => QuickDto()(Booking)).toThrow('Booking has other validators, too.');
+  });
+
+  it.each([
+    ['100 problems of 150 items', 150, 150, 100],
+    ['one problem of a list that is too long, and validates no item', 201, 0, 1],
+    ['one problem of more objects than it validates quickly', 1_900, 0, 1],
+  ])('lists %s', async (_what, count, expected, problems) => {
+    validations = 0;
+    const notes = Array.from({ length: count }, () => ({}));
+    const rejected: unknown = await pipe
+      .transform({ notes }, { type: 'body', metatype: Book })
+      .catch((error: unknown) => error);
+    expect([(rejected as ApiError).problems.length, validations]).toEqual([problems, expected]);
   });
 
   it('runs asynchronous validators', async () => {

@@ -57,11 +57,22 @@ describe('POST /v1/pets/batch (createPets)', () => {
     expect(await countPets()).toBe(0);
   });
 
+  it('400 has one problem for 101 invalid items', async () => {
+    const rejected = await add(Array(MANY + 1).fill({}), { accept: 'application/problem+json' });
+    expect(rejected.json.errors).toEqual([
+      { pointer: '#/items', detail: 'items must be a list of 1 to 100 JSON objects.' },
+    ]);
+  });
+
   it('400 names an item that is not an object by its index', async () => {
-    const { json } = await add([...items(1), null, 5], { accept: 'application/problem+json' });
-    expect(json.errors.slice(1)).toEqual([
+    const { json } = await add([...items(1), null, 5, {}], { accept: 'application/problem+json' });
+    expect(json.errors.slice(1, 3)).toEqual([
       { pointer: '#/items/1', detail: 'items.1 must be a JSON object.' },
       { pointer: '#/items/2', detail: 'items.2 must be a JSON object.' },
+    ]);
+    expect(json.errors.slice(3)).toMatchObject([
+      { pointer: '#/items/3/name' },
+      { pointer: '#/items/3/categoryId' },
     ]);
   });
 

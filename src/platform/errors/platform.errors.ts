@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import { ApiError, codeOfStatus, isClientError } from './api-error';
 import { defineErrors, type DefinedError } from './define-errors';
-import { asSentence, inBody, type Problem } from './problem-details';
+import { asSentence, firstProblems, inBody, type Problem } from './problem-details';
 
 function retryLater(reason: string): (seconds: number) => string {
   return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;
@@ -46,7 +46,7 @@ export const platformErrors = defineErrors({
   },
   malformed_json: {
     status: 400,
-    when: 'the body is not JSON in UTF-8, is nested deeper than 32 levels, or has two members of one name with different values',
+    when: 'the body is not JSON in UTF-8, is nested deeper than 32 levels, has more than 2,000 values, or has two members of one name with different values',
     example: 'The body is not acceptable JSON: it cannot be parsed (at character 8).',
     place: inBody(),
     on: BODY,
@@ -197,12 +197,11 @@ export const platformErrors = defineErrors({
 /** The codes in the order of the table. */
 export const platformCodes: readonly DefinedError[] = Object.values(platformErrors);
 
-/** @param message without its full stop; default: the details of all problems */
-export function validationFailed(
-  problems: readonly Problem[],
-  message = problems.map(({ detail }) => detail).join('; '),
-): ApiError {
-  return platformErrors.validation_failed({ message: asSentence(message), problems });
+/** @param message without its full stop; default: the details of the first problems */
+export function validationFailed(all: Iterable<Problem>, message?: string): ApiError {
+  const problems = firstProblems(all);
+  const details = problems.map(({ detail }) => detail);
+  return platformErrors.validation_failed({ message: asSentence(message ?? details.join('; ')), problems });
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */

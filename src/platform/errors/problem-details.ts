@@ -43,6 +43,13 @@ export function asSentence(detail: string): string {
 /** The largest number of entries in `errors`. */
 export const MAX_PROBLEMS = 100;
 
+/** Takes the problems that a response lists; a generator makes no others. */
+export function firstProblems(all: Iterable<Problem>): Problem[] {
+  const problems: Problem[] = [];
+  for (const problem of all) if (problems.push(problem) === MAX_PROBLEMS) break;
+  return problems;
+}
+
 const ACRONYMS = new Set(['api', 'json', 'uri']);
 
 /** Returns the address below which each code has a page. */

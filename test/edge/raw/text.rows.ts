@@ -22,6 +22,8 @@ const nameBytes = (title: string, hex: string): Row =>
 /** An animal with one more member. */
 const extra = (title: string, member: string, response: string): Row =>
   body(title, `{"name":"Rex","categoryId":3,${member}}`, response);
+/** A member with a list of so many numbers. */
+const values = (count: number): string => `"x":[${Array(count).fill(1).join()}]`;
 const category = (number: string, response: string): Row =>
   body(`categoryId ${number.slice(0, 30)}`, `{"name":"Rex","categoryId":${number}}`, response);
 const typed = (headers: string, response: string, bytes = PET): Row => [
@@ -79,14 +81,28 @@ export const texts: readonly Row[] = [
   extra('33 levels behind a backslash', `"x":["\\\\",${'['.repeat(31)}${']'.repeat(31)}]`, BAD_JSON),
   extra('brackets behind an escaped quote', `"x":"\\"${'[{'.repeat(100)}"`, '201'),
   body('60,000 brackets', '['.repeat(60_000), BAD_JSON),
-  extra('7,000 members', Array.from({ length: 7_000 }, (_, at) => `"${at}":1`).join(), '201'),
+  extra('2,000 values', values(1_997), '201'),
+  extra('2,001 values', values(1_998), BAD_JSON),
+  extra(
+    '2,000 values in other lists',
+    `"x":[ ],"y":[[1],{\n},{"a":{ }}],"z":[${'[],'.repeat(1_989)}[]]`,
+    '201',
+  ),
+  extra(
+    '2,001 values in other lists',
+    `"x":[ ],"y":[[1],{\n},{"a":{ }}],"z":[${'[],'.repeat(1_990)}[]]`,
+    BAD_JSON,
+  ),
+  extra('20,000 commas and brackets in a text', `"x":"${',[{'.repeat(20_000)}"`, '201'),
+  extra('20,000 commas', ','.repeat(20_000), BAD_JSON),
   [
     '20,000 members, which are too large',
     post(`{${Array.from({ length: 20_000 }, (_, at) => `"${at}":1`).join()}}`),
     '413 payload_too_large',
     'open',
   ],
-  extra('a member 7,000 times', Array<string>(7_000).fill('"x":1').join(), '201'),
+  extra('a member 1,998 times', Array<string>(1_998).fill('"x":1').join(), '201'),
+  extra('a member 1,999 times', Array<string>(1_999).fill('"x":1').join(), BAD_JSON),
   extra('an unknown number of 50,000 digits', `"x":${'9'.repeat(50_000)}`, '201'),
   category('9'.repeat(50_000), INVALID),
   category(`0.${'0'.repeat(50_000)}1`, INVALID),

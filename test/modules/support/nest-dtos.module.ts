@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import { Expose, Transform, Type } from 'class-transformer';
 import {
+  ArrayMaxSize,
   IsArray,
   IsDate,
   IsInt,
@@ -38,6 +39,17 @@ class Address {
   readonly cadastre!: bigint;
 }
 
+/** Each may have more of them. */
+class Tour {
+  @IsString()
+  readonly name!: string;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => Tour)
+  readonly tours?: Tour[];
+}
+
 class NewVisit {
   @IsInt()
   @Min(0)
@@ -55,6 +67,12 @@ class NewVisit {
   @ValidateNested({ each: true })
   @Type(() => Address)
   readonly stops?: Address[];
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @ArrayMaxSize(3)
+  @Type(() => Tour)
+  readonly tours?: Tour[];
 
   @IsOptional()
   @Type(() => Date)
