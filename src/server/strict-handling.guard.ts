@@ -1,19 +1,28 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findOperation } from '../platform/api-docs/operation.decorator';
+import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { asSentence, firstProblems, inBody, type Problem } from '../platform/errors/problem-details';
-import { isObject } from '../platform/validation/validation.pipe';
+import { ApiValidationPipe, isObject, validatedFields } from '../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
 const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
 
-/** Rejects what the document does not have, for `Prefer: handling=strict`. It runs after the guard that reads the body. */
+/** The name in a list's other form: `id[]=1`, `id[0]=1`. */
+const BRACKETS = /^([^[\]]+)[[\]]/;
+
+/**
+ * Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets, because
+ * without it a list would have no filter. It runs after the guard that reads the body.
+ */
 @Injectable()
 export class StrictHandling implements CanActivate {
   private document: OpenAPIObject | undefined;
+  private readonly pipe = new ApiValidationPipe();
 
   /** Sets the document. It is created from the modules, of which this guard is a part. */
   follow(document: OpenAPIObject): void {
@@ -21,24 +30,48 @@ export class StrictHandling implements CanActivate {
   }
 
   /** @throws ApiError `validation_failed` */
-  canActivate(context: ExecutionContext): true {
+  canActivate(context: ExecutionContext): true | Promise<never> {
     const http = context.switchToHttp();
-    const { headers, method, routeOptions, query, body } = http.getRequest<FastifyRequest>();
-    if (HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() !== 'strict') return true;
+    const { headers, method, routeOptions, query, body, raw } = http.getRequest<FastifyRequest>();
+    const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
+    if (!isStrict && !/[[\]]|%5[bd]/i.test(raw.url ?? '')) return true;
     const path = (routeOptions.url ?? '').replace(/^\/v1/, '').replaceAll(/:(\w+)/g, '{$1}');
     const operation = at(this.document, 'paths', path, method === 'HEAD' ? 'get' : method.toLowerCase());
     if (operation === undefined) return true;
-    http.getResponse<FastifyReply>().header('Preference-Applied', 'handling=strict');
+    if (isStrict) http.getResponse<FastifyReply>().header('Preference-Applied', 'handling=strict');
     const parameters = [at(operation, 'parameters') ?? []]
       .flat()
       .filter((each) => at(each, 'in') === 'query');
-    const properties = Object.fromEntries(parameters.map((each) => [String(at(each, 'name')), {}]));
+    const known = parameters.map((each) => String(at(each, 'name')));
+    const properties = Object.fromEntries(known.map((name) => [name, {}]));
     const schema = at(operation, 'requestBody', 'content', 'application/json', 'schema');
-    const problems = [
-      ...firstProblems(this.unknown({ properties }, query)),
-      ...firstProblems(this.unknown(schema, body, [])),
-    ];
-    if (problems.length === 0) return true;
+    const listed = Object.keys(Object(query)).filter((name) => knownBefore(name, known));
+    const problems = isStrict
+      ? [
+          ...firstProblems(this.unknown({ properties }, query)),
+          ...firstProblems(this.unknown(schema, body, [])),
+        ]
+      : listed.map((name) => problemOf(name, known));
+    return problems.length === 0 || this.reject(problems, operation, known, { query, body });
+  }
+
+  /** Rejects these problems, and those that the validation of the query and the body finds. */
+  private async reject(
+    problems: Problem[],
+    operation: unknown,
+    parameters: readonly string[],
+    given: Readonly<Record<'query' | 'body', unknown>>,
+  ): Promise<never> {
+    const body = at(operation, 'requestBody', 'content', 'application/json', 'schema', '$ref');
+    for (const metatype of findOperation(String(at(operation, 'operationId')))?.types ?? []) {
+      const fields = validatedFields(metatype);
+      const isQuery = fields.length > 0 && fields.every((name) => parameters.includes(name));
+      const type = isQuery ? 'query' : 'body';
+      if (!isQuery && !String(body).endsWith(`/${metatype.name}`)) continue;
+      await this.pipe.transform(given[type], { type, metatype }).catch((error: unknown) => {
+        if (error instanceof ApiError) problems.push(...error.problems);
+      });
+    }
     throw validationFailed(problems, problems.map(({ detail }) => asSentence(detail)).join(' '));
   }
 
@@ -68,14 +101,26 @@ function at(node: unknown, ...path: readonly string[]): unknown {
   return path.reduce((value, name) => (isObject(value) ? value[name] : undefined), node);
 }
 
+/** Returns the known name of a parameter with brackets. */
+function knownBefore(given: string, known: readonly string[]): string | undefined {
+  return known.find((name) => name === BRACKETS.exec(given)?.[1]);
+}
+
 function problemOf(given: string, known: readonly string[], path?: readonly string[]): Problem {
   // The document promises a visible name.
   const name = given.trim() === '' ? JSON.stringify(given) : given.slice(0, MAX_NAME_LENGTH).toWellFormed();
   const own = variants(name);
   const near = known.find((other) => variants(other).some((each) => own.includes(each)));
-  const hint = near === undefined ? '' : `; did you mean ${near}?`;
-  if (!path) return { parameter: name, detail: `There is no query parameter ${name}${hint}` };
-  return { ...inBody([...path, name]), detail: `There is no member ${[...path, name].join('.')}${hint}` };
+  const list = known.length > 0 ? `: known are ${known.join(', ')}` : '';
+  const hint = near === undefined ? list : `; did you mean ${near}?`;
+  if (path)
+    return { ...inBody([...path, name]), detail: `There is no member ${[...path, name].join('.')}${hint}` };
+  const listed = knownBefore(name, known);
+  const form = `: write ${listed}, and repeat it for several values, as ${listed}=1&${listed}=2`;
+  return {
+    parameter: name,
+    detail: `There is no query parameter ${name}${listed === undefined ? hint : form}`,
+  };
 }
 
 /** Lists a name with and without each of its letters. Two names that differ by one letter, or by its place, share one. */

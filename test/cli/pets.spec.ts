@@ -135,7 +135,7 @@ describe('pets export and pets import', () => {
       expect.stringMatching(/^line 2: name must be .*; categoryId must be an integer/),
       'line 3: the line must be a JSON object',
       expect.stringMatching(/^line 5: the line is not acceptable JSON: it cannot be parsed/),
-      expect.stringMatching(/^line 6: name must be .*; categoryId must be/),
+      expect.stringMatching(/^line 6: name must be .*; categoryId must be an integer$/),
       '',
     ]);
     expect(all).toContain('bad lines (4): nothing was imported.');

@@ -72,7 +72,7 @@ describe('an agent', () => {
     ['an unknown argument', 'listPets', { colour: 'red' }, 'colour is not an argument of this tool.'],
     ['__proto__', 'listPets', JSON.parse('{"__proto__":{"limit":1}}'), '__proto__ is not an argument'],
     ['a missing parameter', 'getPet', {}, 'petId is required, and names one thing.'],
-    ['a missing member', 'createPet', { name: 'Rex' }, 'categoryId must be an integer'],
+    ['a missing member', 'createPet', { name: 'Rex' }, 'categoryId is missing'],
     ['a value of a wrong type', 'createPet', { name: 7, categoryId: 1 }, 'name must be a string'],
     ['a header with a line break', 'deletePet', { petId: 1, 'If-Match': 'a\r\nb: c' }, 'If-Match must'],
     ['an empty list as a filter', 'listPets', { id: [] }, 'id must be 1 to 100 integers'],

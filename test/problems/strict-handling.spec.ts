@@ -5,6 +5,7 @@ import { aNewPet } from '../support/factories';
 import { expectProblem, PROBLEM } from './support/problem';
 
 const STRICT = { prefer: 'handling=strict' };
+const SCOPES = ['orders:read', 'events:read', 'webhooks:manage'];
 const APPLIED = 'handling=strict';
 
 describe('Prefer: handling=strict', () => {
@@ -19,8 +20,9 @@ describe('Prefer: handling=strict', () => {
     ['/v1/pets?category_id=3&limit=1', 'There is no query parameter category_id; did you mean categoryId?'],
     [
       '/v1/pets?colour=red&limti=1',
-      'There is no query parameter colour. There is no query parameter limti; did you mean limit?',
+      'There is no query parameter colour: known are limit, cursor, sort, id, categoryId, status. There is no query parameter limti; did you mean limit?',
     ],
+    ['/v1/pets?stauts=sold&limit=1', 'There is no query parameter stauts; did you mean status?'],
     ['/v1/pets/1?x=1', 'There is no query parameter x.'],
     ['/v1/key?+=1', 'There is no query parameter " ".'],
   ])('GET %s is 400: %s', async (path, message) => {
@@ -33,21 +35,33 @@ describe('Prefer: handling=strict', () => {
   });
 
   it.each<[string, string, object, string[], string]>([
-    ['POST', '/v1/pets', aNewPet({ id: 7 }), ['#/id'], 'There is no member id.'],
+    [
+      'POST',
+      '/v1/pets',
+      aNewPet({ id: 7 }),
+      ['#/id'],
+      'There is no member id: known are name, categoryId, status.',
+    ],
     [
       'POST',
       '/v1/pets?dry=1',
       { nmae: 'Rex', __proto: 1 },
-      ['dry', '#/nmae', '#/__proto'],
-      'There is no query parameter dry. There is no member nmae; did you mean name? There is no member __proto.',
+      ['dry', '#/nmae', '#/__proto', '#/name', '#/categoryId'],
+      'There is no query parameter dry. There is no member nmae; did you mean name? There is no member __proto: known are name, categoryId, status. name is missing. categoryId is missing.',
     ],
-    ['PATCH', '/v1/pets/1', { Name: 'Rex' }, ['#/Name'], 'There is no member Name; did you mean name?'],
+    [
+      'PATCH',
+      '/v1/pets/1',
+      { Name: 'Rex' },
+      ['#/Name', '#'],
+      'There is no member Name; did you mean name? The body must have at least one of name, categoryId, status.',
+    ],
     [
       'POST',
       '/v1/baskets',
       { ...EMPTY, best: { 'a/b': 1 }, toys: [{ name: 'a' }, { nam: 'b' }] },
-      ['#/best/a~1b', '#/toys/1/nam'],
-      'There is no member best.a/b. There is no member toys.1.nam; did you mean name?',
+      ['#/best/a~1b', '#/toys/1/nam', '#/best/name', '#/toys/1/name'],
+      'There is no member best.a/b: known are name. There is no member toys.1.nam; did you mean name? best.name is missing. toys.1.name is missing.',
     ],
   ])('%s %s %j is 400 with a place for each: %j', async (method, path, body, places, message) => {
     const response = await app.send(method, path, { body, headers: { ...STRICT, accept: PROBLEM } });
@@ -56,6 +70,47 @@ describe('Prefer: handling=strict', () => {
     expect(detail).toBe(message);
     const placeOf = (error: Record<string, string>) => error['pointer'] ?? error['parameter'];
     expect(errors.map(placeOf)).toEqual(places);
+  });
+
+  it.each([
+    ['?limit=0&colour=red&id=1,2', ['colour', 'limit', 'id']],
+    ['?id%5B%5D=1&limit=x', ['id[]', 'limit']],
+  ])('names the other mistakes of the query %s, too', async (query, parameters) => {
+    const { json } = await app.get(`/v1/pets${query}`, { headers: { ...STRICT, accept: PROBLEM } });
+    expect(json.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(parameters);
+  });
+
+  it.each(['id[]=1', 'id%5b0%5d=1', 'status[]=sold', 'limit[]=1', 'id[0]=1&id[1]=2', 'status[in]=sold'])(
+    'without it, too, %s is 400 and says how to write a list; an unknown name is ignored',
+    async (query) => {
+      const [name = ''] = /^\w+/.exec(query) ?? [];
+      for (const method of ['GET', 'HEAD']) {
+        const response = await app.send(method, `/v1/pets?${query}`);
+        expect(response.status).toBe(400);
+        expect(response.headers['preference-applied']).toBeUndefined();
+        if (method === 'GET')
+          expect(response.json.message).toContain(`repeat it for several values, as ${name}=`);
+      }
+      expect((await app.get(`/v1/pets?${query.replaceAll(/id|status|limit/g, 'x$&')}`)).status).toBe(200);
+    },
+  );
+
+  it.each(['/v1/store/orders?status[]=placed', '/v1/events?type[]=pet.created', '/v1/webhooks?limit[]=1'])(
+    '%s is 400',
+    async (path) => {
+      const { key } = await app.createKey({ scopes: SCOPES });
+      expectError(await app.get(path, { key }), 400, 'validation_failed');
+    },
+  );
+
+  it.each([
+    ['id=1,2', 'id must be 1 to 100 integers: repeat it, as id=1&id=2.'],
+    ['id=9223372036854775808', / 1 to 100 integers from -9223372036854775808 to 9223372036854775807\.$/],
+    ['status=sold,pending', /each once: repeat it, as status=available&status=pending\.$/],
+    ['categoryId=x', 'categoryId must be an integer.'],
+    ['categoryId=9223372036854775808', /integer from -9223372036854775808 to 9223372036854775807\.$/],
+  ])('the message for %s says the right form', async (query, message) => {
+    expect((await app.get(`/v1/pets?${query}`)).json.message).toMatch(message);
   });
 
   it('accepts what the document has', async () => {

@@ -2,6 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { declareField, type FieldFacts, isObject } from './validation.pipe';
+import { SECOND_MS } from '../runtime/time';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts<string> {
@@ -43,14 +44,46 @@ export function Text({ max, min = 1, ...facts }: TextFacts): PropertyDecorator {
 const TIME_LENGTH = 24;
 /** PostgreSQL has no year 0. */
 export const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+/** A time of RFC 3339, 5.6, at most 64 characters long: its date, the rest up to the seconds, and what follows. */
+const RFC_3339 =
+  /^(\d{4}-\d\d-\d\d)[t ]((?:[01]\d|2[0-3]):[0-5]\d:)([0-5]\d|60)((?:\.\d{1,38})?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d))$/i;
 
-/** Declares a time in UTC to the millisecond, as `toISOString` prints it (RFC 3339). The value is a text. */
+/**
+ * Declares a time (RFC 3339). A request may have any offset and any fraction of a second. The value is a text as
+ * `toISOString` prints it, in UTC to the millisecond.
+ */
 export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
+  return declareTime(facts, TIME_LENGTH, TIME_LENGTH);
+}
+
+/** Declares a time that only requests have: as `Timestamp`, but the document has the lengths of all forms. */
+export function Instant(facts: FieldFacts<string>): PropertyDecorator {
+  return declareTime(facts, 20, 64);
+}
+
+function declareTime(facts: FieldFacts<string>, minLength: number, maxLength: number): PropertyDecorator {
   return declareField(facts, {
-    schema: { type: 'string', format: 'date-time', minLength: TIME_LENGTH, maxLength: TIME_LENGTH },
-    rule: 'a time in UTC to the millisecond, such as 2026-11-21T12:00:00.000Z',
+    schema: { type: 'string', format: 'date-time', minLength, maxLength },
+    rule: (value) => {
+      const isUnescaped = typeof value === 'string' && / \d\d:\d\d$/.test(value);
+      return `a time such as 2026-11-21T12:00:00Z (RFC 3339)${isUnescaped ? ', in a URL with %2B for +' : ''}`;
+    },
     isValid: isPrinted,
+    fromText: printedTime,
+    fromJson: printedTime,
   });
+}
+
+/** Prints a time in UTC to the millisecond. A leap second becomes the next second, as in POSIX. */
+function printedTime(text: unknown): unknown {
+  const [match, day = '', clock = '', second, rest = ''] =
+    (typeof text === 'string' && RFC_3339.exec(text)) || [];
+  if (match === undefined || !isCalendarDate(day)) return text;
+  const isLeap = second === '60';
+  const time = Date.parse(`${day}T${clock}${isLeap ? '59' : second}${rest}`.toUpperCase());
+  const printed = new Date(isLeap ? time + SECOND_MS : time).toISOString();
+  // Leap seconds end a month.
+  return isLeap && !/-01T00:00:00\.\d+Z$/.test(printed) ? text : printed;
 }
 
 /** Length of `2026-11-21`. */
@@ -75,22 +108,6 @@ function isPrinted(text: unknown): boolean {
   if (typeof text !== 'string' || text.length !== TIME_LENGTH) return false;
   const time = Date.parse(text);
   return time >= FIRST_TIME && new Date(time).toISOString() === text;
-}
-
-const RFC_3339 = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
-
-/** Declares a time of a query, with any offset and to the nanosecond (RFC 3339). The value is as `Timestamp` has it. */
-export function Instant(facts: FieldFacts<string>): PropertyDecorator {
-  return declareField(facts, {
-    schema: { type: 'string', format: 'date-time', minLength: 20, maxLength: 35 },
-    rule: 'a time such as 2026-11-21T12:00:00Z (RFC 3339), in a URL with %2B for +',
-    isValid: isPrinted,
-    fromText: (text) => {
-      const [match = '', day] = RFC_3339.exec(String(text)) ?? [];
-      const time = isPrinted(`${day}T00:00:00.000Z`) ? Date.parse(match.toUpperCase()) : Number.NaN;
-      return Number.isNaN(time) ? text : new Date(time).toISOString();
-    },
-  });
 }
 
 /** A schema of the document that several fields share. */
@@ -119,7 +136,7 @@ export function SomeOf({ values }: Choice, facts: FieldFacts): PropertyDecorator
   const items = { type: 'string', enum: [...values] };
   return declareField(facts, {
     schema: { type: 'array', items, minItems: 1, maxItems: values.length, uniqueItems: true },
-    rule: `one or more of ${values.join(', ')}, each once`,
+    rule: (given, name) => `one or more of ${values.join(', ')}, each once${repeatHint(given, name, values)}`,
     isValid: (given) =>
       Array.isArray(given) &&
       given.length > 0 &&
@@ -190,7 +207,10 @@ export function Int64({ min, max, ...facts }: Int64Facts): PropertyDecorator {
   const maximum: object = max === undefined ? {} : { maximum: max };
   return declareField(facts, {
     schema: { ...INT64, ...minimum, ...maximum },
-    rule: `an integer from ${min ?? MIN_INT64} to ${max ?? MAX_INT64}`,
+    rule: (value) =>
+      min === undefined && max === undefined && !isBeyondInt64(value)
+        ? 'an integer'
+        : `an integer from ${min ?? MIN_INT64} to ${max ?? MAX_INT64}`,
     isValid: (value) => isInt64(value) && value >= (min ?? value) && value <= (max ?? value),
     fromText: int64FromText,
     fromJson: int64FromJson,
@@ -206,12 +226,27 @@ interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
 export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
   return declareField(facts, {
     schema: { type: 'array', items: { ...INT64 }, minItems: 1, maxItems: max },
-    rule: `1 to ${max} integers from ${MIN_INT64} to ${MAX_INT64}`,
+    rule: (given, name) => {
+      const bounds = [given].flat().some(isBeyondInt64) ? ` from ${MIN_INT64} to ${MAX_INT64}` : '';
+      return `1 to ${max} integers${bounds}${repeatHint(given, name, [1, 2])}`;
+    },
     isValid: (value) =>
       Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
     fromText: (texts) => [texts].flat().map(int64FromText),
     fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
   });
+}
+
+/** Shows the right form of a query's list to a client that has sent its values in one text. */
+function repeatHint(given: unknown, name: string, values: readonly unknown[]): string {
+  const isOneText =
+    Array.isArray(given) && given.some((text) => typeof text === 'string' && /[\s,;|]/.test(text));
+  return isOneText ? `: repeat it, as ${name}=${values[0]}&${name}=${values[1] ?? values[0]}` : '';
+}
+
+/** True for a number that is too large for an int64, also as a text. */
+function isBeyondInt64(value: unknown): boolean {
+  return /^(number|string)$/.test(typeof value) && Math.abs(Number(value)) >= 2 ** 63;
 }
 
 function int64FromText(text: unknown): unknown {

@@ -37,8 +37,8 @@ export interface FieldFacts<Value = unknown> {
 interface Rule {
   readonly schema: ApiPropertyOptions;
   readonly isValid: (value: unknown) => boolean;
-  /** Completes `name must be …`. */
-  readonly rule: string;
+  /** Completes `name must be …`, also for the value that it rejects. */
+  readonly rule: string | ((value: unknown, name: string) => string);
   /** Converts the text of a query or path; texts, if it is given several times. */
   readonly fromText?: (text: unknown) => unknown;
   readonly fromJson?: (value: unknown) => unknown;
@@ -79,9 +79,17 @@ export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator 
     ...(fromJson ? [Transform((given) => fromJson(given.value), TO_CLASS)] : []),
     ValidateBy({
       name: 'isField',
-      validator: { validate: isValid, defaultMessage: (args) => `${args?.property} must be ${rule}` },
+      validator: {
+        validate: isValid,
+        defaultMessage: (args) => mistakeIn(args?.property ?? '', rule, args?.value),
+      },
     }),
   );
+}
+
+function mistakeIn(name: string, rule: Rule['rule'], value: unknown): string {
+  if (value === undefined) return `${name} is missing`;
+  return `${name} must be ${typeof rule === 'string' ? rule : rule(value, name)}`;
 }
 
 /** Returns the fields of a prototype, those of base classes included. */
@@ -241,21 +249,21 @@ function quickDto(
   path: readonly string[] = [],
 ): object {
   const dto: Record<string, unknown> = Object.assign(new type());
-  const report = (place: readonly string[], rule: string): unknown =>
-    problems.push({ ...placeIn(input, place), detail: `${place.join('.')} must be ${rule}` });
+  const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
+    problems.push({ ...placeIn(input, place), detail: mistakeIn(place.join('.'), rule, given) });
   for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of QUICK.get(type) ?? []) {
     if (Object.hasOwn(value, name)) {
       const convert = input.type === 'body' ? fromJson : fromText;
       dto[name] = convert ? convert(value[name]) : value[name];
     }
     const given = dto[name];
-    if (!isValid(given)) report([...path, name], rule);
+    if (!isValid(given)) report([...path, name], rule, given);
     if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
     dto[name] = given.map((item: unknown, at) => {
       const place = [...path, name, String(at)];
       return isObject(item)
         ? quickDto(classOf(), item, input, problems, place)
-        : report(place, 'a JSON object');
+        : report(place, 'a JSON object', item);
     });
   }
   return dto;
