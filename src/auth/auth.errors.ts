@@ -9,6 +9,19 @@ export const {
   revoked_api_key: revokedApiKey,
 } = platformErrors;
 
+function invalidWith(message: string): ApiError {
+  return invalidApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
+}
+
+const TWICE = invalidWith('The word Bearer is sent twice: send it once, before the API key.');
+const MISTYPED = invalidWith('The API key was mistyped or cut: its checksum is wrong. Copy it again.');
+
+/** For a text that is not a key of any deployment. */
+export function malformedApiKey(secret: string): ApiError {
+  if (/^bearer(?:\s|$)/i.test(secret)) return TWICE;
+  return /ask_(?:live|test)_/i.test(secret) ? MISTYPED : invalidApiKey();
+}
+
 /** For a secret that a rotation has replaced, after its grace period. */
 export function rotatedOutApiKey(): ApiError {
   const message = 'The API key was replaced by a rotation and its grace period has ended.';
@@ -17,8 +30,7 @@ export function rotatedOutApiKey(): ApiError {
 
 /** For a key of production in another deployment, and the reverse. @param prefix of the keys of this deployment */
 export function foreignApiKey(prefix: KeyPrefix): ApiError {
-  const message = `The API key is of another deployment. Keys of this one begin with ${prefix}.`;
-  return invalidApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
+  return invalidWith(`The API key is of another deployment. Keys of this one begin with ${prefix}.`);
 }
 
 /** @param scopes the key needs one of them */

@@ -9,6 +9,7 @@ import {
   expiredApiKey,
   foreignApiKey,
   invalidApiKey,
+  malformedApiKey,
   missingApiKey,
   revokedApiKey,
   rotatedOutApiKey,
@@ -66,7 +67,7 @@ export class KeyAuthenticator extends Authenticator {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
     const hash = this.hashOf(secret);
-    if (hash === undefined) return { rejection: invalidApiKey() };
+    if (hash === undefined) return { rejection: malformedApiKey(secret) };
     const lookup = this.cache.lookup(hash);
     return lookup instanceof Promise
       ? lookup.then((found) => this.judge(secret, found))

@@ -46,6 +46,21 @@ describe('bearer authentication', () => {
     },
   );
 
+  it('401 invalid_api_key says that a key was mistyped or cut, and that the word Bearer is sent twice', async () => {
+    const messageOf = async (header: string) => {
+      const { status, json, headers } = await withHeader(header);
+      expect([status, json.code]).toEqual([401, 'invalid_api_key']);
+      expect(headers['www-authenticate']).toContain(`error_description="${json.message}"`);
+      return json.message as string;
+    };
+    const { key } = app;
+    for (const wrong of [key.slice(0, -1), `${key}x`, `"${key}"`, key.toUpperCase(), 'ask_live_', `${key} x`])
+      expect(await messageOf(`Bearer ${wrong}`)).toMatch(/mistyped or cut/);
+    for (const header of [`Bearer Bearer ${key}`, `bearer  BEARER ${key}`, 'Bearer Bearer'])
+      expect(await messageOf(header)).toMatch(/Bearer is sent twice/);
+    for (const header of ['Bearer x', 'Bearer bearerx']) expect(await messageOf(header)).toMatch(/not valid/);
+  });
+
   it('401 invalid_api_key for two Authorization headers, even of the same key, or with an empty one', async () => {
     for (const other of [`Bearer ${app.key}`, 'Basic x', '']) {
       for (const pair of [

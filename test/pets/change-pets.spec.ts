@@ -113,6 +113,24 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
       },
     );
 
+    it.each(['abc', 'W/abc', '"abc', '"a" "b"', '"a", b', '**', '*, "a"'])(
+      '400 validation_failed for %s, which says that quotes are missing; nothing changes',
+      async (tag) => {
+        const id = await newPet();
+        for (const response of [
+          await patch(id, { name: 'A' }, { 'if-match': tag }),
+          await remove(id, { 'if-match': tag }),
+        ]) {
+          expectError(response, 400, 'validation_failed');
+          expect(response.json.message).toMatch(/^If-Match must be .* double quotes/);
+        }
+        expect((await patch(id, { name: 'Rex' }, { 'if-none-match': 'abc' })).status).toBe(200);
+        const { etag } = (await get(id)).headers;
+        const list = `, W/"a,b" ,, "c d",${String(etag)} `;
+        expect((await patch(id, { name: 'A' }, { 'if-match': list })).status).toBe(200);
+      },
+    );
+
     it.each(['*', 'W/', ''])('412 if If-None-Match has the current tag (%s)', async (prefix) => {
       const id = await newPet();
       const tag = prefix === '*' ? '*' : `${prefix}${String((await get(id)).headers['etag'])}`;

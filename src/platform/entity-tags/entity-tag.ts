@@ -4,7 +4,7 @@ import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { text } from '../errors/error.schemas';
-import { platformErrors } from '../errors/platform.errors';
+import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
 
 /**
@@ -19,6 +19,9 @@ export type Precondition<T> = (...representations: readonly T[]) => void;
 
 /** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
 const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
+
+/** A list may have empty members (RFC 9110, 5.6.1). */
+const IS_CONDITION = /^[\s,]*(?:\*|(?:W\/)?"[^"]*"(?:\s*,[\s,]*(?:W\/)?"[^"]*")*)?[\s,]*$/;
 
 /** The request header of a conditional change (RFC 9110, 13.1.1). */
 export const IF_MATCH_HEADER: ApiHeaderOptions = {
@@ -71,6 +74,10 @@ function preconditionOf(reply: FastifyReply, schema: { $ref: string }): Precondi
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
   return (...representations) => {
     if (ifMatch === undefined && ifNoneMatch === undefined) return;
+    if (ifMatch !== undefined && !IS_CONDITION.test(ifMatch)) {
+      const detail = 'If-Match must be the ETag with its double quotes, a list of such tags, or *';
+      throw validationFailed([{ header: 'If-Match', detail }]);
+    }
     const tags = representations.map((each) =>
       entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema))),
     );
