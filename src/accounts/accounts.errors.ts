@@ -24,7 +24,7 @@ export const accountErrors = defineErrors({
   },
   plan_conflict: {
     status: 409,
-    when: '`enterprise` lacks limits, or another plan has one',
+    when: 'a limit does not fit the plan of the account',
     message: 'The plan enterprise needs both perMinute and perDay; other plans accept neither.',
   },
   key_not_usable: {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import { EntityManager } from 'typeorm';
+import { EntityManager, type FindOneOptions } from 'typeorm';
 import { pages } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
 import { AccountEntity } from './account.entity';
@@ -35,7 +35,7 @@ export interface ListedAuditEntry {
 
 /** Which keys to list; all by default. */
 export interface KeyFilter {
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** Only valid keys that expire before this time. */
   readonly expiring?: Date;
   readonly revoked?: true;
@@ -45,7 +45,7 @@ export interface KeyFilter {
 
 /** Which entries to list; all by default. */
 export interface AuditFilter {
-  readonly account?: string;
+  readonly account?: string | undefined;
   readonly since?: Date;
   /** The number of the newest entries. */
   readonly limit?: number;
@@ -111,13 +111,21 @@ export class AccountsRepository {
 
   /** @throws ApiError if no account has this name */
   async require(name: string, manager = this.manager): Promise<AccountEntity> {
-    return found(name, await manager.findOneBy(AccountEntity, { name }));
+    return found(name, await this.find(name, manager));
   }
 
   /** Reads an account and locks its row until the transaction ends. @throws ApiError if no account has this name */
   async lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
-    const lock = { mode: 'pessimistic_write' } as const;
-    return found(name, await manager.findOne(AccountEntity, { where: { name }, lock }));
+    return found(name, await this.find(name, manager, { lock: { mode: 'pessimistic_write' } }));
+  }
+
+  /** Finds an account by its name as an earlier version has kept it, else in NFC. */
+  async find(given: string, manager = this.manager, options: FindOneOptions = {}) {
+    for (const name of new Set([given, given.normalize()])) {
+      const account = await manager.findOne(AccountEntity, { where: { name }, ...options });
+      if (account) return account;
+    }
+    return null;
   }
 
   /** Returns the prefix of the keys of this database; undefined before the first start of a service. */
@@ -134,6 +142,8 @@ export class AccountsRepository {
 
   /** Finds the account or creates it with the given plan. Concurrent calls are safe. */
   async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager) {
+    const known = await this.find(name, manager);
+    if (known) return { account: known, isNewAccount: false };
     const values = { name, ...choice };
     const insertion = manager.createQueryBuilder().insert().into(AccountEntity).values(values).orIgnore();
     const { raw }: { raw: unknown[] } = await insertion.execute();
@@ -158,7 +168,7 @@ export class AccountsRepository {
   }
 
   /** Lists the keys with these ids in the order of their creation. */
-  find(ids: readonly string[], now: Date, transaction?: EntityManager): Promise<ListedKey[]> {
+  findKeys(ids: readonly string[], now: Date, transaction?: EntityManager): Promise<ListedKey[]> {
     return this.sql.rows<ListedKey>(FIND, [ids, now], transaction);
   }
 

@@ -43,7 +43,7 @@ export class AccountsService {
 
   /** @returns null if no account has this name */
   find(name: string): Promise<AccountEntity | null> {
-    return this.accounts.findOneBy({ name });
+    return this.repository.find(name);
   }
 
   /** @param transaction locks the row until it ends @throws ApiError if no account has this name */
@@ -53,8 +53,9 @@ export class AccountsService {
 
   /** Lists administrative changes, the oldest first. @throws ApiError if the account does not exist */
   async listAudit(filter: AuditFilter = {}): Promise<ListedAuditEntry[]> {
-    if (filter.account !== undefined) await this.repository.require(filter.account);
-    return await this.repository.listAudit(filter);
+    const { account: name } = filter;
+    const account = name === undefined ? name : (await this.repository.require(name)).name;
+    return await this.repository.listAudit({ ...filter, account });
   }
 
   /** Returns the names of accounts by id. */
@@ -116,10 +117,11 @@ export class AccountsService {
     by: Maker | undefined,
   ): Promise<boolean> {
     return this.sql.transaction(async (manager) => {
-      const values = valuesOf(await this.repository.lockAccount(name, manager));
+      const account = await this.repository.lockAccount(name, manager);
+      const values = valuesOf(account);
       if (values === false) return false;
-      await manager.update(AccountEntity, { name }, values);
-      await recordAudit(manager, { command, account: name, details, madeByKey: by?.key });
+      await manager.update(AccountEntity, { id: account.id }, values);
+      await recordAudit(manager, { command, account: account.name, details, madeByKey: by?.key });
       return true;
     }, by?.transaction);
   }

@@ -91,14 +91,15 @@ export class ApiKeysService {
 
   /** @throws ApiError if the account does not exist */
   async list(filter: KeyFilter = {}): Promise<ListedKey[]> {
-    if (filter.account !== undefined) await this.keys.require(filter.account);
-    return await this.keys.list(filter, this.now());
+    const { account: name } = filter;
+    const account = name === undefined ? name : (await this.keys.require(name)).name;
+    return await this.keys.list({ ...filter, account }, this.now());
   }
 
   /** @param transaction locks the row until it ends @throws ApiError if the key does not exist */
   async get(id: string, transaction?: EntityManager): Promise<ListedKey> {
     if (transaction) await this.lock(id, transaction);
-    const [key] = isKeyId(id) ? await this.keys.find([id], this.now(), transaction) : [];
+    const [key] = isKeyId(id) ? await this.keys.findKeys([id], this.now(), transaction) : [];
     if (!key) throw unknownKey(id);
     return key;
   }
@@ -108,7 +109,7 @@ export class ApiKeysService {
     const { id } = await this.keys.require(account);
     const page = await keyPages.list(this.sql, query, { account_id: id });
     const ids = page.items.map(({ keyId }) => keyId);
-    const found = new Map((await this.keys.find(ids, this.now())).map((key) => [key.id, key]));
+    const found = new Map((await this.keys.findKeys(ids, this.now())).map((key) => [key.id, key]));
     return page.with(ids.flatMap((each) => found.get(each) ?? []));
   }
 

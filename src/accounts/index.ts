@@ -11,7 +11,13 @@ export {
   MAX_ADDRESSES,
   MAX_GRACE_MS,
 } from './api-keys.service';
-export { ACCOUNT_NAME_RULE, isAccountName, isShortText, SHORT_TEXT_RULE } from './short-text';
+export {
+  ACCOUNT_NAME_RULE,
+  isAccountName,
+  isShortText,
+  MAX_NAME_LENGTH,
+  SHORT_TEXT_RULE,
+} from './short-text';
 export {
   FREE,
   isPlanChoice,

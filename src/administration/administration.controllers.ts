@@ -1,12 +1,6 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import {
-  accountErrors as errors,
-  AccountsService,
-  ApiKeysService,
-  isAccountName,
-  isKeyId,
-} from '../accounts';
+import { accountErrors as errors, AccountsService, ApiKeysService, isKeyId } from '../accounts';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
@@ -36,7 +30,8 @@ const AccountName = () =>
       example: 'acme',
       schema: NAME_SCHEMA,
     },
-    (text) => (isAccountName(text) ? text : undefined),
+    // PostgreSQL stores neither.
+    (text) => (/[\0\p{Cs}]/u.test(text) ? undefined : text),
     errors.account_not_found,
   );
 
@@ -85,7 +80,7 @@ export class AccountsController {
     idempotent: true,
     location: '/accounts/:name',
     returns: [201, Account, 'The created account. `Location` is its URL.'],
-    rejects: [errors.account_exists, errors.plan_conflict],
+    rejects: [errors.account_exists],
   })
   createAccount(@Req() by: Client, @Body() account: NewAccount, @Transaction() outer: Outer) {
     return this.administration.createAccount(by, account, outer);

@@ -3,16 +3,19 @@ import {
   ACCOUNT_NAME_RULE,
   GRACE_HOURS,
   isAccountName,
+  isShortText,
   KEY_DAYS,
   MAX_ADDRESSES,
   MAX_GRACE_MS,
+  MAX_NAME_LENGTH,
   MAX_REQUESTS,
   type Plan,
   PLANS,
+  SHORT_TEXT_RULE,
 } from '../accounts';
 import { isCidr } from '../platform/config/parsers';
 import { HOUR_MS, SECOND_MS } from '../platform/runtime/time';
-import { Flag, Int64, Integer, OneOf, Text, Timestamp } from '../platform/validation/fields';
+import { Flag, Instant, Int64, Integer, OneOf, Text, Timestamp } from '../platform/validation/fields';
 import { AtLeastOne, declareField, type FieldFacts } from '../platform/validation/validation.pipe';
 
 interface ListFacts extends FieldFacts {
@@ -49,6 +52,12 @@ export const NAME_SCHEMA = {
   pattern: '^([^*.]|[^.].|.[^.]|...)',
 } as const;
 const NAME = { max: 100, description: 'Name of the account.', example: 'acme' } as const;
+const LABEL = { max: 100, description: 'Text for people.', example: 'shop' } as const;
+const EXPIRY = {
+  nullable: true,
+  description: `When it expires; null for never. A new key expires by default after ${KEY_DAYS} days.`,
+  example: '2099-12-31T23:59:59.000Z',
+} as const;
 const LIMIT = { min: 1, max: MAX_REQUESTS, nullable: true } as const;
 const KEY = {
   max: 255,
@@ -58,11 +67,7 @@ const KEY = {
 
 @ApiSchema({ description: 'An account. Its keys share its limits.' })
 export class Account {
-  @declareField(NAME, {
-    schema: NAME_SCHEMA,
-    rule: ACCOUNT_NAME_RULE,
-    isValid: (value) => typeof value === 'string' && isAccountName(value),
-  })
+  @ShortText(NAME, '', NAME_SCHEMA, () => true)
   readonly name!: string;
 
   @OneOf(
@@ -88,8 +93,32 @@ class PlanChange extends PartialType(PickType(Account, ['plan', 'perMinute', 'pe
   skipNullProperties: false,
 }) {}
 
+/** Declares a text that is kept in NFC. */
+function ShortText(
+  facts: FieldFacts<string>,
+  rule: string,
+  schema: object,
+  isText: (text: string) => boolean,
+) {
+  return declareField(facts, {
+    schema: { type: 'string', ...schema },
+    rule,
+    isValid: (value) => typeof value === 'string' && isText(value),
+    fromJson: (value) => (typeof value === 'string' ? value.normalize() : value),
+  });
+}
+
 @ApiSchema({ description: 'An account to create.' })
-export class NewAccount extends IntersectionType(PickType(Account, ['name']), PlanChange) {}
+export class NewAccount extends IntersectionType(PickType(Account, ['name']), PlanChange) {
+  @ShortText(
+    NAME,
+    ACCOUNT_NAME_RULE,
+    // White space is inside only.
+    { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: String.raw`^([^\s*.]|[^\s.]\S|\S[^\s.]|\S.+\S)$` },
+    isAccountName,
+  )
+  declare readonly name: string;
+}
 
 @AtLeastOne()
 @ApiSchema({ description: 'New values of an account. Members that are left out keep their value.' })
@@ -106,7 +135,7 @@ export class AccountKey {
   @Text(NAME)
   readonly account!: string;
 
-  @Text({ min: 0, max: 100, description: 'Text for people.', example: 'shop' })
+  @Text({ min: 0, ...LABEL })
   readonly label!: string;
 
   @Text({ max: 20, description: 'Beginning of its secret.', example: 'ask_live_' })
@@ -140,11 +169,7 @@ export class AccountKey {
   @Timestamp({ description: 'When it was created.', example: '2026-11-21T12:00:00.000Z' })
   readonly createdAt!: Date;
 
-  @Timestamp({
-    nullable: true,
-    description: `When it expires; null for never. A new key expires by default after ${KEY_DAYS} days.`,
-    example: '2099-12-31T23:59:59.000Z',
-  })
+  @Timestamp(EXPIRY)
   readonly expiresAt!: Date | string | null;
 
   @Timestamp({ nullable: true, description: 'When it was revoked; null if it was not.' })
@@ -160,7 +185,22 @@ export class AccountKey {
 @ApiSchema({ description: 'A key to create.' })
 export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes', 'addresses', 'expiresAt']), {
   skipNullProperties: false,
-}) {}
+}) {
+  @ShortText(
+    { ...LABEL, optional: true },
+    `empty, or ${SHORT_TEXT_RULE}`,
+    {
+      minLength: 0,
+      maxLength: LABEL.max,
+      pattern: String.raw`^([^\s\x00-\x1F\x7F-\x9F]([^\x00-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F])?)?$`,
+    },
+    (text) => text === '' || isShortText(text),
+  )
+  declare readonly label?: string;
+
+  @Instant({ ...EXPIRY, optional: true })
+  declare readonly expiresAt?: string | null;
+}
 
 @AtLeastOne()
 @ApiSchema({ description: 'New values of a key. Members that are left out keep their value.' })

@@ -49,7 +49,9 @@ export class AdministrationService {
   }
 
   createAccount(by: Client, { name, ...given }: dto.NewAccount, outer: Outer): Promise<dto.Account> {
-    return this.change(by, outer, (maker) => this.accounts.create(name, choiceOf(given, FREE), maker));
+    return this.change(by, outer, (maker) =>
+      this.accounts.create(name, choiceOf({ ...given, plan: given.plan ?? 'free' }, FREE), maker),
+    );
   }
 
   updateAccount(
@@ -158,12 +160,22 @@ function ownAddressMissing(ip: string): ApiError {
   return validationFailed([{ ...inBody(['addresses']), detail }]);
 }
 
-/** Completes a plan: limits that are left out keep their value if the plan does. @throws ApiError `plan_conflict` */
+/**
+ * Completes a plan: limits that are left out keep their value if the plan does.
+ *
+ * @throws ApiError `validation_failed` for limits that do not fit the given plan, `plan_conflict` if it is that of the account
+ */
 function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoice): PlanChoice {
   const { plan = old } = given;
   const kept = plan === old ? limits : FREE;
   const { perMinute = kept.perMinute, perDay = kept.perDay } = given;
   const choice = { plan, perMinute, perDay };
-  if (!isPlanChoice(choice)) throw errors.plan_conflict();
-  return choice;
+  if (isPlanChoice(choice)) return choice;
+  if (given.plan === undefined) throw errors.plan_conflict();
+  const isEnterprise = plan === 'enterprise';
+  const wrong = (['perMinute', 'perDay'] as const).filter((name) => (choice[name] === null) === isEnterprise);
+  const reason = isEnterprise
+    ? 'is missing: the plan enterprise needs it'
+    : 'is only for the plan enterprise';
+  throw validationFailed(wrong.map((name) => ({ ...inBody([name]), detail: `${name} ${reason}` })));
 }

@@ -91,8 +91,12 @@ export const partName = parserOf(
   'lower-case words of letters and digits joined by dashes, 24 characters at most, that begin with a letter',
 );
 
-export const label = parserOf((text) => (isShortText(text) ? text : undefined), SHORT_TEXT_RULE);
-export const accountName = parserOf((text) => (isAccountName(text) ? text : undefined), ACCOUNT_NAME_RULE);
+/** Returns the parser of a text, which is kept in NFC. */
+const textOption = (isValid: (text: string) => boolean, rule: string) =>
+  parserOf((text) => (isValid(text.normalize()) ? text.normalize() : undefined), rule);
+
+export const label = textOption(isShortText, SHORT_TEXT_RULE);
+export const accountName = textOption(isAccountName, ACCOUNT_NAME_RULE);
 
 /** Parses the base URL into one without a slash at its end. An address without a path means its `/v1`. */
 export const baseUrl = parserOf((text) => {

@@ -91,7 +91,13 @@ const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
 };
 
 export function printLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printable(text)}\n`);
+}
+
+/** Escapes what could change how a terminal shows the text around it. In JSON the escape has the same meaning. */
+export function printable(text: string): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (each) => each.split('').map(escaped).join(''));
 }
 
 /**
@@ -130,5 +136,7 @@ function headingOf(name: string): string {
 
 /** Prints a value, a time to the minute; a dash if it is missing. */
 export function cellText(value: Cell): string {
-  return value instanceof Date ? `${value.toISOString().slice(0, 16)}Z` : String(value ?? '') || '-';
+  return value instanceof Date
+    ? `${value.toISOString().slice(0, 16)}Z`
+    : printable(String(value ?? '')) || '-';
 }

@@ -9,7 +9,7 @@ import { CommandContext } from './context';
 import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addNewCommand } from './new.command';
-import { OutputCommand, watchOutput } from './output';
+import { OutputCommand, printable, watchOutput } from './output';
 import { addPetsCommands } from './pets.commands';
 import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
@@ -37,7 +37,7 @@ export async function runAnimalStoreCommand(
   } catch (error) {
     // Commander has printed the error already. It also throws, with exit code 0, after --help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-    process.stderr.write(`${userMessage(error)}\n`);
+    process.stderr.write(`${printable(userMessage(error))}\n`);
     return FAILED;
   }
 }

@@ -202,6 +202,109 @@ describe('administration over HTTP', () => {
     expect((await app.get(`/v1/keys/${id}`)).json.revokedAt).toBeNull();
   });
 
+  it.each<[object, string[], string]>([
+    [{ plan: 'enterprise' }, ['perMinute', 'perDay'], 'perMinute is missing'],
+    [{ plan: 'enterprise', perMinute: 5 }, ['perDay'], 'perDay is missing: the plan enterprise needs it'],
+    [{ plan: 'enterprise', perMinute: null, perDay: 5 }, ['perMinute'], 'perMinute is missing'],
+    [{ plan: 'pro', perDay: 5 }, ['perDay'], 'perDay is only for the plan enterprise'],
+    [{ plan: 'free', perDay: 5, perMinute: 5 }, ['perMinute', 'perDay'], 'perDay is only for'],
+  ])('names the limits of %j that do not fit its plan', async (body, members, message) => {
+    const { name, path } = await newKey();
+    const headers = { accept: 'application/problem+json' };
+    const entries = (await auditOf(name)).length;
+    for (const response of [
+      await app.post('/v1/accounts', { name: randomUUID(), ...body }, { headers }),
+      await patch(path, body, { headers }),
+    ]) {
+      const { code, detail, errors } = response.json;
+      expect([response.status, code]).toEqual([400, 'validation_failed']);
+      expect(detail).toContain(message);
+      expect(errors.map(({ pointer }: { pointer: string }) => pointer.slice(2))).toEqual(members);
+    }
+    expect(await auditOf(name)).toHaveLength(entries);
+    expectError(await app.post('/v1/accounts', { name: randomUUID(), perDay: 5 }), 400, 'validation_failed');
+  });
+
+  it('accepts the expiry of a key in each form of RFC 3339, and returns it in one', async () => {
+    const { path } = await newKey();
+    for (const expiresAt of [
+      '2099-06-01T00:00:00Z',
+      '2099-06-01T02:00:00+02:00',
+      '2099-05-31t14:00:00.000000-10:00',
+      '2099-06-01 00:00:00z',
+    ]) {
+      const { status, json } = await app.post(`${path}/keys`, { expiresAt });
+      expect([status, json.expiresAt]).toEqual([201, '2099-06-01T00:00:00.000Z']);
+    }
+  });
+
+  it('keeps names and labels in NFC, and finds an account in each normal form', async () => {
+    const name = `Zoë ${randomUUID()}`;
+    const { status, json } = await app.post('/v1/accounts', { name: name.normalize('NFD') });
+    expect([status, json.name]).toEqual([201, name]);
+    expectError(await app.post('/v1/accounts', { name }), 409, 'account_exists');
+    const headers = { 'idempotency-key': randomUUID() };
+    const create = (form: string) =>
+      app.post(
+        `/v1/accounts/${encodeURIComponent(form)}/keys`,
+        { label: 'Zoë'.normalize('NFD') },
+        { headers },
+      );
+    const [first, again] = [await create(name), await create(name.normalize('NFD'))];
+    expect([first.json.label, again.text, again.headers['idempotent-replayed']]).toEqual([
+      'Zoë',
+      first.text,
+      'true',
+    ]);
+  });
+
+  it('rejects new names and labels that look like others, or change the text around them', async () => {
+    const { path, id } = await newKey();
+    for (const [before, after] of [
+      '\u200b',
+      '\u202e',
+      '\u2066',
+      '\u00ad',
+      '\ufeff',
+      '\u009b',
+      '\u2028',
+    ].flatMap((each) => [
+      ['a', `${each}b`],
+      [each, 'b'],
+    ])) {
+      const text = `${before}${after}`;
+      expectError(await app.post('/v1/accounts', { name: text }), 400, 'validation_failed');
+      expectError(await app.post(`${path}/keys`, { label: text }), 400, 'validation_failed');
+      expectError(await patch(`/v1/keys/${id}`, { label: text }), 400, 'validation_failed');
+    }
+    for (const name of [' a', 'a\u00a0', '\u3000a', 'x'.repeat(65), '🐈'.repeat(65)])
+      expectError(await app.post('/v1/accounts', { name }), 400, 'validation_failed');
+    expect((await app.post('/v1/accounts', { name: '🐈'.repeat(64) })).status).toBe(201);
+    expect((await patch(`/v1/keys/${id}`, { label: '' })).json.label).toBe('');
+  });
+
+  it('still reaches an account that an earlier version has named otherwise', async () => {
+    const names = [' acme', 'acme\u200b', 'Zoe\u0308', 'x'.repeat(100), '\u202egnp'];
+    for (const name of names) {
+      await app.database.query(`INSERT INTO accounts (name, plan) VALUES ($1, 'free')`, [name]);
+      const path = `/v1/accounts/${encodeURIComponent(name)}`;
+      expect((await app.get(path)).json.name).toBe(name);
+      expect((await patch(path, { disabled: true })).json).toMatchObject({
+        name,
+        disabledAt: expect.any(String),
+      });
+      const run = (...args: string[]) => runCli(args, { DATABASE_URL: app.database.url });
+      expect(await run('accounts', 'enable', name)).toMatchObject({ status: 0 });
+      expect(await run('usage', '--account', name)).toMatchObject({ status: 0 });
+    }
+    const { out } = await cli('accounts list');
+    expect(out).toMatch(/acme\\u200b$/m);
+    expect(out).toMatch(/\\u202egnp$/m);
+    expect((await cli('accounts list --json')).json().map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(names),
+    );
+  });
+
   it('rejects unknown scopes, times that have passed, limits that the plan does not have, and a known name', async () => {
     const { name, path, id } = await newKey();
     const entries = (await auditOf(name)).length;
@@ -210,7 +313,6 @@ describe('administration over HTTP', () => {
     expectError(await patch(`/v1/keys/${id}`, { scopes: [] }), 400, 'validation_failed');
     const expiresAt = new Date(app.clock.now()).toISOString();
     expectError(await app.post(`${path}/keys`, { expiresAt }), 400, 'validation_failed');
-    expectError(await patch(path, { plan: 'enterprise', perMinute: 5 }), 409, 'plan_conflict');
     expectError(await patch(path, { perDay: 5, disabled: true }), 409, 'plan_conflict');
     expectError(await app.post('/v1/accounts', { name }), 409, 'account_exists');
     for (const each of ['*', '.', '..', ' ', 'a\nb']) {
@@ -224,9 +326,12 @@ describe('administration over HTTP', () => {
   it('stores no secret, also for an Idempotency-Key, whose response only the same key gets again', async () => {
     const { path, id, name } = await newKey();
     const headers = { 'idempotency-key': randomUUID() };
-    for (const target of [`${path}/keys`, `/v1/keys/${id}/rotate`]) {
+    for (const [target, spelling] of [
+      [`${path}/keys`, `${path.replace('acme', '%61cme')}/keys`],
+      [`/v1/keys/${id}/rotate`, `/v1/keys/${id.toUpperCase()}/rotate`],
+    ] as const) {
       const first = await app.post(target, {}, { headers });
-      const again = await app.post(target, {}, { headers });
+      const again = await app.post(spelling, {}, { headers });
       expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
       expect(again.headers.location).toBe(first.headers.location);
       const account = (await app.get('/v1/key')).json.account;

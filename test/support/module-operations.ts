@@ -196,7 +196,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   createAccount: {
     ...ADMIN,
     route: 'post /accounts',
-    codes: { ...KEYED, 409: ['account_exists', 'plan_conflict', ...KEYED[409]] },
+    codes: { ...KEYED, 409: ['account_exists', ...KEYED[409]] },
   },
   getAccount: { ...ADMIN, route: 'get /accounts/{account}', codes: { ...ONE, ...ACCOUNT } },
   updateAccount: {

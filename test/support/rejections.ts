@@ -95,6 +95,11 @@ async function rotateExpired(app: TestApp): Promise<HttpResponse> {
   return app.post(`/v1/keys/${id}/rotate`, {});
 }
 
+async function planConflict(app: TestApp): Promise<HttpResponse> {
+  await account(app, { name: 'buyer' });
+  return app.send('PATCH', '/v1/accounts/buyer', { body: { perDay: 5 } });
+}
+
 async function revokeLast(app: TestApp): Promise<HttpResponse> {
   const { id } = (await app.get('/v1/key')).json;
   await app.database.query('UPDATE api_keys SET revoked_at = now() WHERE id <> $1', [id]);
@@ -145,7 +150,7 @@ export const rejections: readonly Rejection[] = [
   [404, 'key_not_found', (app) => app.get('/v1/keys/9999')],
   [409, 'account_exists', async (app) => (await account(app)) && account(app)],
   [409, 'account_disabled', createDisabled],
-  [409, 'plan_conflict', (app) => account(app, { plan: 'enterprise' })],
+  [409, 'plan_conflict', planConflict],
   [409, 'key_not_usable', rotateExpired],
   [409, 'last_admin_key', revokeLast],
 ];

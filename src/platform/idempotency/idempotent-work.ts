@@ -124,13 +124,16 @@ function parseKey(header: string): string {
   throw validationFailed([{ header: 'Idempotency-Key', detail }]);
 }
 
+const UUID = /[0-9A-F]{8}-(?:[0-9A-F]{4}-){3}[0-9A-F]{12}/gi;
+
 /**
  * Hashes what the key belongs to. The path is the route and its parameters, so that every spelling of a URL names the
- * same request. Unambiguous, because only the last part could contain a line break.
+ * same request, also that of a name (Unicode) and of a UUID. Unambiguous, because only the last part could contain a line break.
  */
 function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: string): Buffer {
   if (!principal) throw new Error('an idempotent operation must require a key: the account is unknown');
-  const path = `${routeOptions.url} ${JSON.stringify(params)}`;
+  const given = JSON.stringify(params).normalize();
+  const path = `${routeOptions.url} ${given.replaceAll(UUID, (id) => id.toLowerCase())}`;
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
