@@ -1,5 +1,7 @@
+import type { Command } from 'commander';
+import { dateOf } from '../platform/runtime/time';
 import { UsageModule, UsageService } from '../usage';
-import { accountName, day } from './arguments';
+import { day } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
 
@@ -17,10 +19,12 @@ export function addUsageCommand(usage: OutputCommand, context: CommandContext): 
     .description(
       'show the requests of each UTC day and key, by default of 30 days; a terminal has bars, █ admitted and ░ rejected',
     )
-    .option('--account <name>', 'only keys of this account', accountName)
+    .option('--account <name>', 'only keys of this account')
     .option('--from <date>', 'first day, such as 2026-11-01', day)
     .option('--to <date>', 'last day; default: today', day)
-    .prints(async (options: UsageOptions) => {
+    .prints(async (options: UsageOptions, command: Command) => {
+      const { from = '', to = dateOf(Date.now()) } = options;
+      if (from > to) command.error(`error: --from ${from} must not be later than --to ${to}.`);
       const days = await context.withService(
         UsageService,
         (service) => service.listAll(options),

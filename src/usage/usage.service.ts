@@ -26,7 +26,7 @@ export class UsageService {
     const dates = this.datesOf(query);
     const days = (Date.parse(dates.to) - Date.parse(dates.from)) / DAY_MS + 1;
     if (days < 1 || days > MAX_DAYS)
-      throw invalidRange(`from must be to, or at most ${MAX_DAYS - 1} days before it`);
+      throw invalidRange(`from must not be later than to, and at most ${MAX_DAYS - 1} days before it`);
     const accountId = query.account === undefined ? own : (await this.accounts.find(query.account))?.id;
     if (accountId === undefined) return [];
     const found = await this.usage.read(dates, MAX_ROWS + 1, accountId);

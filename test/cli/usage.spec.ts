@@ -31,6 +31,8 @@ const WRONG = [
   'keys revoke x',
   'audit list --since yesterday',
   'audit list --limit 0',
+  'usage --from 2026-11-02 --to 2026-11-01',
+  'usage --from 2999-01-01',
   'accounts disable',
   'db revert',
   'keys create --account x --unknown',
