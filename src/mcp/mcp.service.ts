@@ -16,6 +16,8 @@ type Catalogue = Pick<ApiDocument, 'info'> & { readonly tools: readonly Tool[] }
 /** The headers of the agent's request that its calls have, too. */
 const FORWARDED = /^(?:authorization|user-agent|x-forwarded-(?:for|proto))$/;
 
+const ACCEPTS_JSON = /^\s*$|(?:application|\*)\/(?:json|\*)/i;
+
 const INSTRUCTIONS = [
   'Each tool is one operation of the HTTP API.',
   'Results are JSON. Identifiers are int64: keep every digit, as text if needed.',
@@ -46,6 +48,9 @@ export class McpService {
     // The SDK reads the headers only. Other bodies than JSON were rejected before.
     const headers = new Headers(Object.entries(agent.headers).map((each) => each.map(String)));
     headers.set('content-type', 'application/json');
+    // The SDK requires both types, and a response is always JSON.
+    if (ACCEPTS_JSON.test(agent.headers.accept ?? '*/*'))
+      headers.set('accept', 'application/json, text/event-stream');
     const request = new Request('http://localhost/mcp', { method: 'POST', headers });
     const options = { parsedBody: message };
     if (!(await sdk.isLegacyRequest(request, message))) {

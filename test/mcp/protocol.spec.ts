@@ -221,6 +221,20 @@ describe('the calls of agents', () => {
     expect([response.status, remaining(response)]).toEqual([status, LIMIT - 1]);
   });
 
+  it.each([undefined, '', '*/*', 'application/json', 'application/*;q=0.8, text/html', 'Application/JSON'])(
+    'have a response if Accept is %j',
+    async (accept) => {
+      const headers = { ...(accept !== undefined && { accept }), 'mcp-protocol-version': '2025-11-25' };
+      for (const message of [INITIALIZE, list(1)]) {
+        const response = await app.post('/mcp', message, { headers });
+        expect([response.status, response.headers['content-type']]).toEqual([
+          200,
+          expect.stringMatching(/^application\/json/),
+        ]);
+      }
+    },
+  );
+
   it('are rejected during a ban', async () => {
     const key = await smallKey();
     for (let id = 0; id <= LIMIT; id += 1) await post(app, list(id), { key });
