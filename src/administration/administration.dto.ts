@@ -16,7 +16,12 @@ import {
 import { isCidr } from '../platform/config/parsers';
 import { HOUR_MS, SECOND_MS } from '../platform/runtime/time';
 import { Flag, Instant, Int64, Integer, OneOf, Text, Timestamp } from '../platform/validation/fields';
-import { AtLeastOne, declareField, type FieldFacts } from '../platform/validation/validation.pipe';
+import {
+  AtLeastOne,
+  BodyExample,
+  declareField,
+  type FieldFacts,
+} from '../platform/validation/validation.pipe';
 
 interface ListFacts extends FieldFacts {
   readonly min: number;
@@ -121,6 +126,7 @@ export class NewAccount extends IntersectionType(PickType(Account, ['name']), Pl
 }
 
 @AtLeastOne()
+@BodyExample({ disabled: false })
 @ApiSchema({ description: 'New values of an account. Members that are left out keep their value.' })
 export class AccountChange extends PlanChange {
   @Flag({ optional: true, description: 'True makes its keys invalid, false valid again.', example: false })
@@ -182,6 +188,7 @@ export class AccountKey {
   readonly lastUsedAt!: Date | null;
 }
 
+@BodyExample({ label: 'shop' })
 @ApiSchema({ description: 'A key to create.' })
 export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes', 'addresses', 'expiresAt']), {
   skipNullProperties: false,
@@ -203,6 +210,7 @@ export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes',
 }
 
 @AtLeastOne()
+@BodyExample({ label: 'shop window' })
 @ApiSchema({ description: 'New values of a key. Members that are left out keep their value.' })
 export class KeyChange extends PickType(NewKey, ['label', 'scopes', 'addresses']) {}
 

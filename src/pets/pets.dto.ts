@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, Int64List, ListOf, OneOf, SomeOf, Text } from '../platform/validation/fields';
-import { AtLeastOne, QuickDto } from '../platform/validation/validation.pipe';
+import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/validation.pipe';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
@@ -47,6 +47,7 @@ export class NewPets {
 
 /** Body of updatePet. */
 @AtLeastOne()
+@BodyExample({ name: 'Rex II' })
 @QuickDto()
 @ApiSchema({
   description:
@@ -92,9 +93,11 @@ export class ListPetsQuery extends SortedPageQuery {
   @Int64({ optional: true, description: 'Only animals of this category.' })
   readonly categoryId?: bigint;
 
+  // Specification, 4.1: a PetStatus.
   @SomeOf(STATUS, {
+    isShownAsOne: true,
     optional: true,
-    description: 'Only animals with one of these statuses, as `status=available&status=pending`.',
+    description: 'Only animals with this status. It may be repeated: `status=available&status=pending`.',
   })
   readonly status?: readonly PetStatus[];
 }

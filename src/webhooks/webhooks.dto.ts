@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { EVENT_TYPE, type EventType } from '../events';
 import { type Choice, Flag, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
-import { AtLeastOne, declareField, QuickDto } from '../platform/validation/validation.pipe';
+import { AtLeastOne, BodyExample, declareField, QuickDto } from '../platform/validation/validation.pipe';
 
 const MAX_URL_LENGTH = 2_048;
 /** Visible ASCII. The part before the path has no `@`, so no user name and password. */
@@ -70,6 +70,7 @@ export class NewWebhook {
 
 /** Body of updateWebhook. */
 @AtLeastOne()
+@BodyExample({ status: 'active' })
 @QuickDto()
 @ApiSchema({ description: 'New values of a webhook. Members that are left out keep their value.' })
 export class WebhookUpdate {
@@ -95,7 +96,7 @@ export class Webhook {
   @SomeOf(EVENT_TYPE, { ...TYPES, description: 'Only events of these types; null: all.' })
   readonly types!: EventType[] | null;
 
-  @OneOf(STATUS, { description: 'Status of the webhook.', example: 'failing' })
+  @OneOf(STATUS, { description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;
 
   @Timestamp({ description: 'When the webhook was created.', example: '2026-11-21T12:00:00.000Z' })
@@ -118,7 +119,7 @@ export class Webhook {
     max: 255,
     nullable: true,
     description: 'Why the last delivery failed; null if it succeeded.',
-    example: 'The response was 503.',
+    example: null,
   })
   readonly lastError!: string | null;
 }
@@ -137,14 +138,14 @@ export class WebhookWithSecret extends Webhook {
 /** Body of testWebhook. */
 @ApiSchema({ description: 'The outcome of a test delivery.' })
 export class WebhookTest {
-  @Flag({ description: 'True if the receiver accepted it with a 2xx.', example: false })
+  @Flag({ description: 'True if the receiver accepted it with a 2xx.', example: true })
   readonly delivered!: boolean;
 
   @Text({
     max: 255,
     nullable: true,
     description: 'Why it was not delivered; null if it was.',
-    example: 'The response was 503.',
+    example: null,
   })
   readonly error!: string | null;
 }

@@ -41,7 +41,7 @@ suite('swagger-client', () => {
     const orderId = placed.body.id;
     const answers = {
       createPet: created,
-      listPets: await call('listPets', { id: [petId, petId + 1], sort: '-id', status: ['pending'] }),
+      listPets: await call('listPets', { id: [petId, petId + 1], sort: '-id', status: 'pending' }),
       getPet: await call('getPet', { petId }),
       placeOrder: placed,
       listOrders: await call('listOrders', { limit: 1 }),

@@ -205,6 +205,44 @@ describe('openapi.json', () => {
     expect(ProblemDetails.required).not.toContain('message');
   });
 
+  it('declares status of listPets as one PetStatus (specification 4.1)', () => {
+    const { parameters } = document.paths['/pets'].get;
+    const { schema } = parameters.find(({ name }: any) => name === 'status');
+    expect(schema).toEqual({ $ref: '#/components/schemas/PetStatus' });
+  });
+
+  it('has examples of changes that do no harm, and examples of errors that belong to their operation', () => {
+    const { AccountChange, KeyChange, NewKey, PetUpdate, WebhookUpdate } = document.components.schemas;
+    expect(
+      [AccountChange, KeyChange, NewKey, PetUpdate, WebhookUpdate].map(({ example }) => example),
+    ).toEqual([
+      { disabled: false },
+      { label: 'shop window' },
+      { label: 'shop' },
+      { name: 'Rex II' },
+      { status: 'active' },
+    ]);
+    for (const { operationId, responses: all, parameters = [], requestBody, ...facts } of operations) {
+      const exampleOf = (status: number, code: string) =>
+        resolved(all[status] ?? {}).content?.['application/problem+json'].examples[code].value;
+      const scopes: string[] = facts['x-required-scopes'];
+      if (scopes.length > 0)
+        expect([operationId, exampleOf(403, 'insufficient_scope').detail]).toEqual([
+          operationId,
+          `The API key lacks the scope ${scopes.join(' or ')}.`,
+        ]);
+      const [{ pointer, parameter, detail }] = exampleOf(400, 'validation_failed').errors;
+      const { $ref = '' } = requestBody?.content['application/json'].schema ?? {};
+      const { properties = {} } = document.components.schemas[$ref.split('/').at(-1)] ?? {};
+      const known = [...Object.keys(properties), ...parameters.map(({ name }: any) => name)];
+      const isUnknown = detail.startsWith('There is no query parameter');
+      expect([operationId, known.includes(pointer?.slice(2) ?? parameter)]).toEqual([
+        operationId,
+        !isUnknown,
+      ]);
+    }
+  });
+
   it('has bounds for every integer, string and list, and an example for every schema of a body', () => {
     const schemas: any[] = [];
     JSON.stringify(document, (_key, value) => {

@@ -1,6 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
+import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { declareField, type FieldFacts, isObject } from './validation.pipe';
 import { SECOND_MS } from '../runtime/time';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
@@ -118,24 +119,37 @@ export interface Choice<Value extends string = string> {
   readonly values: readonly Value[];
 }
 
+function schemaOf({ name, description, values }: Choice): ApiPropertyOptions {
+  return { enum: [...values], enumName: name, enumSchema: { description } };
+}
+
 /** Declares a text that is one of the values of `choice`. */
-export function OneOf({ name, description, values }: Choice, facts: FieldFacts<string>): PropertyDecorator {
+export function OneOf(choice: Choice, facts: FieldFacts<string>): PropertyDecorator {
+  const { values } = choice;
   return declareField(facts, {
-    schema: { enum: [...values], enumName: name, enumSchema: { description } },
+    schema: schemaOf(choice),
     rule: `one of ${values.join(', ')}`,
     isValid: (value) => values.some((known) => known === value),
   });
+}
+
+interface SomeFacts extends FieldFacts {
+  /** True if the document has a parameter with one value: generated clients send it as a text. Repeating it is valid. */
+  readonly isShownAsOne?: true;
 }
 
 /**
  * Declares a list of different values of `choice`. In a query it is a repeated parameter, and the handler gets the values in
  * the order of the choice.
  */
-export function SomeOf({ values }: Choice, facts: FieldFacts): PropertyDecorator {
+export function SomeOf(choice: Choice, { isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
+  const { values } = choice;
   const placeOf = (value: unknown) => values.findIndex((known) => known === value);
   const items = { type: 'string', enum: [...values] };
   return declareField(facts, {
-    schema: { type: 'array', items, minItems: 1, maxItems: values.length, uniqueItems: true },
+    schema: isShownAsOne
+      ? schemaOf(choice)
+      : { type: 'array', items, minItems: 1, maxItems: values.length, uniqueItems: true },
     rule: (given, name) => `one or more of ${values.join(', ')}, each once${repeatHint(given, name, values)}`,
     isValid: (given) =>
       Array.isArray(given) &&

@@ -28,7 +28,7 @@ export interface FieldFacts<Value = unknown> {
   /** True if the member may be null. */
   readonly nullable?: true;
   /** Swagger UI sends the example of an optional parameter. */
-  readonly example?: Value;
+  readonly example?: Value | null;
   /** Documents the value of a member that is left out; the class sets it. */
   readonly default?: Value;
 }
@@ -57,6 +57,7 @@ type Fields = ReadonlyMap<string, Field>;
 
 /** The metadata of a prototype: the fields of its class and of its base classes. */
 const FIELDS = Symbol('fields');
+const BODY_EXAMPLE = Symbol('body example');
 const QUICK = new Map<unknown, Fields>();
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
@@ -90,6 +91,29 @@ export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator 
 function mistakeIn(name: string, rule: Rule['rule'], value: unknown): string {
   if (value === undefined) return `${name} is missing`;
   return `${name} must be ${typeof rule === 'string' ? rule : rule(value, name)}`;
+}
+
+/**
+ * Gives the body of a DTO class another example than the members of all its fields. Swagger UI sends it, also if it was not
+ * read: it does no harm.
+ */
+export function BodyExample(example: object): ClassDecorator {
+  return Reflect.metadata(BODY_EXAMPLE, example);
+}
+
+export function bodyExampleOf(type: Type<object>): object | undefined {
+  return Reflect.getOwnMetadata(BODY_EXAMPLE, type);
+}
+
+/** Returns a mistake in a field of one of the classes, as an example. */
+export function exampleMistake(types: readonly Type<object>[]) {
+  const [name] = types.flatMap((type) => validatedFields(type));
+  if (name === undefined) return undefined;
+  const [rule] = types.flatMap(({ prototype = {} }) => fieldsOf(prototype).get(name)?.rule ?? []);
+  // A class that Nest derives has no rules.
+  const detail = rule === undefined ? `There is no member ${name}s; did you mean ${name}?` : mistakeIn(name, rule, true);
+  return { name, detail };
+}
 }
 
 /** Returns the fields of a prototype, those of base classes included. */

@@ -1,11 +1,13 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
-import { ANY_KEY } from '../../platform/api-docs/required-scopes';
+import { ANY_KEY, lackingScope, scopesOf } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/routes/route-facts';
 import { CODE } from '../../platform/errors/error.schemas';
 import type { DefinedError } from '../../platform/errors/define-errors';
-import { platformCodes } from '../../platform/errors/platform.errors';
+import { platformCodes, platformErrors } from '../../platform/errors/platform.errors';
+import { asSentence, inBody } from '../../platform/errors/problem-details';
 import { UserError } from '../../platform/errors/user-error';
+import { exampleMistake } from '../../platform/validation/validation.pipe';
 
 /** The error codes in the order of the document: by status, those of modules before those of the platform. */
 export type Codes = readonly DefinedError[];
@@ -46,7 +48,11 @@ function mistakeIn({ code, status, when }: DefinedError, other: DefinedError): s
   return `has two definitions, if ${other.when} (${other.status}) and if ${when} (${status}): rename one of them`;
 }
 
-/** Lists the codes that an operation can return. @param all the codes of the document */
+/**
+ * Lists the codes that an operation can return, with its own examples where the message depends on it.
+ *
+ * @param all the codes of the document
+ */
 export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   const facts = findOperation(operation.operationId);
   const own = new Set(facts?.rejects.map(({ code }) => code));
@@ -58,5 +64,21 @@ export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   };
   const includes = ({ on }: DefinedError): boolean =>
     typeof on === 'string' ? isOn[on] : on?.includes(operation.operationId ?? '') === true;
-  return all.filter((code) => own.has(code.code) || includes(code));
+  return all
+    .filter((code) => own.has(code.code) || includes(code))
+    .map((code) => {
+      if (code.code === platformErrors.validation_failed.code) return { ...code, ...mistakeOf(operation) };
+      const scopes =
+        code.code === platformErrors.insufficient_scope.code && facts ? scopesOf(facts.scope) : [];
+      return scopes.length > 0 ? { ...code, example: lackingScope(scopes) } : code;
+    });
+}
+
+/** The mistake of a request that has no fields. */
+const NO_PARAMETER = { name: 'limit', detail: 'There is no query parameter limit' };
+
+/** Returns a mistake in a field of the body or in a parameter of an operation, as an example. */
+function mistakeOf({ operationId, requestBody }: OperationObject): Pick<DefinedError, 'example' | 'place'> {
+  const { name, detail } = exampleMistake(findOperation(operationId)?.types ?? []) ?? NO_PARAMETER;
+  return { example: asSentence(detail), place: requestBody ? inBody([name]) : { parameter: name } };
 }

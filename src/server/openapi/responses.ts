@@ -9,6 +9,11 @@ import { problemDetails } from '../../platform/errors/problem-details';
 import { SECOND_MS } from '../../platform/runtime/time';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
 
+type ExampleOf = (code: DefinedError, suffix: string) => object;
+
+/** Ends the name of an example of problem details. A code has no dot. */
+const PROBLEM = '.problem';
+
 /** The `X-Request-Id` of the examples. */
 const REQUEST_ID = '8c306bec-0f31-4111-b564-46c608ffb52e';
 
@@ -53,10 +58,18 @@ export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes, p
   const operations = operationsOf(paths);
   const reads = new Set(Object.values(paths).map(({ get }) => get));
   const responses: Record<string, ResponseObject> = {};
-  for (const operation of operations) complete(operation, reads.has(operation), codes, responses);
   const used = new Set(operations.flatMap((operation) => rejectedCodes(operation, codes)));
-  const examples = codes.filter((code) => used.has(code)).flatMap((code) => examplesOf(code, pages));
-  return { responses, headers: HEADERS, examples: Object.fromEntries(examples) };
+  const examples = Object.fromEntries(
+    codes.filter((code) => used.has(code)).flatMap((code) => examplesOf(code, pages)),
+  );
+  /** Refers to the example of a code, or returns that of the operation. @param suffix of its name */
+  const exampleOf = (code: DefinedError, suffix: string): object => {
+    const name = code.code + suffix;
+    if (codes.includes(code)) return { $ref: `#/components/examples/${name}` };
+    return Object.fromEntries(examplesOf(code, pages))[name] ?? {};
+  };
+  for (const operation of operations) complete(operation, reads.has(operation), codes, responses, exampleOf);
+  return { responses, headers: HEADERS, examples };
 }
 
 /**
@@ -68,6 +81,7 @@ function complete(
   isRead: boolean,
   codes: Codes,
   shared: Record<string, ResponseObject>,
+  exampleOf: ExampleOf,
 ): void {
   const { operationId, parameters = [], responses, 'x-throttle': windows = [] } = operation;
   for (const { limit, ttl } of windows)
@@ -91,7 +105,7 @@ function complete(
   const rejected = rejectedCodes(operation, codes);
   for (const status of new Set(rejected.map((code) => code.status))) {
     const group = rejected.filter((code) => code.status === status);
-    const response = errorResponse(group, deprecation);
+    const response = errorResponse(group, deprecation, exampleOf);
     const isShared = deprecation.length === 0 && isCommon(group, codes);
     const name = (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
     if (isShared) shared[name] = response;
@@ -114,14 +128,14 @@ function isCommon(codes: Codes, all: Codes): boolean {
 }
 
 /** Describes the response of one status. @param more the names of further headers */
-function errorResponse(codes: Codes, more: readonly string[]): ResponseObject {
+function errorResponse(codes: Codes, more: readonly string[], exampleOf: ExampleOf): ResponseObject {
   const own = codes.flatMap(({ header }) => header ?? []);
   return {
     description: listOf(codes),
     headers: own.length === codes.length ? headersOf([...own, ...more]) : headersOf(more, own),
     content: {
-      'application/json': contentOf('Error', codes, ''),
-      'application/problem+json': contentOf('ProblemDetails', codes, '.problem'),
+      'application/json': contentOf('Error', codes, (code) => exampleOf(code, '')),
+      'application/problem+json': contentOf('ProblemDetails', codes, (code) => exampleOf(code, PROBLEM)),
     },
   };
 }
@@ -131,9 +145,8 @@ export function listOf(codes: Codes): string {
   return codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n');
 }
 
-/** @param suffix ends the name of each example */
-function contentOf(schema: string, codes: Codes, suffix: string) {
-  const examples = codes.map(({ code }) => [code, { $ref: `#/components/examples/${code}${suffix}` }]);
+function contentOf(schema: string, codes: Codes, exampleOf: (code: DefinedError) => object) {
+  const examples = codes.map((code) => [code.code, exampleOf(code)]);
   return { schema: { $ref: `#/components/schemas/${schema}` }, examples: Object.fromEntries(examples) };
 }
 
@@ -148,8 +161,7 @@ function examplesOf(
   const problem = problemDetails({ code, status, message, problems }, pages, REQUEST_ID);
   return [
     [code, { summary, value: { code, message, status } }],
-    // A code has no dot.
-    [`${code}.problem`, { summary, value: problem }],
+    [code + PROBLEM, { summary, value: problem }],
   ];
 }
 

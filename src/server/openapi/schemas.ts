@@ -5,6 +5,7 @@ import { findOperation, isPage, type RegisteredOperation } from '../../platform/
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
 import {
+  bodyExampleOf,
   classesIn,
   classesWithMember,
   isObject,
@@ -24,10 +25,15 @@ const REFERENCE = '#/components/schemas/';
 const MAX_DEPTH = 6;
 
 /** Completes the schemas of a document: bounds of int64, least members, examples of objects, lists and enumerations. */
-export function completeSchemas(document: object, schemas: Schemas): void {
+export function completeSchemas(document: Pick<OpenAPIObject, 'paths'>, schemas: Schemas): void {
   for (const name of classesWithMember()) {
     const schema = schemas[name];
     if (isObject(schema)) Object.assign(schema, { minProperties: 1 });
+  }
+  const operations = operationsOf(document.paths).map(({ operationId }) => findOperation(operationId));
+  for (const type of operations.flatMap((each) => each?.types ?? [])) {
+    const [schema, example] = [schemas[type.name], bodyExampleOf(type)];
+    if (isObject(schema) && example) Object.assign(schema, { example });
   }
   completeBelow(document, schemas);
 }
@@ -48,15 +54,19 @@ function completeBelow(node: unknown, schemas: Schemas): void {
 /** Returns the example of a schema; that of an object or of a list without one consists of those of its parts. */
 function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
-  const { nullable, example, $ref, allOf, items, properties } = schema;
+  const { nullable, example, $ref, allOf, items, properties, required = [] } = schema;
   if (example !== undefined) return example;
   if (typeof $ref === 'string') return exampleOf(schemas[$ref.slice(REFERENCE.length)], schemas, depth + 1);
   if (Array.isArray(allOf)) return exampleOf(allOf[0], schemas, depth);
   const item = exampleOf(items, schemas, depth + 1);
   if (item !== undefined) return [item];
   if (!isObject(properties)) return nullable ? null : undefined;
-  const members = Object.entries(properties);
-  return Object.fromEntries(members.map(([name, each]) => [name, exampleOf(each, schemas, depth + 1)]));
+  const names = [required].flat();
+  const members = Object.entries(properties).map(
+    ([name, each]) => [name, exampleOf(each, schemas, depth + 1)] as const,
+  );
+  // The null of a member that may be left out says nothing.
+  return Object.fromEntries(members.filter(([name, value]) => value !== null || names.includes(name)));
 }
 
 /**

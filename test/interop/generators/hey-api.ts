@@ -4,7 +4,7 @@ import type { Flow } from './flow.js';
 
 export const flow: Flow = async (baseUrl, key) => {
   client.setConfig({ baseUrl, auth: key });
-  const listed = await listPets({ query: { status: ['available'] } });
+  const listed = await listPets({ query: { status: 'available' } });
   const created = await createPet({ body: { name: 'Rex', categoryId: 3 } });
   if (created.error) throw new Error(created.error.message);
   const placed = await placeOrder({ body: { petId: created.data.id } });

@@ -3,7 +3,7 @@ import type { Flow } from './flow.js';
 
 export const flow: Flow = async (baseUrl, key) => {
   Object.assign(api.defaults, { baseUrl, headers: { authorization: `Bearer ${key}` } });
-  const listed = await api.listPets({ status: ['available'] });
+  const listed = await api.listPets({ status: 'available' });
   if (listed.status !== 200) throw new Error(`the list has status ${listed.status}`);
   const created = await api.createPet({ name: 'Rex', categoryId: 3 });
   if (created.status !== 201) throw new Error(created.data.message);

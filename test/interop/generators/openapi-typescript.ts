@@ -4,7 +4,7 @@ import type { Flow } from './flow.js';
 
 export const flow: Flow = async (baseUrl, key) => {
   const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
-  const listed = await client.GET('/pets', { params: { query: { status: ['available'] } } });
+  const listed = await client.GET('/pets', { params: { query: { status: 'available' } } });
   const created = await client.POST('/pets', { body: { name: 'Rex', categoryId: 3 } });
   if (created.error) throw new Error(created.error.message);
   const placed = await client.POST('/store/orders', { body: { petId: created.data.id } });

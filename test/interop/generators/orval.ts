@@ -5,7 +5,7 @@ import type { Flow } from './flow.js';
 export const flow: Flow = async (baseURL, key) => {
   Object.assign(axios.defaults, { baseURL });
   const options = { headers: { authorization: `Bearer ${key}` } };
-  const listed = await api.listPets({ status: ['available'] }, options);
+  const listed = await api.listPets({ status: 'available' }, options);
   const { data: pet } = await api.createPet({ name: 'Rex', categoryId: 3 }, options);
   const { data: order } = await api.placeOrder({ petId: pet.id }, options);
   const { data: cancelled } = await api.updateOrder(order.id, { status: 'cancelled' }, options);

@@ -19,7 +19,7 @@ export async function callOwnOperations(
   const pet: Pet = required(created.data);
   const batch = await client.POST('/pets/batch', { body: { items: [{ name: 'Bo', categoryId: 3 }] } });
   const listed = await client.GET('/pets', {
-    params: { query: { id: [pet.id, 1], status: ['available'], sort: '-id' } },
+    params: { query: { id: [pet.id, 1], status: 'available', sort: '-id' } },
   });
   const pets: Pet[] = required(listed.data);
   const fetched = await client.GET('/pets/{petId}', { params: { path: { petId: pet.id } } });
@@ -68,7 +68,7 @@ export async function callWrongly(baseUrl: string): Promise<ErrorBody[]> {
     // @ts-expect-error -- categoryId is required
     await client.POST('/pets', { body: { name: 'Rex' } }),
     // @ts-expect-error -- not a status of an animal
-    await client.GET('/pets', { params: { query: { status: ['gone'] } } }),
+    await client.GET('/pets', { params: { query: { status: 'gone' } } }),
     // @ts-expect-error -- not a sort
     await client.GET('/pets', { params: { query: { sort: 'name' } } }),
     // @ts-expect-error -- an integer
