@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { createStore } from '../src/app/store';
 import { settings } from '../src/platform/config/settings';
+import { isPublicAddress } from '../src/webhooks/webhook-sender';
 import { V8_FLAGS } from '../src/platform/runtime/prepare-process';
 
 const read = (file: string): string => readFileSync(join(__dirname, '..', file), 'utf8');
@@ -45,7 +46,7 @@ describe('the alerts', () => {
 });
 
 /** Decided by the image, or by the composition itself. */
-const FIXED = ['HOST', 'PORT', 'DATA_DIR', 'EMBEDDED_PG_BIN', 'REDIS_URL'];
+const FIXED = ['HOST', 'PORT', 'DATABASE_URL_FILE', 'DATA_DIR', 'EMBEDDED_PG_BIN'];
 
 interface Service {
   readonly environment: Readonly<Record<string, string>>;
@@ -68,12 +69,15 @@ function withMerges(value: unknown): unknown {
 
 describe('docker-compose.yml', () => {
   it.each(['api', 'scaled'])('passes every setting to %s', (name) => {
-    const variables = Object.values({ ...settings, ...createStore().settings }).map(
-      ({ variable }) => variable,
+    const all: readonly { variable: string; isSecret?: boolean }[] = Object.values({
+      ...settings,
+      ...createStore().settings,
+    });
+    const variables = all.flatMap(({ variable, isSecret }) =>
+      isSecret ? [variable, `${variable}_FILE`] : variable,
     );
-    expect(variables.filter((each) => !(each in services[name]!.environment))).toEqual(
-      FIXED.filter((each) => !(each in services[name]!.environment)),
-    );
+    const missing = variables.filter((each) => !(each in services[name]!.environment));
+    expect(missing.toSorted()).toEqual(FIXED.toSorted());
   });
 
   it.each(['api', 'scaled'])(
@@ -95,6 +99,41 @@ describe('docker-compose.yml', () => {
   it('publishes ports on this machine only, and not that of the database', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports).toEqual(['127.0.0.1:3000:3000', '127.0.0.1:8080:8080']);
+  });
+});
+
+describe('the Grafana dashboard', () => {
+  it('has a panel for each metric of docs/operate.md, and no other metric of the service', () => {
+    const dashboard = read('deploy/prometheus/grafana-dashboard.json');
+    const namesIn = (text: string) =>
+      new Set(
+        [...text.matchAll(/\banimal_store_\w+/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')),
+      );
+    const shown = namesIn(dashboard);
+    const own = new Set([...namesIn(operate)].filter((name) => !name.endsWith('_')));
+    expect([...own].filter((name) => !shown.has(name))).toEqual([]);
+    const ofProcess = /^animal_store_(nodejs|process)_/;
+    expect([...shown].filter((name) => !own.has(name) && !ofProcess.test(name))).toEqual([]);
+  });
+});
+
+describe('the network policy of Kubernetes', () => {
+  it('lets webhooks out to the same public addresses as the service', () => {
+    const { spec } = load(read('deploy/kubernetes/base/network-policy.yaml')) as any;
+    const blocks: string[] = spec.egress
+      .flatMap(({ to = [] }: any) => to)
+      .flatMap(({ ipBlock }: any) => ipBlock.except);
+    expect(blocks.length).toBeGreaterThan(15);
+    for (const block of blocks) {
+      const [first = ''] = block.split('/');
+      expect([block, isPublicAddress(first)]).toEqual([block, false]);
+    }
+    // Every block that the service rejects is in the policy, or outside of its two ranges.
+    const sender = read('src/webhooks/webhook-sender.ts');
+    const rejected = sender.match(/(?<=[ '])(?:\d+\.){3}\d+\/\d+|(?<=[ '])[0-9a-f]*:[0-9a-f:]*\/\d+/g) ?? [];
+    expect(rejected.filter((block) => !/^(2000::\/3|64:|::)/.test(block)).toSorted()).toEqual(
+      blocks.toSorted(),
+    );
   });
 });
 

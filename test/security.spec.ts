@@ -30,5 +30,9 @@ describe('the source', () => {
         ),
     );
     expect(outgoing).toEqual(['embedded-postgres/embedded-server.ts', 'webhooks/webhook-sender.ts']);
+    const [page = ''] =
+      /\*\*API7 [^]*?(?=- \*\*API8)/.exec(readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')) ?? [];
+    for (const place of ['database', 'Redis', 'name servers', 'receivers of webhooks'])
+      expect(page).toContain(place);
   });
 });

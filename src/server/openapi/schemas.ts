@@ -61,12 +61,12 @@ function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
   const item = exampleOf(items, schemas, depth + 1);
   if (item !== undefined) return [item];
   if (!isObject(properties)) return nullable ? null : undefined;
-  const names = [required].flat();
+  const names = new Set<unknown>([required].flat());
   const members = Object.entries(properties).map(
     ([name, each]) => [name, exampleOf(each, schemas, depth + 1)] as const,
   );
   // The null of a member that may be left out says nothing.
-  return Object.fromEntries(members.filter(([name, value]) => value !== null || names.includes(name)));
+  return Object.fromEntries(members.filter(([name, value]) => value !== null || names.has(name)));
 }
 
 /**
