@@ -111,9 +111,9 @@ export function exampleMistake(types: readonly Type<object>[]) {
   if (name === undefined) return undefined;
   const [rule] = types.flatMap(({ prototype = {} }) => fieldsOf(prototype).get(name)?.rule ?? []);
   // A class that Nest derives has no rules.
-  const detail = rule === undefined ? `There is no member ${name}s; did you mean ${name}?` : mistakeIn(name, rule, true);
+  const detail =
+    rule === undefined ? `There is no member ${name}s; did you mean ${name}?` : mistakeIn(name, rule, true);
   return { name, detail };
-}
 }
 
 /** Returns the fields of a prototype, those of base classes included. */
