@@ -82,6 +82,11 @@ export const keyPages = pages<{ readonly id: bigint; readonly keyId: string }>(
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id';
 
+/** The addresses in the one form that PostgreSQL prints, without bits after the prefix, each once. */
+const NORMAL_ADDRESSES = `
+  SELECT format('%s', network(given::inet)::inet) AS address FROM unnest($1::text[]) WITH ORDINALITY AS given (given, at)
+  GROUP BY 1 ORDER BY min(at)`;
+
 const LIST_AUDIT = `
   SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser", made_by_key AS "madeByKey" FROM (
     SELECT * FROM audit_entries
@@ -159,6 +164,12 @@ export class AccountsRepository {
   async insert(key: Partial<ApiKeyEntity>, manager: EntityManager): Promise<string> {
     const { identifiers } = await manager.insert(ApiKeyEntity, key);
     return String(identifiers[0]?.['id']);
+  }
+
+  /** Returns addresses and CIDR blocks in one form: equal ones are one. */
+  async normalAddresses(given: readonly string[], manager: EntityManager): Promise<string[]> {
+    const rows = await this.sql.rows<{ address: string }>(NORMAL_ADDRESSES, [given], manager);
+    return rows.map(({ address }) => address);
   }
 
   /** Lists keys in the order of their creation. */

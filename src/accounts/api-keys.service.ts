@@ -37,6 +37,8 @@ export interface KeyChange {
   readonly addresses?: readonly string[];
 }
 
+type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'revokedAt'>>;
+
 /** A new key with its secret, which is not stored and cannot be read again. */
 export interface IssuedKey {
   readonly id: string;
@@ -128,7 +130,9 @@ export class ApiKeysService {
       { command: 'keys set-addresses', details: addresses && detailsOf(addresses) },
     ];
     const given = entries.filter(({ details }) => details !== undefined);
-    await this.change(given, id, () => change, by);
+    const normal = async (manager: EntityManager) =>
+      addresses ? { ...change, addresses: await this.keys.normalAddresses(addresses, manager) } : change;
+    await this.change(given, id, (_, manager) => normal(manager), by);
   }
 
   /** Lifts the ban of a key. @returns false if it has none @throws ApiError if neither a key nor a ban has the id */
@@ -179,12 +183,12 @@ export class ApiKeysService {
   private change(
     entries: readonly AuditEntry[],
     id: string,
-    valuesOf: (key: ApiKeyEntity) => (KeyChange & Partial<Pick<ApiKeyEntity, 'revokedAt'>>) | false,
+    valuesOf: (key: ApiKeyEntity, manager: EntityManager) => KeyValues | false | Promise<KeyValues>,
     by: Maker | undefined,
   ): Promise<boolean> {
     return this.sql.transaction(async (manager) => {
       const { key, account } = await this.lock(id, manager);
-      const values = valuesOf(key);
+      const values = await valuesOf(key, manager);
       if (values === false) return false;
       await manager.update(ApiKeyEntity, { id: key.id }, values);
       const common = { account: account.name, keyId: key.id, madeByKey: by?.key };
@@ -214,7 +218,7 @@ export class ApiKeysService {
     const secret = createSecret(prefix);
     const expiresAt = request.expiresAt ?? null;
     const stored = storedFormOf(secret, prefix);
-    const lists = { scopes: [...scopes], addresses: [...addresses] };
+    const lists = { scopes: [...scopes], addresses: await this.keys.normalAddresses(addresses, manager) };
     const key = { accountId: account.id, ...stored, ...lists, label, expiresAt };
     const id = await this.keys.insert(key, manager);
     const { name, plan } = account;

@@ -184,7 +184,11 @@ export class AccountKey {
   @Timestamp({ nullable: true, description: 'When its ban ends; null if it is not banned.' })
   readonly bannedUntil!: Date | null;
 
-  @Timestamp({ nullable: true, description: 'The minute of its last use; null if it was never used.' })
+  @Timestamp({
+    nullable: true,
+    untagged: true,
+    description: 'The minute of its last use; null if it was never used.',
+  })
   readonly lastUsedAt!: Date | null;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../accounts';
 import { blockListOf, insufficientScope, isAllowedAddress } from '../auth';
 import { Sql } from '../platform/database/sql';
-import type { Precondition } from '../platform/entity-tags/entity-tag';
+import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import type { ApiError } from '../platform/errors/api-error';
 import { platformErrors, validationFailed } from '../platform/errors/platform.errors';
 import { inBody } from '../platform/errors/problem-details';
@@ -62,7 +62,8 @@ export class AdministrationService {
   ): Promise<dto.Account> {
     return this.change(by, undefined, async (maker) => {
       const account = await this.accounts.require(name, maker.transaction);
-      precondition(account);
+      const current = { ...account, disabled: account.disabledAt !== null };
+      if (!isInForce({ ...given, disabled }, current)) precondition(account);
       const isPlan = Object.values(given).some((value) => value !== undefined);
       if (isPlan) await this.accounts.setPlan(name, choiceOf(given, account), maker);
       if (disabled !== undefined) await this.accounts.setDisabled(name, disabled, maker);
@@ -103,7 +104,9 @@ export class AdministrationService {
   ): Promise<dto.AccountKey> {
     this.requireKnown(change?.scopes);
     return this.change(by, undefined, async (maker) => {
-      precondition(await this.keys.get(id, maker.transaction));
+      const key = await this.keys.get(id, maker.transaction);
+      const isRepeated = change ? isInForce(change, key) : key.revokedAt !== null;
+      if (!isRepeated) precondition(key);
       await (change ? this.keys.update(id, change, maker) : this.keys.revoke(id, maker));
       return this.keys.get(id, maker.transaction);
     });

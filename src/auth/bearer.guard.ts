@@ -1,6 +1,8 @@
 import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { platformErrors } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/routes/request-context';
+import { isAllowedAddress } from './addresses';
 import { Authenticator, type Identity } from './authenticator';
 
 /**
@@ -40,6 +42,9 @@ function setIdentity(request: FastifyRequest, identity: Identity): true {
   const owner = isRejected ? identity.known : identity.principal;
   if (owner) request.logFacts = { account: owner.accountName, key: owner.keyId };
   if (isRejected) request.keyRejection = identity.rejection;
+  // Counted for the address: who has a stolen key cannot use up the requests of its owner.
+  else if (!isAllowedAddress(identity.principal.addresses, request.ip))
+    request.keyRejection = platformErrors.address_not_allowed();
   else request.principal = identity.principal;
   return true;
 }

@@ -9,9 +9,7 @@ import { ApiOperation } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { type ANY_KEY, declareScope, scopesOf, scopeSentence } from '../platform/api-docs/required-scopes';
 import type { DefinedScope } from '../platform/extension/define-scopes';
-import { platformErrors } from '../platform/errors/platform.errors';
 import { insufficientScope } from './auth.errors';
-import { isAllowedAddress } from './addresses';
 
 /**
  * Rejects a request without a valid key (401), from an address that may not use the key, and with a key that lacks the
@@ -26,7 +24,6 @@ export class ScopeGuard implements CanActivate {
     const { public: isPublic, anyKey, scopes } = routeOptions.config;
     if (isPublic) return true;
     if (keyRejection) throw keyRejection;
-    if (!isAllowedAddress(principal?.addresses, request.ip)) throw platformErrors.address_not_allowed();
     if (anyKey && !scopes) return true;
     // The start rejects a route without a scope (`app/create-app.ts`).
     if (!scopes || !principal) throw new Error('a request must have a principal, and its route a scope');

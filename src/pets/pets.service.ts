@@ -4,7 +4,7 @@ import { CoalescedRead } from '../platform/database/coalesced-read';
 import { isStillReferenced } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
-import type { Precondition } from '../platform/entity-tags/entity-tag';
+import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents } from './pet-events';
 import { PetHolds } from './pet-holds';
@@ -65,7 +65,7 @@ export class PetsService {
   update(id: bigint, change: PetUpdate, precondition: Precondition<Pet>): Promise<Pet> {
     return this.sql.transaction(async (transaction) => {
       const previous = await this.lock(id, transaction);
-      precondition(previous);
+      if (!isInForce(change, previous)) precondition(previous);
       const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
       if (status !== previous.status) await this.holds.requireNone('change', id, transaction);
       const pet = { id, name, categoryId, status };
@@ -76,14 +76,16 @@ export class PetsService {
   }
 
   /**
-   * Removes an animal. Its earlier orders stay.
+   * Removes an animal. Its earlier orders stay. With `If-Match` it may have been removed before: the response was lost.
    *
    * @throws ApiError `pet_not_found`, `precondition_failed`, `pet_in_use`; the error of a hold
    */
   async remove(id: bigint, precondition: Precondition<Pet>): Promise<void> {
     try {
       await this.sql.transaction(async (transaction) => {
-        const pet = await this.lock(id, transaction);
+        const pet = await this.pets.lock(id, transaction);
+        if (!pet && precondition.isGiven) return;
+        if (!pet) throw petErrors.pet_not_found();
         precondition(pet);
         await this.holds.requireNone('removal', id, transaction);
         await this.pets.delete(pet, transaction);

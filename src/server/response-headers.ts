@@ -69,13 +69,15 @@ function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): vo
  */
 function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: string | Buffer): boolean {
   const { method, headers, routeOptions } = request;
+  const { entityTag: without = [], public: isPublic } = routeOptions.config;
   const { statusCode } = reply;
   if (statusCode !== 200 && statusCode !== 201) return false;
   const known = reply.getHeader('etag');
-  const tag = typeof known === 'string' ? known : entityTagOf(payload);
+  const tag = typeof known === 'string' ? known : entityTagOf(payload, without);
   if (known === undefined) reply.header('ETag', tag);
+  // Two bodies may have one tag: it serves changes only.
+  if (without.length > 0) return false;
   // A client may keep it, for itself, and must ask each time whether it is still current.
-  if (statusCode === 200)
-    reply.header('Cache-Control', routeOptions.config.public ? 'no-cache' : 'private, no-cache');
+  if (statusCode === 200) reply.header('Cache-Control', isPublic ? 'no-cache' : 'private, no-cache');
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
 }

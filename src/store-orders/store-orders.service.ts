@@ -105,9 +105,9 @@ export class StoreOrdersService {
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
     return this.sql.transaction(async (transaction) => {
       const previous = await this.find(keyOf(principal, id), transaction);
+      if (previous.status === status) return view(previous);
       // The tag of placeOrder's response is that of an order without `account`.
       precondition(view(previous), previous);
-      if (previous.status === status) return view(previous);
       if (!ORDER_TRANSITIONS[status].includes(previous.status)) {
         const message = `An order that is ${previous.status} cannot become ${status}.`;
         throw orderErrors.invalid_transition({ message });

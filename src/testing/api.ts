@@ -1,4 +1,5 @@
 import { entityTagOf } from '../platform/entity-tags/entity-tag';
+import { UNTAGGED } from '../platform/validation/validation.pipe';
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
 import { Conformance } from './conformance';
@@ -122,7 +123,7 @@ export class Api {
       this.note(title, `responds ${status}${cause}: ${error}`, `5xx ${error}`);
       return response;
     }
-    if (isSuccess(response) && headers.etag !== undefined && headers.etag !== entityTagOf(text)) {
+    if (isSuccess(response) && headers.etag !== undefined && headers.etag !== this.tagOf(operation, text)) {
       this.note(title, 'has an ETag that is not the hash of its body. The store sets the ETag');
     }
     const accept = rest.headers?.['accept']?.toString();
@@ -134,6 +135,15 @@ export class Api {
       this.note(title, `${problem}: ${where} ${rule}, got ${shown(got)}`, kind);
     }
     return response;
+  }
+
+  /** @param text of a successful response */
+  private tagOf({ success = {} }: Operation, text: string): string {
+    const members = Object.entries(this.document.schema(success).properties ?? {});
+    return entityTagOf(
+      text,
+      members.flatMap(([name, schema]) => (UNTAGGED in schema ? name : [])),
+    );
   }
 
   /** Sends a request, and waits when a limit rejects it. Other keys have limits to check. */

@@ -96,7 +96,7 @@ export class Webhook {
   @SomeOf(EVENT_TYPE, { ...TYPES, description: 'Only events of these types; null: all.' })
   readonly types!: EventType[] | null;
 
-  @OneOf(STATUS, { description: 'Status of the webhook.', example: 'active' })
+  @OneOf(STATUS, { untagged: true, description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;
 
   @Timestamp({ description: 'When the webhook was created.', example: '2026-11-21T12:00:00.000Z' })
@@ -110,6 +110,7 @@ export class Webhook {
 
   @Timestamp({
     nullable: true,
+    untagged: true,
     description: 'When the last event was delivered; null: none yet.',
     example: '2026-11-21T12:00:00.000Z',
   })
@@ -118,6 +119,7 @@ export class Webhook {
   @Text({
     max: 255,
     nullable: true,
+    untagged: true,
     description: 'Why the last delivery failed; null if it succeeded.',
     example: null,
   })

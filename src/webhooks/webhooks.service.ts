@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
 import { EventsRepository } from '../events';
 import { Sql } from '../platform/database/sql';
-import type { Precondition } from '../platform/entity-tags/entity-tag';
+import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
 import type { Page, PageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
@@ -83,7 +83,7 @@ export class WebhooksService {
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
     return this.change(principal, id, undefined, async (previous, transaction) => {
-      precondition(shown(previous));
+      if (!isInForce({ url, types, status }, shown(previous))) precondition(shown(previous));
       const isRenewed = previous.attempts > 0 && (url !== undefined || status === 'active');
       return {
         ...(url !== undefined && { url }),
@@ -102,9 +102,10 @@ export class WebhooksService {
   /** @throws ApiError `webhook_not_found`, `precondition_failed` */
   remove({ accountId }: Principal, id: bigint, precondition: Precondition<Webhook>): Promise<void> {
     return this.sql.transaction(async (transaction) => {
-      const webhook = found(await this.webhooks.find({ id, accountId }, transaction));
-      precondition(shown(webhook));
-      await this.webhooks.delete(webhook, transaction);
+      const webhook = await this.webhooks.find({ id, accountId }, transaction);
+      if (!webhook && precondition.isGiven) return;
+      precondition(shown(found(webhook)));
+      await this.webhooks.delete(found(webhook), transaction);
     });
   }
 

@@ -4,6 +4,7 @@ import { ApiExtension, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath 
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
+import { untaggedMembers } from '../validation/validation.pipe';
 import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
 import type { ResponseHeader } from './header-catalogue';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
@@ -84,7 +85,7 @@ export function Operation(declared: OperationFacts): MethodDecorator {
 function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
   const { id, summary, scope, deprecation, location } = facts;
   return [
-    routeFacts({ entityTag: !facts.untagged, ...(location && { location }) }),
+    routeFacts({ entityTag: taggedWithout(facts), ...(location && { location }) }),
     declareScope(scope),
     ApiOperation({
       operationId: id,
@@ -123,6 +124,15 @@ function responseOf({ returns, maxItems = MAX_ITEMS }: OperationFacts): MethodDe
     ApiResponse({ status, description, schema: { type: 'array', maxItems, items } }),
     RouteSchema({ response: { [status]: { type: 'array', items: { $ref: `${item.name}#` } } } }),
   ];
+}
+
+/** Lists the members that are not part of the entity tag; undefined if the response has none. The tag of a list has all. */
+export function taggedWithout({
+  returns: [, body],
+  untagged,
+}: OperationFacts): readonly string[] | undefined {
+  if (untagged) return undefined;
+  return body && !isList(body) ? untaggedMembers(body) : [];
 }
 
 /** A list is a bare array. */

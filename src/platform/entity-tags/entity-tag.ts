@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
@@ -6,6 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { text } from '../errors/error.schemas';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
+import { untaggedMembers } from '../validation/validation.pipe';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
@@ -13,7 +15,19 @@ import { addParameterFacts } from '../routes/route-facts';
  *
  * @throws ApiError `precondition_failed`
  */
-export type Precondition<T> = (...representations: readonly T[]) => void;
+export interface Precondition<T> {
+  (...representations: readonly T[]): void;
+  /** True if the request has `If-Match`. */
+  readonly isGiven: boolean;
+}
+
+/** True if a resource has each value of a change: it was made before, and its response was lost (RFC 9110, 13.1.1). */
+export function isInForce(change: object, resource: object): boolean {
+  const current = new Map<string, unknown>(Object.entries(resource));
+  return Object.entries(change).every(
+    ([name, value]) => value === undefined || isDeepStrictEqual(value, current.get(name)),
+  );
+}
 
 // Neither header has an example: Swagger UI would send it with every request.
 
@@ -46,9 +60,15 @@ export function serializeJson(reply: FastifyReply, value: unknown): string {
   return textOf(reply.serialize(value));
 }
 
-/** Computes a strong entity tag (RFC 9110, 8.8.3): a hash of the bytes. */
-export function entityTagOf(bytes: string | Buffer): string {
-  return `"${hash('sha256', bytes, 'base64url')}"`;
+/**
+ * Computes a strong entity tag (RFC 9110, 8.8.3): a hash of the bytes.
+ *
+ * @param without members of the JSON object that are not part of it
+ */
+export function entityTagOf(bytes: string | Buffer, without: readonly string[] = []): string {
+  const skip = (name: string, value: unknown) => (without.includes(name) ? undefined : value);
+  const tagged = without.length > 0 ? JSON.stringify(JSON.parse(String(bytes)), skip) : bytes;
+  return `"${hash('sha256', tagged, 'base64url')}"`;
 }
 
 /**
@@ -59,8 +79,9 @@ export function entityTagOf(bytes: string | Buffer): string {
 export function IfMatch(type: Type<object>): ParameterDecorator {
   // Fastify keeps one serializer for each of these objects.
   const schema = { $ref: `${type.name}#` };
+  const without = untaggedMembers(type);
   const inject = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), schema),
+    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), schema, without),
   );
   return (target, key = '', index) => {
     inject()(target, key, index);
@@ -69,23 +90,28 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   };
 }
 
-function preconditionOf(reply: FastifyReply, schema: { $ref: string }): Precondition<object> {
+function preconditionOf(
+  reply: FastifyReply,
+  schema: { $ref: string },
+  without: readonly string[],
+): Precondition<object> {
   const { headers } = reply.request;
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
-  return (...representations) => {
+  const check = (...representations: readonly object[]): void => {
     if (ifMatch === undefined && ifNoneMatch === undefined) return;
     if (ifMatch !== undefined && !IS_CONDITION.test(ifMatch)) {
       const detail = 'If-Match must be the ETag with its double quotes, a list of such tags, or *';
       throw validationFailed([{ header: 'If-Match', detail }]);
     }
     const tags = representations.map((each) =>
-      entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema))),
+      entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema)), without),
     );
     // The strong comparison (RFC 9110, 13.1.1).
     const isMatch = ifMatch === undefined || tags.some((tag) => listsTag(ifMatch, tag));
     if (!isMatch || tags.some((tag) => isNotModified(headers, tag)))
       throw platformErrors.precondition_failed();
   };
+  return Object.assign(check, { isGiven: ifMatch !== undefined });
 }
 
 /** True if `If-None-Match` names this entity tag (RFC 9110, 13.1.2, weak comparison); the response is then 304. */
@@ -93,10 +119,13 @@ export function isNotModified({ 'if-none-match': condition }: IncomingHttpHeader
   return condition !== undefined && listsTag(condition.replaceAll('W/"', '"'), tag);
 }
 
+/** What Apache and others append to the tag of a response that they compress. */
+const CODING = /(-|--|;)(gzip|br|deflate|zstd)(?="$)/;
+
 /** @param condition `*`, or a comma-separated list of entity tags; the service's own tags contain no comma */
 function listsTag(condition: string, tag: string): boolean {
   const members = condition.split(',').map((member) => member.trim());
-  return members.includes(tag) || condition.trim() === '*';
+  return members.some((each) => each === tag || each.replace(CODING, '') === tag) || condition.trim() === '*';
 }
 
 /** Requires text: Fastify's type allows bytes, too. */

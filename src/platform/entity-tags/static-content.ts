@@ -38,7 +38,7 @@ export function serveStatic(
   make: () => string | Buffer,
 ): void {
   const content = new StaticContent(headers, make);
-  fastify.get(path, { config: { public: true, entityTag: true } }, (request, reply) =>
+  fastify.get(path, { config: { public: true, entityTag: [] } }, (request, reply) =>
     content.send(request, reply),
   );
 }

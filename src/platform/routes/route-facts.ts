@@ -37,8 +37,8 @@ declare module 'fastify' {
     uncounted?: boolean;
     /** The deprecation, with the headers that are the same in every response. */
     deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
-    /** True if a 200 or 201 has an entity tag, and `If-None-Match` gets 304. */
-    entityTag?: boolean;
+    /** The members of the body that are not part of the entity tag of a 200 or 201. Without any, `If-None-Match` gets 304. */
+    entityTag?: readonly string[] | undefined;
     /** True if the stored response to a request with an Idempotency-Key is encrypted. */
     isSealed?: boolean;
     /** The path of a created resource, with the members of its response. Default: its `id` below the path of the route. */
@@ -64,7 +64,7 @@ export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
 
 /** Declares a public route: it requires no key and has no rate limit. @param isTagged true if its 200 has an entity tag */
 export function Public({ isTagged = false } = {}): MethodDecorator {
-  return routeFacts({ public: true, entityTag: isTagged });
+  return routeFacts({ public: true, entityTag: isTagged ? [] : undefined });
 }
 
 /** The member of an operation that counts in no window of the account. */

@@ -27,6 +27,8 @@ export interface FieldFacts<Value = unknown> {
   readonly optional?: true;
   /** True if the member may be null. */
   readonly nullable?: true;
+  /** True if the service changes the member by itself: it is not part of the entity tag. */
+  readonly untagged?: true;
   /** Swagger UI sends the example of an optional parameter. */
   readonly example?: Value | null;
   /** Documents the value of a member that is left out; the class sets it. */
@@ -55,6 +57,9 @@ interface Field extends Rule {
 
 type Fields = ReadonlyMap<string, Field>;
 
+/** Marks a member of a schema that is not part of the entity tag. */
+export const UNTAGGED = 'x-untagged';
+
 /** The metadata of a prototype: the fields of its class and of its base classes. */
 const FIELDS = Symbol('fields');
 const BODY_EXAMPLE = Symbol('body example');
@@ -62,13 +67,20 @@ const QUICK = new Map<unknown, Fields>();
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
-  const { optional, nullable, description, example, default: preset } = facts;
+  const { optional, nullable, untagged, description, example, default: preset } = facts;
   const { schema, isValid, rule, fromText, fromJson } = value;
   const isLeftOut = (given: unknown): boolean =>
     (given === undefined && optional === true) || (given === null && nullable === true);
   const document = optional ? ApiPropertyOptional : ApiProperty;
   return applyDecorators(
-    document(Object.assign(nullable ? { nullable } : {}, schema, { default: preset, description, example })),
+    document(
+      Object.assign(nullable ? { nullable } : {}, schema, {
+        default: preset,
+        description,
+        example,
+        ...(untagged && { [UNTAGGED]: true }),
+      }),
+    ),
     (target: object, field: string | symbol) => {
       const known = fieldsOf(target);
       const own = { ...value, facts, isValid: (given: unknown) => isLeftOut(given) || isValid(given) };
@@ -119,6 +131,11 @@ export function exampleMistake(types: readonly Type<object>[]) {
 /** Returns the fields of a prototype, those of base classes included. */
 function fieldsOf(prototype: object): Fields {
   return Reflect.getMetadata(FIELDS, prototype) ?? new Map();
+}
+
+/** Lists the members of a class that are not part of its entity tag. */
+export function untaggedMembers({ prototype }: Type<object>): string[] {
+  return [...fieldsOf(prototype)].flatMap(([name, { facts }]) => (facts.untagged ? name : []));
 }
 
 /** Lists a DTO class, and the classes of the objects in it. */

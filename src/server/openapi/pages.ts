@@ -89,7 +89,7 @@ export function serveProblemPages(fastify: FastifyInstance, { docsEnabled }: Con
   for (const each of [...generic, ...codes]) {
     pages.set(each.code, new StaticContent(...pageOf('problem-page.html', rowOf(each), lists)));
   }
-  const config = { public: true, entityTag: true };
+  const config = { public: true, entityTag: [] };
   fastify.get<{ Params: { code: string } }>('/problems/:code', { config }, (request, reply) => {
     const page = pages.get(request.params.code);
     return page ? page.send(request, reply) : sendError(reply, platformErrors.route_not_found());

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HeaderObject, OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
-import { findOperation, ownHeaders } from '../../platform/api-docs/operation.decorator';
+import { findOperation, ownHeaders, taggedWithout } from '../../platform/api-docs/operation.decorator';
 import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
@@ -92,11 +92,12 @@ function complete(
   const headers = headersOf([...(facts ? ownHeaders(facts) : []), ...deprecation]);
   // The id of the created resource is a text.
   if (facts?.location) headers['Location'] = LOCATION_OF_TEXT;
-  const current = 'ETag' in headers ? { ...headers, 'Cache-Control': REVALIDATED } : headers;
+  const isRevalidated = facts && 'ETag' in headers && taggedWithout(facts)?.length === 0;
+  const current = isRevalidated ? { ...headers, 'Cache-Control': REVALIDATED } : headers;
   for (const [status, response] of Object.entries(responses)) {
     if (response && !('$ref' in response)) response.headers = status === '200' ? current : headers;
   }
-  if (facts && !facts.untagged && isRead) {
+  if (isRevalidated && isRead) {
     operation.parameters = [...parameters, { in: 'header', ...IF_NONE_MATCH_HEADER }];
     // It has the headers of the 200 (RFC 9110, 15.4.5).
     const description = 'The response with this `ETag` is current: the client uses the one that it has.';
