@@ -1,10 +1,11 @@
+import { Socket } from 'node:net';
 import { DEFAULT_SCOPES } from '../../src/app/store';
 import { startApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
-import { holdMeasuredTime, pass } from '../support/timers';
+import { holdMeasuredTime, holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 import { startCuttingProxy } from './support/cutting-proxy';
 import { expectAsStored, expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
@@ -198,6 +199,25 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
     return cuts;
   }
 
+  it('a network that has forgotten idle connections delays no request by more than a second, and none fails', async () => {
+    const { app, proxy } = cutApp;
+    const key = await app.unlimitedKey();
+    const ids: number[] = [];
+    for (let at = 0; at < 3; at += 1) ids.push((await app.post('/v1/pets', aNewPet(), { key })).json.id);
+    await openPipelined();
+    proxy.forget();
+    pass({ seconds: 20 });
+    const asked = Promise.all([
+      ...paths.map(get),
+      app.post('/v1/pets', aNewPet(), { key }),
+      app.post('/v1/store/orders', { petId: ids[0] }, { key }),
+      app.send('PATCH', `/v1/pets/${ids[1]}`, { body: { name: 'changed' }, key }),
+      app.send('DELETE', `/v1/pets/${ids[2]}`, { key }),
+    ]);
+    const statuses = (await asked).map(({ status }) => status);
+    expect(statuses).toEqual([200, 404, 200, 200, 200, 200, 201, 201, 200, 204]);
+  });
+
   it('each read has its own result: the pool repeats it', async () => {
     const textsOf = async () => (await Promise.all(paths.map(get))).map(({ status, text }) => [status, text]);
     const expected = await textsOf();
@@ -237,6 +257,23 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
       expect([cuts, joined].map((count) => count > 2)).toEqual([true, true]);
     },
   );
+});
+
+describe('an idle connection to PostgreSQL', () => {
+  it('ends within 30 s, also one that requests share, and TCP keeps it alive meanwhile', async () => {
+    const keepAlive = jest.spyOn(Socket.prototype, 'setKeepAlive');
+    holdTimers({ timeouts: true });
+    const { app, proxy, key, close } = await startCutApp(3, DEFAULT_SCOPES);
+    const shared = () => proxy.count - poolOf(app).totalCount;
+    await until(async () => (await app.get('/v1/pets/0', { key })).status === 404 && shared() === 1);
+    expect(keepAlive.mock.calls.some(([isOn, delayMs = 0]) => isOn === true && delayMs > 0)).toBe(true);
+    expect(keepAlive.mock.calls.every(([, delayMs = 0]) => delayMs <= 60_000)).toBe(true);
+    pass({ seconds: 31 });
+    await until(() => shared() === 0);
+    jest.useRealTimers();
+    keepAlive.mockRestore();
+    await close();
+  });
 });
 
 const NAMED = 'SELECT name FROM pets WHERE starts_with(name, $1)';

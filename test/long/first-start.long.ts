@@ -1,11 +1,16 @@
+import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
+import { startOwnServer } from '../failure/support/own-server';
 import { send } from '../support/http';
 import { dataFolder, runBuilt, running } from '../support/service';
 import { until } from '../support/until';
 
 const MAX_START_MS = 60_000;
 
-jest.setTimeout(4 * MAX_START_MS);
+const STARTS = 10;
+const BUSY_LOOPS = 6;
+
+jest.setTimeout(STARTS * MAX_START_MS);
 
 describe('the first start on an empty folder', () => {
   it.each([
@@ -44,5 +49,24 @@ describe('the first start on an empty folder', () => {
     service.child.kill('SIGINT');
     expect(await service.ended).toBe(0);
     folder.remove();
+  });
+});
+
+describe('a start on a server of its own', () => {
+  it(`succeeds ${STARTS} times of ${STARTS} beside ${BUSY_LOOPS} busy loops`, async () => {
+    const server = await startOwnServer();
+    const loops = Array.from({ length: BUSY_LOOPS }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+    const outputs: string[] = [];
+    for (let start = 0; start < STARTS; start += 1) {
+      const began = performance.now();
+      const service = runBuilt('main', [], { DATABASE_URL: server.url(), LOG_LEVEL: 'silent' });
+      await running(service).catch(() => outputs.push(service.output()));
+      process.stdout.write(`start ${start + 1}: ${Math.round(performance.now() - began)} ms\n`);
+      service.child.kill('SIGTERM');
+      await service.ended;
+    }
+    for (const loop of loops) loop.kill('SIGKILL');
+    await server.remove();
+    expect(outputs).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { runMain } from '../support/service';
 import { rejectionOf } from '../support/start';
+import { holdTimers, passUntil } from '../support/timers';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
@@ -81,8 +82,18 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await rejectionOf({ DATABASE_URL: url })).toMatch(sentence);
   });
 
+  it.each(['LATIN1', 'SQL_ASCII'])('that the encoding of the database is %s', async (encoding) => {
+    const name = `${new URL(database.directUrl).pathname.slice(1)}_${encoding.toLowerCase()}`;
+    await database.administer(
+      `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
+    );
+    expect(await rejectionOf({ DATABASE_URL: urlWith((url) => (url.pathname = `/${name}`)) })).toBe(
+      `The database in DATABASE_URL has the encoding ${encoding}, and Animal Store needs UTF8: name one that was created with ENCODING 'UTF8'.`,
+    );
+    await database.administer(`DROP DATABASE ${name}`);
+  });
+
   it('that the database server is too old, does not respond, or is not a PostgreSQL', async () => {
-    const short = { DATABASE_POOL_WAIT_MS: '300' };
     const proxy = await startCuttingProxy(database.directUrl);
     const [{ version } = { version: '' }] = await database.query<{ version: string }>(
       `SELECT current_setting('server_version_num') AS version`,
@@ -94,9 +105,19 @@ describe('a start that cannot succeed explains in one sentence', () => {
     await proxy.close();
     for (const behave of [() => undefined, respondAsWebServer]) {
       const other = await listener(behave);
-      expect(await rejectionOf({ ...short, DATABASE_URL: `postgres://x@127.0.0.1:${other.port}/x` })).toMatch(
-        UNREACHABLE,
+      let rejection: string | undefined;
+      holdTimers({ timeouts: true });
+      const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+      void rejectionOf({ DATABASE_URL: `postgres://x@127.0.0.1:${other.port}/x` }).then(
+        (sentence) => (rejection = sentence),
       );
+      await passUntil(() => rejection !== undefined);
+      expect(rejection).toMatch(UNREACHABLE);
+      const waiting = `Waiting for the database at 127.0.0.1:${other.port}…\n`;
+      const isSilent = behave !== respondAsWebServer;
+      expect(said.mock.calls.filter(([text]) => text === waiting).length > 3).toBe(isSilent);
+      said.mockRestore();
+      jest.useRealTimers();
       other.server.close();
     }
   });

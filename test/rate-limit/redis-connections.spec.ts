@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import net, { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import tls from 'node:tls';
@@ -90,6 +91,32 @@ describeWithRedis('a connection to Redis', () => {
       expect.stringContaining('Redis is unavailable (Socket closed unexpectedly)'),
       'Redis is available again. The instances share their counters again.',
     ]);
+  });
+
+  it('stays open, without a log line, although Redis closes idle connections', async () => {
+    const server = await servers.start('--timeout', '1');
+    const clock = new TestClock();
+    const stores = [await open([urlOf(server)], { clock }), await open([urlOf(server)], { clock })];
+    const limits = { perMinute: LIMIT };
+    for (const store of stores) await store.take('account:1', limits);
+    const idle = createConnection(server.port, '127.0.0.1').resume();
+    await once(idle, 'close');
+    expect(stores.map(({ isShared }) => isShared)).toEqual([true, true]);
+    const taken = [];
+    for (let at = 0; at < 2 * LIMIT; at += 1) taken.push(await stores[at % 2]!.take('account:1', limits));
+    expect(taken.filter(({ verdict }) => verdict === 'admitted')).toHaveLength(LIMIT - 2);
+    expect(warnings).toEqual([]);
+  });
+
+  it('stays open if Redis rejects the pings that keep it alive', async () => {
+    const rules = ['reset', 'on', '>right-secret', '~*', '+@all', '-ping'];
+    await redis.command('ACL', 'SETUSER', 'app', ...rules);
+    const store = await open([urlOf(redis, 'app:right-secret@')]);
+    const rejected = async () =>
+      /cmdstat_ping:.*rejected_calls=[1-9]/.test(String(await redis.command('INFO', 'commandstats')));
+    await until(rejected);
+    expect(store.isShared).toBe(true);
+    expect(warnings).toEqual([]);
   });
 
   it('to a frozen Redis delays neither the start nor a request for longer than its limit, and is opened again', async () => {
