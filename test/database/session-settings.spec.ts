@@ -5,7 +5,11 @@ import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
+import { MAX_START_MS } from '../support/service';
 import { until } from '../support/until';
+
+// Its server has a first start.
+jest.setTimeout(2 * MAX_START_MS);
 
 const DATE_STYLES = ['German', 'SQL, DMY', 'Postgres, MDY', 'ISO, DMY'];
 const STRONGEST = 'ALTER ROLE app IN DATABASE %';

@@ -7,7 +7,7 @@ import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { describeWhen } from '../support/it-when';
-import { runMain, running } from '../support/service';
+import { MAX_START_MS, runMain, running } from '../support/service';
 import { rejectionOf } from '../support/start';
 import { until } from '../support/until';
 import { createAuthority, hasOpenssl } from './support/certificates';
@@ -17,6 +17,8 @@ import { startTlsProxy } from './support/tls-proxy';
 
 const ADDRESS = '127.0.0.1';
 const PATIENT_MS = 20_000;
+
+jest.setTimeout(3 * MAX_START_MS);
 
 describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL that cannot be made', () => {
   const authority = createAuthority();
