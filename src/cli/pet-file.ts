@@ -6,6 +6,7 @@ import { validationFailed } from '../platform/errors/platform.errors';
 import { inBody } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { Int64 } from '../platform/validation/fields';
+import { MAX_INT64 } from '../platform/validation/int64';
 import { ApiValidationPipe, QuickDto } from '../platform/validation/validation.pipe';
 import { parseJson } from '../server/json-body.guard';
 
@@ -16,8 +17,27 @@ export type PetFormat = (typeof PET_FORMATS)[number];
 const MAX_LINE_BYTES = 65_536;
 const MAX_NAMED_LINES = 20;
 
-/** A value of CSV (RFC 4180), and what ends it. */
-const CSV_VALUE = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/gy;
+const COLUMNS = ['id', 'name', 'categoryId', 'status'];
+/** What programs put before the columns: Excel a separator, PowerShell 5 a type. */
+const PREAMBLE = /^(?:sep=.|#TYPE .*)$/i;
+
+/** The formats of files that are often taken for CSV, by their first bytes. */
+const FOREIGN: readonly (readonly [RegExp, string])[] = [
+  [/^(?:\xff\xfe|\xfe\xff|.?\0)/s, 'UTF-16: save it as UTF-8'],
+  [/^\x1f\x8b/, 'compressed: unpack it'],
+  [/^(?:PK\x03|\xd0\xcf\x11)/, 'a workbook or an archive: save it as CSV'],
+];
+
+/** Values of CSV (RFC 4180) before the last one of a record, a record, and a line. Both also end with the text. */
+const VALUES = String.raw`(?:(?:"[^"]*(?:""[^"]*)*"|[^",;\t\r\n]*)[,;\t])*`;
+const RECORD = String.raw`${VALUES}(?:"[^"]*(?:""[^"]*)*"|[^",;\t\r\n]*)(?:\r\n?|\n|$)`;
+const LINE = String.raw`[^\r\n]*(?:\r\n?|\n|$)`;
+
+/** Finds a record, or one whose last quote is open at the end of the text. */
+const OPEN_RECORD = new RegExp(`${RECORD}|${VALUES}"[^"]*(?:""[^"]*)*$|${LINE}`, 'y');
+/** Finds a record. A quote that is closed nowhere belongs to its line only. */
+const CLOSED_RECORD = new RegExp(`${RECORD}|${LINE}`, 'y');
+const JSON_LINE = new RegExp(LINE, 'y');
 
 /** An animal of an export. */
 @QuickDto()
@@ -35,8 +55,9 @@ export class PetFile {
   /** True if the animals keep their ids. Known after the first animal. */
   hasIds: boolean | undefined;
   lastId: bigint | undefined;
-  /** The first line of CSV. */
+  /** The first line of CSV, and the pattern of its values. */
   private columns: readonly string[] | undefined;
+  private value = patternOf(',');
   private readonly pipe = new ApiValidationPipe();
 
   constructor(
@@ -51,23 +72,43 @@ export class PetFile {
     const size = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
     // Latin-1 keeps every byte.
     const file = createReadStream(this.path, 'latin1');
-    let lineNumber = 0;
+    let line = 1;
     let rest = '';
-    const rowsOf = async (lines: readonly string[]): Promise<string> => {
+    const rowsOf = async (text: string, isLast: boolean): Promise<string> => {
       let rows = '';
-      for (const line of lines) rows += await this.rowOf(Buffer.from(line, 'latin1'), (lineNumber += 1));
+      rest = text;
+      while (rest !== '') {
+        const record = this.recordIn(rest, isLast);
+        if (record === undefined) break;
+        rows += await this.rowOf(Buffer.from(record.replace(/[\r\n]+$/, ''), 'latin1'), line);
+        line += record.match(/\r\n?|\n/g)?.length ?? 0;
+        rest = rest.slice(record.length);
+      }
       return this.badLines > 0 ? '' : rows;
     };
+    let isFirst = true;
     for await (const part of file as AsyncIterable<string>) {
-      const lines = `${rest}${part}`.split('\n');
-      rest = lines.pop() ?? '';
-      const rows = await rowsOf(lines);
+      const [, kind] = (isFirst && FOREIGN.find(([beginning]) => beginning.test(part))) || [];
+      if (kind !== undefined) throw new UserError(`${this.path} is ${kind}.`);
+      const rows = await rowsOf(isFirst ? part.replace(/^\xef\xbb\xbf/, '') : rest + part, false);
+      isFirst = false;
       if (rows !== '') yield rows;
       if (rest.length > MAX_LINE_BYTES)
-        throw new UserError(`Line ${lineNumber + 1} of ${this.path} is longer than ${MAX_LINE_BYTES} bytes.`);
+        throw new UserError(`Line ${line} of ${this.path} is longer than ${MAX_LINE_BYTES} bytes.`);
       this.onProgress(file.bytesRead / size);
     }
-    yield await rowsOf([rest]);
+    yield await rowsOf(rest, true);
+    if (this.format === 'csv' && !this.columns) await this.rowOf(Buffer.alloc(0), line);
+  }
+
+  /** Returns the record at the beginning of a text; undefined if it may go on in the next part of the file. */
+  private recordIn(text: string, isLast: boolean): string | undefined {
+    const isCsv = this.format === 'csv';
+    const found = first(isCsv ? OPEN_RECORD : JSON_LINE, text);
+    if (found.length < text.length) return found;
+    if (!isLast && found.length <= MAX_LINE_BYTES) return undefined;
+    const closed = first(isCsv ? CLOSED_RECORD : JSON_LINE, text);
+    return closed.length < text.length || isLast ? closed : undefined;
   }
 
   /** Returns the row of a line; an empty text for a bad line and one without an animal. */
@@ -91,8 +132,10 @@ export class PetFile {
       return `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.badLines += 1;
       const problems = error.problems.map(({ detail }) => detail.replace(/^The body/, 'the line'));
+      if (this.format === 'csv' && !this.columns)
+        throw new UserError(`Line ${lineNumber} of ${this.path}: ${problems.join('; ')}.`);
+      this.badLines += 1;
       if (this.problems.length < MAX_NAMED_LINES) this.problems.push({ line: lineNumber, problems });
       return '';
     }
@@ -103,41 +146,61 @@ export class PetFile {
     this.hasIds ??= id !== undefined;
     if (this.hasIds !== (id !== undefined)) throw badLine('id must be in each line or in none');
     if (id === undefined) return '';
+    if (id === MAX_INT64) throw badLine('id must leave a higher one for the next animal');
     if (this.lastId !== undefined && id <= this.lastId)
       throw badLine('id must be larger than that of each line before');
     this.lastId = id;
     return `${id}\t`;
   }
 
-  /** Reads a record of CSV. It is one line, because no value of an animal has a line break. */
-  private csvIn(line: Buffer): Readonly<Record<string, string>> | undefined {
-    const values = csvValues(line);
-    if (!this.columns) {
-      this.columns = values.map((name) => name.replace(/^\uFEFF/, ''));
-      if (this.columns.includes('name') && this.columns.includes('categoryId')) return undefined;
-      throw new UserError(
-        `The first line of ${this.path} must name the columns, such as name,categoryId,status.`,
-      );
-    }
+  /** Reads a record of CSV. A value of an animal has no line break; one of another column may have. */
+  private csvIn(record: Buffer): Readonly<Record<string, string>> | undefined {
+    const { columns } = this;
+    if (!columns) return this.readColumns(record);
+    const values = csvValues(record, this.value);
     if (values.join('') === '') return undefined;
-    if (values.length !== this.columns.length)
-      throw badLine(`the line has ${values.length} values for ${this.columns.length} columns`);
-    const members = this.columns.map((name, at) => [name, values[at] ?? ''] as const);
+    if (values.length !== columns.length)
+      throw badLine(`the line has ${values.length} values for ${columns.length} columns`);
+    const members = columns.map((name, at) => [name, values[at] ?? ''] as const);
     return Object.fromEntries(members.filter(([, value]) => value !== ''));
   }
+
+  /** Reads the names of the columns. In many countries spreadsheets separate by semicolons. */
+  private readColumns(record: Buffer): undefined {
+    const line = record.toString('latin1');
+    if (PREAMBLE.test(line)) return;
+    if (!line.includes(',')) this.value = patternOf(/[;\t]/.exec(line)?.[0] ?? ',');
+    const names = csvValues(record, this.value);
+    const twice = COLUMNS.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+    if (twice !== undefined) throw badLine(`the column ${twice} is named twice`);
+    if (!names.includes('name') || !names.includes('categoryId'))
+      throw badLine('the first line must name the columns, such as name,categoryId,status');
+    this.columns = names;
+  }
+}
+
+/** Returns what a sticky pattern finds at the beginning of a text. */
+function first(pattern: RegExp, text: string): string {
+  pattern.lastIndex = 0;
+  return pattern.exec(text)?.[0] ?? '';
 }
 
 function jsonIn(line: Buffer): unknown {
   return line.toString('latin1').trim() === '' ? undefined : parseJson(line);
 }
 
-function csvValues(line: Buffer): string[] {
-  if (!isUtf8(line)) throw badLine('the line is not valid UTF-8');
-  const record = line.toString().replace(/\r$/, '');
-  const found = [...record.matchAll(CSV_VALUE)];
+/** Returns the pattern of a value and what ends it. */
+function patternOf(separator: string): RegExp {
+  return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"${separator}]*))(${separator}|$)`, 'gy');
+}
+
+function csvValues(record: Buffer, value: RegExp): string[] {
+  if (!isUtf8(record))
+    throw badLine('the line is not valid UTF-8: save the file in UTF-8 (in Excel as CSV UTF-8)');
+  const found = [...record.toString().matchAll(value)];
   // After the end of the record the pattern also finds an empty value.
   const values = found.slice(0, found.findIndex(([, , , end]) => end === '') + 1);
-  if (values.length === 0) throw badLine('a quote is at a wrong place, or not closed on the line');
+  if (values.length === 0) throw badLine('a quote is at a wrong place, or not closed');
   return values.map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
 }
 
