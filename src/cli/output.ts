@@ -96,8 +96,9 @@ export function printLine(text: string): void {
 
 /** Escapes what could change how a terminal shows the text around it. In JSON the escape has the same meaning. */
 export function printable(text: string): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (each) => each.split('').map(escaped).join(''));
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (each) =>
+    each.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
 }
 
 /**

@@ -21,12 +21,16 @@ const COLUMNS = ['id', 'name', 'categoryId', 'status'];
 /** What programs put before the columns: Excel a separator, PowerShell 5 a type. */
 const PREAMBLE = /^(?:sep=.|#TYPE .*)$/i;
 
-/** The formats of files that are often taken for CSV, by their first bytes. */
-const FOREIGN: readonly (readonly [RegExp, string])[] = [
-  [/^(?:\xff\xfe|\xfe\xff|.?\0)/s, 'UTF-16: save it as UTF-8'],
-  [/^\x1f\x8b/, 'compressed: unpack it'],
-  [/^(?:PK\x03|\xd0\xcf\x11)/, 'a workbook or an archive: save it as CSV'],
-];
+const UTF_16 = 'UTF-16: save it as UTF-8';
+const WORKBOOK = 'a workbook or an archive: save it as CSV';
+/** The first bytes of files that are neither CSV nor JSON lines. */
+const FOREIGN = [
+  ['\xff\xfe', UTF_16],
+  ['\xfe\xff', UTF_16],
+  ['\x1f\x8b', 'compressed: unpack it'],
+  ['PK\x03', WORKBOOK],
+  ['\xd0\xcf\x11', WORKBOOK],
+] as const;
 
 /** Values of CSV (RFC 4180) before the last one of a record, a record, and a line. Both also end with the text. */
 const VALUES = String.raw`(?:(?:"[^"]*(?:""[^"]*)*"|[^",;\t\r\n]*)[,;\t])*`;
@@ -88,8 +92,7 @@ export class PetFile {
     };
     let isFirst = true;
     for await (const part of file as AsyncIterable<string>) {
-      const [, kind] = (isFirst && FOREIGN.find(([beginning]) => beginning.test(part))) || [];
-      if (kind !== undefined) throw new UserError(`${this.path} is ${kind}.`);
+      if (isFirst) this.requireText(part);
       const rows = await rowsOf(isFirst ? part.replace(/^\xef\xbb\xbf/, '') : rest + part, false);
       isFirst = false;
       if (rows !== '') yield rows;
@@ -99,6 +102,13 @@ export class PetFile {
     }
     yield await rowsOf(rest, true);
     if (this.format === 'csv' && !this.columns) await this.rowOf(Buffer.alloc(0), line);
+  }
+
+  /** @throws UserError for another kind of file. UTF-16 may lack its mark. */
+  private requireText(part: string): void {
+    const [, known] = FOREIGN.find(([bytes]) => part.startsWith(bytes)) ?? [];
+    const kind = part.slice(0, 2).includes('\0') ? UTF_16 : known;
+    if (kind !== undefined) throw new UserError(`${this.path} is ${kind}.`);
   }
 
   /** Returns the record at the beginning of a text; undefined if it may go on in the next part of the file. */

@@ -53,27 +53,21 @@ const RFC_3339 =
  * Declares a time (RFC 3339). A request may have any offset and any fraction of a second. The value is a text as
  * `toISOString` prints it, in UTC to the millisecond.
  */
-export function Timestamp(facts: FieldFacts<string>): PropertyDecorator {
-  return declareTime(facts, TIME_LENGTH, TIME_LENGTH);
-}
-
-/** Declares a time that only requests have: as `Timestamp`, but the document has the lengths of all forms. */
-export function Instant(facts: FieldFacts<string>): PropertyDecorator {
-  return declareTime(facts, 20, 64);
-}
-
-function declareTime(facts: FieldFacts<string>, minLength: number, maxLength: number): PropertyDecorator {
+export function Timestamp(facts: FieldFacts<string>, min = TIME_LENGTH, max = TIME_LENGTH): PropertyDecorator {
   return declareField(facts, {
-    schema: { type: 'string', format: 'date-time', minLength, maxLength },
+    schema: { type: 'string', format: 'date-time', minLength: min, maxLength: max },
     rule: (value) => {
-      const isUnescaped = typeof value === 'string' && / \d\d:\d\d$/.test(value);
-      return `a time such as 2026-11-21T12:00:00Z (RFC 3339)${isUnescaped ? ', in a URL with %2B for +' : ''}`;
+      const hint = typeof value === 'string' && / \d\d:\d\d$/.test(value) ? ', in a URL with %2B for +' : '';
+      return `a time such as 2026-11-21T12:00:00Z (RFC 3339)${hint}`;
     },
     isValid: isPrinted,
     fromText: printedTime,
     fromJson: printedTime,
   });
 }
+
+/** Declares a time that only requests have: as `Timestamp`, but the document has the lengths of all forms. */
+export const Instant = (facts: FieldFacts<string>): PropertyDecorator => Timestamp(facts, 20, 64);
 
 /** Prints a time in UTC to the millisecond. A leap second becomes the next second, as in POSIX. */
 function printedTime(text: unknown): unknown {
@@ -252,10 +246,10 @@ export function Int64List({ max, ...facts }: ListFacts<number | bigint>): Proper
 }
 
 /** Shows the right form of a query's list to a client that has sent its values in one text. */
-function repeatHint(given: unknown, name: string, values: readonly unknown[]): string {
-  const isOneText =
-    Array.isArray(given) && given.some((text) => typeof text === 'string' && /[\s,;|]/.test(text));
-  return isOneText ? `: repeat it, as ${name}=${values[0]}&${name}=${values[1] ?? values[0]}` : '';
+function repeatHint(given: unknown, name: string, [one, other = one]: readonly (string | number)[]): string {
+  const texts = [given].flat().filter((each) => typeof each === 'string');
+  const isOneText = Array.isArray(given) && /[\s,;|]/.test(texts.join(''));
+  return isOneText ? `: repeat it, as ${name}=${one}&${name}=${other}` : '';
 }
 
 /** True for a number that is too large for an int64, also as a text. */
