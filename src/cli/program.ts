@@ -42,7 +42,10 @@ export async function runAnimalStoreCommand(
   }
 }
 
-function createProgram(context: CommandContext, extensions: StoreOptions['extensions'] = []): OutputCommand {
+export function createProgram(
+  context: CommandContext,
+  extensions: StoreOptions['extensions'] = [],
+): OutputCommand {
   const program = new OutputCommand('animal-store')
     .description(
       'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',

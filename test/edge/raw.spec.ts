@@ -8,7 +8,7 @@ import { slow } from './raw/slow.rows';
 import { targets } from './raw/targets.rows';
 import { contentTypes, texts } from './raw/text.rows';
 import { send } from '../support/http';
-import { itOnTerminal, running, runOnTerminal } from '../support/service';
+import { itOnTerminal, MAX_START_MS, running, runOnTerminal } from '../support/service';
 import { RawConnection } from './support/raw';
 import {
   expectCommonHeaders,
@@ -19,6 +19,8 @@ import {
   type Row,
   RowRunner,
 } from './support/raw-rows';
+
+jest.setTimeout(4 * MAX_START_MS);
 
 const TOPICS: readonly (readonly [topic: string, rows: readonly Row[]])[] = [
   ['the request line', requestLines],
@@ -148,9 +150,8 @@ describe('a service on a terminal', () => {
       }),
     );
     const there = runner.at(service.url);
-    const run = (row: Row) => there.run(row).catch(() => undefined);
-    for (const row of TOPICS.flatMap(([, rows]) => rows)) await run(row);
-    await Promise.all(slow.map(run));
+    const rows = [...TOPICS.flatMap(([, each]) => each), ...slow];
+    await Promise.allSettled(rows.map((row) => there.run(row)));
     expect((await send(service.url, 'GET', '/livez')).status).toBe(200);
     for (const code of ['400 malformed_request', '408 request_timeout', '431 headers_too_large'])
       expect(service.output()).toMatch(new RegExp(`^\\S+ (?:HPE|ERR)_\\w+ ${code} 127.0.0.1`, 'm'));
