@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/platform/config/config';
 import { settings } from '../src/platform/config/settings';
@@ -114,9 +115,29 @@ describe('settings', () => {
     expect(readConfig({ REDIS_URL: url }).redisUrl?.[0]).toBe(url.split(',')[0]),
   );
 
-  it('variables that are set, even to an empty value, win over those of .env', () => {
+  it.each([
+    ['/srv/$5', '/srv/$5'],
+    ['~', homedir()],
+    ['~/data', join(homedir(), 'data')],
+    ['$HOME/data', join(homedir(), 'data')],
+    ['${HOME}/a~b', join(homedir(), 'a~b')],
+  ])('DATA_DIR=%s is the folder %s', (given, folder) =>
+    expect(readConfig({ DATA_DIR: given, EMBEDDED_PG_BIN: `"${given}"` })).toMatchObject({
+      dataDir: folder,
+      embeddedPgBin: folder,
+    }),
+  );
+
+  it.each(['~other/data', '$XDG_DATA_HOME/data', '/srv/${NAME}'])('DATA_DIR=%s is rejected', (given) =>
+    expect(() => readConfig({ DATA_DIR: given })).toThrow(
+      `DATA_DIR must be a path without variables and names of users, not "${given}": write it in full.`,
+    ),
+  );
+
+  it('variables that are set, even to an empty value, win over those of .env, which may have a byte-order mark', () => {
     const directory = mkdtempSync(join(tmpdir(), 'animal-store-env-'));
-    writeFileSync(join(directory, '.env'), 'HOST=file\nLOG_LEVEL=loud\nPORT=1\n');
+    const lines = ['\uFEFFHOST=file', 'LOG_LEVEL=loud', "\uFEFFexport PORT='1'", ''];
+    writeFileSync(join(directory, '.env'), lines.join('\r\n'));
     const program = `
       require(${JSON.stringify(join(ROOT, 'test', 'support', 'typescript.cjs'))});
       const { loadEnvFile } = require(${JSON.stringify(join(ROOT, 'src', 'platform', 'config', 'config'))});
@@ -139,8 +160,9 @@ describe('a secret in a file', () => {
     return path;
   }
 
-  it.each(['', '\n', '\r\n', ' \n'])('is its one line, without %j at the end', (end) => {
+  it.each(['', '\n', '\r\n', ' \n'])('is its one line, without %j at the end, a mark and quotes', (end) => {
     const url = 'postgresql://shop:p%40ss@db/shop';
+    expect(readConfig({ DATABASE_URL_FILE: fileOf(`\uFEFF"${url}"${end}`) }).databaseUrl).toBe(url);
     expect(readConfig({ DATABASE_URL_FILE: fileOf(`${url}${end}`) }).databaseUrl).toBe(url);
     expect(readConfig({ REDIS_URL_FILE: fileOf(`redis://:x@r${end}`) }).redisUrl).toEqual(['redis://:x@r']);
   });
@@ -167,10 +189,24 @@ describe('a secret in a file', () => {
     expect(read).not.toThrow(/secret@|secret\n/);
   });
 
-  it('that cannot be read is rejected by the name of its variable', () => {
-    expect(() => readConfig({ DATABASE_URL_FILE: folder })).toThrow(
-      `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file that this user may read, not "${folder}"`,
-    );
+  it('that cannot be read is rejected by the name of its variable, and a pipe without a writer does not stop the start', () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (const path of [
+      folder,
+      pipe,
+      fileOf(`postgres://a/b${' '.repeat(2 ** 20)}`),
+      join(folder, 'missing'),
+    ])
+      expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(
+        `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file that this user may read, not "${path}" (UTF-8 text, at most 1 MiB)`,
+      );
+  });
+
+  it.each(['utf16le', 'latin1'] as const)('that is %s is rejected', (encoding) => {
+    const path = join(folder, 'secret');
+    writeFileSync(path, Buffer.from('postgres://é:secret@a/b', encoding));
+    expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(/must name a file .*UTF-8 text/);
   });
 });
 
@@ -195,4 +231,45 @@ describe('a URL with a password', () => {
     'postgresql:///shop?user=a%40b&host=/run/postgresql',
     'postgresql://shop:a%20b@[::1]:5432/shop?sslmode=verify-full',
   ])('%s is valid', (url) => expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url));
+});
+
+describe('DATABASE_URL', () => {
+  it.each([
+    ['postgresql://app:pw@/shop?host=/cloudsql/p:r:i', '/cloudsql/p:r:i 5432 app pw shop'],
+    ['postgresql://app:pw@/shop?host=%2Fcloudsql%2Fp%3Ar%3Ai', '/cloudsql/p:r:i 5432 app pw shop'],
+    ['postgresql://app:pw@:5433/shop?host=/sock', '/sock 5433 app pw shop'],
+    ['postgresql:///shop?host=/sock&port=5433&user=app&password=pw', '/sock 5433 app pw shop'],
+    ['postgresql://app:pw@%2Fsock:5433/shop', '/sock 5433 app pw shop'],
+    ['postgresql://app:p,w@db/shop', 'db 5432 app p,w shop'],
+    ['  "POSTGRES://app:pw@db/shop?pgbouncer=true&schema=public"\n', 'db 5432 app pw shop'],
+    [`'postgresql://app:pw@db/shop?channel_binding=require&connect_timeout=3'`, 'db 5432 app pw shop'],
+  ])('%s reaches %s', (given, expected) => {
+    const { host, port, user, password, database } = new Client(
+      readConfig({ DATABASE_URL: given }).databaseUrl,
+    );
+    expect([host, port, user, password, database].join(' ')).toBe(expected);
+  });
+
+  const beginning = 'must be a URL that begins with postgres:// or postgresql://';
+  const place = 'must have a valid host and port: ';
+  it.each([
+    ['host=db dbname=shop password=h@unter', beginning],
+    ['postgres+asyncpg://app:hu/nter@db/shop', beginning],
+    ['jdbc:postgresql://db/shop?password=hunter', beginning],
+    ['app:hunter@db/shop', beginning],
+    ['postgres:app:hunter@db/shop', beginning],
+    ['postgresql://app:hunter@a,b/shop', 'names several hosts in one URL: name one'],
+    ['postgresql://app:hunter@a:1,b:2/shop', 'names several hosts'],
+    ['postgresql:///shop?host=a%2Cb&password=hunter', 'names several hosts'],
+    ['postgresql://app:hunter@::1/shop', place],
+    ['postgresql://app:hunter@db:70000/shop', place],
+    ['postgresql://app:hunter@db/shop?port=hunter', place],
+    ['postgresql://app:hunter@db/shop?schema=public2', 'has the parameter schema, which is not supported: '],
+    ['postgresql:///?host=db&dbname=shop&password=hunter', 'has the parameter dbname'],
+    ['postgresql://app:hunter@db/shop#1', 'has a reserved character'],
+  ])('%s is rejected with the reason, and not shown', (given, reason) => {
+    const read = () => readConfig({ DATABASE_URL: given });
+    expect(read).toThrow(`DATABASE_URL ${reason}`);
+    expect(read).not.toThrow(/unter/);
+  });
 });

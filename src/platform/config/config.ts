@@ -1,4 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { path as pathOf } from './parsers';
 import { type Setting, settings } from './settings';
 import { UserError } from '../errors/user-error';
 
@@ -22,13 +25,29 @@ export const CONFIG = Symbol('CONFIG');
  * @throws UserError if the file cannot be read
  */
 export function loadEnvFile(): void {
-  if (!existsSync('.env')) return;
   try {
-    process.loadEnvFile();
+    // A link whose file is missing is a mistake.
+    if (!lstatSync('.env', { throwIfNoEntry: false })) return;
+    const variables = parseEnv(readText('.env'));
+    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
   } catch {
-    const fix = 'make it a file that this user may read, or remove it.';
+    const fix = `make it a file that this user may read (${TEXT_FILE}), or remove it.`;
     throw new UserError(`The file .env cannot be read: ${fix}`);
   }
+}
+
+const MAX_FILE_BYTES = 1_048_576;
+const TEXT_FILE = 'UTF-8 text, at most 1 MiB';
+
+/** Returns the text of a file without byte-order marks. @throws Error unless it is TEXT_FILE */
+function readText(path: string): string {
+  const stats = statSync(path);
+  // A named pipe would stop the start until a program writes to it. A shell passes `<(…)` as a pipe.
+  const isReadable = stats.isFile() || path.startsWith('/dev/fd/');
+  const bytes = isReadable && stats.size <= MAX_FILE_BYTES ? readFileSync(path) : undefined;
+  // UTF-16, as PowerShell writes it, has null bytes.
+  if (!bytes || !isUtf8(bytes) || bytes.includes(0)) throw new Error(`it is not ${TEXT_FILE}`);
+  return bytes.toString().replaceAll('\uFEFF', '');
 }
 
 /**
@@ -57,21 +76,28 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
 
 /** @throws Error if a secret is given twice, or its file cannot be read */
 function textOf({ variable, isSecret = false }: Setting<unknown>, env: NodeJS.ProcessEnv) {
-  const given = env[variable]?.trim();
+  const given = unquoted(env[variable]);
   const fileVariable = `${variable}_FILE`;
-  const file = isSecret ? env[fileVariable]?.trim() : undefined;
+  const file = isSecret ? unquoted(env[fileVariable]) : '';
   if (!file) return given;
   if (given) throw new Error(`and ${fileVariable} are both set: keep one of them`);
-  const secret = readSecret(fileVariable, file);
+  const secret = unquoted(readSecret(fileVariable, file));
   if (secret === '') throw new Error(`is missing: the file of ${fileVariable} is empty`);
   return secret;
+}
+
+/** Removes white space, and quotes around a value: `docker --env-file` and files of secrets keep them. */
+function unquoted(value = ''): string {
+  return value.trim().replace(/^(["'])\s*(.*?)\s*\1$/s, '$2');
 }
 
 /** Reads the file with a secret, as Docker and Kubernetes provide it. The message never contains the secret. */
 function readSecret(variable: string, path: string): string {
   try {
-    return readFileSync(path, 'utf8').trim();
+    return readText(pathOf(path));
   } catch {
-    throw new Error(`cannot be read: ${variable} must name a file that this user may read, not "${path}"`);
+    throw new Error(
+      `cannot be read: ${variable} must name a file that this user may read, not "${path}" (${TEXT_FILE})`,
+    );
   }
 }

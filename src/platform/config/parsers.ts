@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { homedir } from 'node:os';
 
 /** Parses the text of a setting, or throws an Error with a message that continues "NAME …". */
 export type Parser<T> = (text: string) => T;
@@ -31,12 +32,25 @@ export function integer(min: number, max: number): Parser<number> {
 
 export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
 
+/** Accepts a path. As in a shell, `~` and `$HOME` at its beginning are the home folder. */
+export const path: Parser<string> = (value) => {
+  const expanded = value.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => homedir());
+  if (/^~|\$[A-Z_a-z{]/.test(expanded)) {
+    throw new Error(`must be a path without variables and names of users, not "${value}": write it in full`);
+  }
+  return expanded;
+};
+
+const INVALID_HOST =
+  'must have a valid host and port: an IPv6 address is in brackets, a port a number up to 65535';
+
 /** Accepts a URL of one of the schemes. The message does not repeat the value, which may contain a password. */
 export function urlOf(...schemes: readonly string[]): Parser<string> {
+  const beginnings = schemes.map((each) => `${each}://`);
   return (value) => {
-    if (!URL.canParse(value) || !schemes.includes(new URL(value).protocol.slice(0, -1))) {
-      throw new Error(`must be a URL that begins with ${schemes.map((each) => `${each}://`).join(' or ')}`);
-    }
+    if (!beginnings.some((each) => value.toLowerCase().startsWith(each)))
+      throw new Error(`must be a URL that begins with ${beginnings.join(' or ')}`);
+    if (!URL.canParse(value)) throw new Error(INVALID_HOST);
     return value;
   };
 }

@@ -1,4 +1,5 @@
-import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, text, urlOf } from './parsers';
+import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, path } from './parsers';
+import { text, urlOf } from './parsers';
 import type { Parser } from './parsers';
 
 /** One environment variable. `.env.example` and `docs/settings.md` are written from these facts. */
@@ -24,10 +25,13 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
 }
 
 /**
- * White space, a percent sign without two digits, or an `@` behind the host: a password that is not encoded. Its rest
- * would be the name of the server.
+ * In a URL: white space, a `#`, a percent sign without two digits, or an `@` behind the host. A password is not encoded,
+ * and its rest would be the host.
  */
-const UNENCODED = /\s|%(?![\da-f]{2})|^\w+:\/\/[^/?#]*[/?#].*@/i;
+const UNENCODED = /^\w+:\/\/(.*([\s#]|%(?![\da-f]{2}))|[^/?]*[/?].*@)/is;
+
+/** A comma in the host or the port, which the driver takes for a part of one name. */
+const SEVERAL_HOSTS = /^\w+:\/\/[^/?]*,[^@/?]*([/?]|$)|[?&](host|port)=[^&]*(,|%2C)/i;
 
 /** A database number or none, and the name of the sentinels' primary. The client reads other parameters as options. */
 const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?(\?sentinel=[^&#]+)?$/;
@@ -41,9 +45,31 @@ function serverUrlOf(...schemes: readonly string[]): Parser<string> {
         'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
     }
+    if (SEVERAL_HOSTS.test(value)) throw new Error('names several hosts in one URL: name one');
     return parse(value);
   };
 }
+
+/** Parameters of psql and Prisma that node-postgres ignores: the service would use another database or schema. */
+const IGNORED = /[?&](?!schema=public(&|$))(dbname|hostaddr|passfile|schema|service|servicefile)=/;
+
+/** Behind the user, where libpq lets the host out. */
+const NO_HOST = /(?<=^\w+:\/\/[^/?]*@)(?=(:\d*)?([/?]|$))/;
+
+const postgresUrl = serverUrlOf('postgres', 'postgresql');
+
+/** Accepts the forms of libpq, such as `user:password@/database?host=/folder` of Cloud SQL. */
+const databaseUrl: Parser<string> = (value) => {
+  const whole = postgresUrl(value.replace(NO_HOST, 'localhost'));
+  const { searchParams } = new URL(whole);
+  postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
+  const [, , ignored] = IGNORED.exec(value) ?? [];
+  // The driver reads this form, and PGHOST with it.
+  if (ignored === undefined) return value.includes('@/') ? value : whole;
+  throw new Error(
+    `has the parameter ${ignored}, which is not supported: write //USER:PASSWORD@HOST:PORT/DATABASE, and a schema as ?options=-csearch_path%3DNAME`,
+  );
+};
 
 const redisUrl = serverUrlOf('redis', 'rediss');
 
@@ -89,7 +115,7 @@ export const settings = {
   ),
   databaseUrl: secret(
     'DATABASE_URL=',
-    optional(serverUrlOf('postgres', 'postgresql')),
+    optional(databaseUrl),
     'URL of a PostgreSQL server, version 15 or newer; empty: the embedded PostgreSQL 18.',
   ),
   databasePoolSize: setting(
@@ -114,12 +140,12 @@ export const settings = {
   ),
   dataDir: setting(
     'DATA_DIR=.data',
-    text,
+    path,
     'Folder of the embedded PostgreSQL; a relative path starts at the working directory.',
   ),
   embeddedPgBin: setting(
     'EMBEDDED_PG_BIN=',
-    optional(text),
+    optional(path),
     '`bin` folder of another PostgreSQL 18 to run as the embedded server; empty: the bundled one.',
   ),
   redisUrl: secret(
