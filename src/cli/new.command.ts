@@ -41,6 +41,8 @@ export function addNewCommand(command: OutputCommand): void {
       }
       // npm leaves it out of packages.
       writeFileSync(join(name, '.gitignore'), 'dist/\nnode_modules/\n.data/\n');
+      // A user's setting would leave out NestJS, a peer of animal-store.
+      writeFileSync(join(name, '.npmrc'), 'legacy-peer-deps=false\n');
       // npm would take a package in the checkout for a part of it.
       const move = resolve('.') === ROOT ? `mv ${name} .. && cd ../${name}` : `cd ${name}`;
       const next = `  ${move} && npm install && npm test\n  npm start`;

