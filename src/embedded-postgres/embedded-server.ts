@@ -62,7 +62,7 @@ export interface PlacedOptions extends EmbeddedOptions {
 export interface EmbeddedServer {
   /** Absolute path of the data folder. */
   readonly directory: string;
-  /** Returns a URL for node-postgres and libpq. Default database: `postgres`. */
+  /** Returns a URL for node-postgres, and libpq from 17. Default database: `postgres`. */
   url(database?: string): string;
   /** Sentences to print for the operator. */
   readonly notices: readonly string[];
@@ -230,9 +230,12 @@ function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] 
   return ['-D', clusterOf(directory), ...pairs];
 }
 
-/** The URL has the port and the TLS mode, because drivers would otherwise read PGPORT and PGSSLMODE. */
+/** For each of them node-postgres would otherwise read a variable of the user's shell, such as PGOPTIONS. */
+const OWN_PARAMETERS =
+  'sslmode=disable&sslnegotiation=postgres&replication=false&application_name=animal-store&options=-cDateStyle%3DISO';
+
 function accessOf(directory: string, socketDirectory: string) {
-  const query = `host=${encodeURIComponent(socketDirectory)}&sslmode=disable`;
+  const query = `host=${encodeURIComponent(socketDirectory)}&${OWN_PARAMETERS}`;
   const server = `postgresql://${APP_ROLE}@localhost:${PORT}`;
   const url = (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}`;
   return { directory, url, notices: [] };

@@ -72,6 +72,57 @@ describe('the embedded server', () => {
     ]);
   });
 
+  it('is not reached by the variables of the shell for libpq and node-postgres', async () => {
+    const names =
+      'PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGSERVICE PGSERVICEFILE PGPASSFILE PGDATA';
+    const broken = Object.fromEntries(names.split(' ').map((name) => [name, 'none']));
+    const before = { ...process.env };
+    Object.assign(process.env, broken, {
+      PGOPTIONS: '-c default_transaction_read_only=on -c search_path=none',
+      PGSSLMODE: 'verify-full',
+      PGSSLROOTCERT: '/none',
+      PGSSLCERT: '/none',
+      PGSSLNEGOTIATION: 'direct',
+      PGREPLICATION: 'database',
+      PGAPPNAME: 'none',
+      PGCLIENTENCODING: 'LATIN1',
+      PGCLIENT_ENCODING: 'LATIN1',
+      PGTZ: 'Asia/Tokyo',
+      PGDATESTYLE: 'German',
+      PGTARGETSESSIONATTRS: 'standby',
+      LC_ALL: 'tr_TR.UTF-8',
+      LANG: 'tr_TR.UTF-8',
+      TZ: 'Asia/Tokyo',
+    });
+    const server = await startEmbedded(options(dataDir));
+    const show = [
+      'search_path',
+      'DateStyle',
+      'TimeZone',
+      'client_encoding',
+      'lc_messages',
+      'application_name',
+    ];
+    const rows = await query(
+      server.url(),
+      `select ${show.map((name) => `current_setting('${name}') as "${name}"`).join()}`,
+    );
+    await query(server.url(), 'create table writable (); drop table writable');
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+    await server.stop();
+    expect(rows).toEqual([
+      {
+        search_path: '"$user", public',
+        DateStyle: 'ISO, MDY',
+        TimeZone: 'UTC',
+        client_encoding: 'UTF8',
+        lc_messages: 'C',
+        application_name: 'animal-store',
+      },
+    ]);
+  });
+
   it('accepts one role, which owns the database and is not a superuser', async () => {
     const server = await startEmbedded(options(dataDir));
     const [row] = await query(
