@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { EmbeddedServerError } from '../embedded-postgres';
-import { isDatabaseUnavailable } from '../platform/database/database-errors';
+import { isDatabaseUnavailable, missingRight } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
 import { codeOf, UserError } from '../platform/errors/user-error';
 
@@ -19,7 +19,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   '42P05': UNPOOLED,
   '3F000':
     'The user in DATABASE_URL has no schema to create tables in: grant it CREATE on a schema of its search_path.',
-  '42501': 'The user in DATABASE_URL may not create tables: grant it CREATE on the schema.',
 };
 
 /** Sentences for errors of node-postgres itself, by the beginning of its message. */
@@ -51,9 +50,9 @@ export function userMessage(error: unknown): string {
   }
   if (type !== undefined)
     return `${type}: the class of a parameter is missing at run time: import it without \`type\`, and set emitDecoratorMetadata in tsconfig.json.`;
-  const sentence = SENTENCES[codeOf(error)];
+  const sentence = codeOf(error) === '42501' ? missingRight(error.message) : SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
-  if ('path' in error && 'syscall' in error && error.syscall === 'open') {
+  if ('path' in error && 'syscall' in error) {
     return `The file ${String(error.path)} cannot be read: correct its name, or let this user read it.`;
   }
   const known = DRIVER_SENTENCES.find(([beginning]) => error.message.startsWith(beginning));

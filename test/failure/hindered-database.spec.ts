@@ -60,6 +60,7 @@ describe('a database that responds but cannot do everything', () => {
     ['25P04', 'ends the session', true],
     ['57P01', 'ends the session', true],
     ['53100', 'has a full disk', false],
+    ['42501', 'lacks a right of the role', false],
   ])(
     'writes are 503 with the SQLSTATE %s, the server %s: of unknown outcome (%p) unless a COMMIT was still to come; reads are 200',
     async (state, _reason, isUnknown) => {

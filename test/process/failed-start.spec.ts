@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,11 +29,30 @@ describe('a start that cannot succeed explains in one sentence', () => {
 
   it('that .env cannot be read, and exits with status 1, as a command does', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'animal-store-env-'));
-    mkdirSync(join(directory, '.env'));
+    const file = join(directory, '.env');
     const workingDirectory = process.cwd();
     process.chdir(directory);
-    const command = await runCli(['keys', 'list']);
+    const write = (text: string, encoding: BufferEncoding) =>
+      writeFileSync(file, Buffer.from(text, encoding));
+    const kinds = [
+      () => write('\uFEFFHOST=x', 'utf16le'),
+      () => write('HOST=x', 'utf16le'),
+      () => writeFileSync(file, Buffer.from('\uFEFFHOST=x', 'utf16le').swap16()),
+      () => write('#\u00E9', 'latin1'),
+      () => write('#'.repeat(2 ** 20 + 1), 'utf8'),
+      () => execFileSync('mkfifo', [file]),
+      () => symlinkSync('nowhere', file),
+      () => mkdirSync(file),
+    ];
+    const commands = [];
+    for (const make of kinds) {
+      rmSync(file, { force: true });
+      make();
+      commands.push(await runCli(['keys', 'list']));
+    }
     process.chdir(workingDirectory);
+    const [command] = commands;
+    expect(commands).toEqual(commands.map(() => ({ ...command, json: expect.any(Function) })));
     const program = [
       '-r',
       require.resolve('../support/typescript.cjs'),
@@ -133,11 +152,23 @@ describe('an error of PostgreSQL is explained by its code', () => {
     ['26000', /has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false\.$/],
     ['42P05', /has no prepared statements/],
     ['3F000', /^The user in DATABASE_URL has no schema to create tables in/],
-    ['42501', /^The user in DATABASE_URL may not create tables/],
     ['53300', /^The database cannot be reached \(rejected\): check DATABASE_URL/],
   ])('%s', (code, sentence) => {
     const error = Object.assign(new DatabaseError('rejected', 0, 'error'), { code });
     expect(userMessage(error)).toMatch(sentence);
+  });
+
+  it.each([
+    ['permission denied for schema public', 'GRANT USAGE, CREATE ON SCHEMA public TO it.'],
+    ['permission denied for table accounts', 'GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE accounts TO it.'],
+    ['permission denied for sequence s', 'GRANT USAGE, SELECT, UPDATE ON SEQUENCE s TO it.'],
+    ['must be owner of table pets', 'make it the owner of the schema and of all tables.'],
+    ['keine Berechtigung für Tabelle pets', 'make it the owner of the schema and of all tables.'],
+  ])('42501, with the object and the right: %s', (message, fix) => {
+    const error = Object.assign(new DatabaseError(message, 0, 'error'), { code: '42501' });
+    expect(userMessage(error)).toBe(
+      `The user in DATABASE_URL may not create tables or use one (${message}): ${fix}`,
+    );
   });
 });
 

@@ -17,6 +17,7 @@ const UNUSABLE = /^(25006|26000|42P05)$/;
  * (PostgreSQL documentation, appendix A).
  */
 const UNAVAILABLE_STATES = [
+  '42501', // a right is missing, until the operator grants it
   '40', // rolled back: serialization failure, deadlock
   '53', // insufficient resources: connections, memory, disk
   '55P03', // lock not available in time
@@ -140,4 +141,18 @@ function textOf(error: unknown, name: 'message' | 'severity'): string {
   const properties: Readonly<Record<string, unknown>> = Object(error);
   const text = properties[name];
   return typeof text === 'string' ? text : '';
+}
+
+/** The rights that the service needs on each kind of object. */
+const RIGHTS: Readonly<Record<string, string>> = {
+  schema: 'USAGE, CREATE',
+  table: 'SELECT, INSERT, UPDATE, DELETE',
+  sequence: 'USAGE, SELECT, UPDATE',
+};
+
+/** Names the object and the missing rights. The message of the server may be in another language. */
+export function missingRight(message: string): string {
+  const [, kind = '', name] = /denied for (\w+) (\S+)/.exec(message) ?? [];
+  const grant = kind in RIGHTS && `GRANT ${RIGHTS[kind]} ON ${kind.toUpperCase()} ${name} TO it`;
+  return `The user in DATABASE_URL may not create tables or use one (${message}): ${grant || 'make it the owner of the schema and of all tables'}.`;
 }
