@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'platform/config',
     'platform/errors',
     'platform/paging',
+    'platform/runtime',
     'platform/validation',
   ],
   'platform/validation': ['platform/errors', 'platform/routes'],

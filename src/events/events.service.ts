@@ -3,8 +3,8 @@ import { parse } from 'lossless-json';
 import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
+import { AgreedTime } from '../platform/database/agreed-time';
 import { Page, pageRequestOf } from '../platform/paging/page';
-import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
 import { isStaff } from '../store-orders';
@@ -21,7 +21,7 @@ export class EventsService extends PeriodicWork {
   constructor(
     private readonly events: EventsRepository,
     private readonly accounts: AccountsService,
-    private readonly clock: Clock,
+    private readonly time: AgreedTime,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {
     super('The preparation of events', MINUTE_MS);
@@ -51,7 +51,7 @@ export class EventsService extends PeriodicWork {
   /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */
   override async run(): Promise<void> {
     await this.events.prepare(this.config.eventsRetentionDays > 0);
-    const time = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
+    const time = new Date((await this.time.now()) - this.config.eventsRetentionDays * DAY_MS);
     while (this.hasStarted && !this.isStopping && (await this.events.removeBefore(time)));
   }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AgreedTime } from '../platform/database/agreed-time';
 import { OutcomeUnknownError } from '../platform/database/database-errors';
 import { COUNTED } from '../platform/routes/request-context';
 import { Clock } from '../platform/runtime/clock';
@@ -20,11 +21,12 @@ const MAX_KEYS = 20_000;
 @Injectable()
 export class UsageRecorder extends PeriodicWork {
   private days = new Map<string, KeyDay>();
-  private removedBefore = '';
+  private removedOn = '';
 
   constructor(
     private readonly usage: UsageRepository,
     private readonly clock: Clock,
+    private readonly time: AgreedTime,
     private readonly limits: ThrottleGuard,
     private readonly host: HttpAdapterHost,
   ) {
@@ -60,10 +62,11 @@ export class UsageRecorder extends PeriodicWork {
         throw error;
       });
     }
-    const first = dateOf(this.clock.now() - (MAX_DAYS - 1) * DAY_MS);
-    if (first === this.removedBefore) return;
+    const today = dateOf(this.clock.now());
+    if (today === this.removedOn) return;
+    const first = dateOf((await this.time.now()) - (MAX_DAYS - 1) * DAY_MS);
     while ((await this.usage.removeBefore(first, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
-    this.removedBefore = first;
+    this.removedOn = today;
   }
 
   /** Counts a response of a request that the plan limits. A tool's request is a part of one that was counted. */

@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AgreedTime } from './agreed-time';
 import { type DatabaseConfig, dataSourceOptions } from './data-source';
 import { Sql } from './sql';
 
@@ -15,8 +16,8 @@ export class DatabaseModule implements OnApplicationShutdown {
       imports: [
         TypeOrmModule.forRoot({ ...dataSourceOptions(config), autoLoadEntities: true, retryAttempts: 0 }),
       ],
-      providers: [Sql],
-      exports: [Sql],
+      providers: [Sql, AgreedTime],
+      exports: [Sql, AgreedTime],
     };
   }
 

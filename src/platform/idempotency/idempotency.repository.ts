@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { AgreedTime } from '../database/agreed-time';
 import { Sql } from '../database/sql';
-import { Clock } from '../runtime/clock';
 import { PeriodicWork } from '../runtime/periodic-work';
 import { DAY_MS as KEPT_MS, MINUTE_MS } from '../runtime/time';
 
@@ -42,7 +42,7 @@ const PURGE = `
 export class IdempotencyRepository extends PeriodicWork {
   constructor(
     private readonly sql: Sql,
-    private readonly clock: Clock,
+    private readonly time: AgreedTime,
   ) {
     super('The deletion of old idempotency keys', MINUTE_MS);
   }
@@ -71,7 +71,7 @@ export class IdempotencyRepository extends PeriodicWork {
 
   /** Deletes old responses in short transactions. Several instances may do so concurrently. */
   async run(): Promise<void> {
-    const batch = [new Date(this.clock.now() - KEPT_MS), PURGED_AT_ONCE];
+    const batch = [new Date((await this.time.now()) - KEPT_MS), PURGED_AT_ONCE];
     while ((await this.sql.rows(PURGE, batch)).length === PURGED_AT_ONCE && !this.isStopping);
   }
 }

@@ -1,0 +1,34 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock, SystemClock } from '../runtime/clock';
+import { MINUTE_MS, SECOND_MS } from '../runtime/time';
+import { Sql } from './sql';
+
+const NOW = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time';
+
+/** The time for work that deletes or cancels by age: a clock that jumps ahead must not end what is young. */
+@Injectable()
+export class AgreedTime {
+  private readonly logger = new Logger(AgreedTime.name);
+  private isApart = false;
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Returns the earlier of the times of this machine and of the database. Warns once while they differ by a minute. */
+  async now(): Promise<number> {
+    // The time of a stand-in has no counterpart in the database.
+    if (!(this.clock instanceof SystemClock)) return this.clock.now();
+    const [row] = await this.sql.rows<{ time: number }>(NOW, []);
+    const own = this.clock.now();
+    const aheadMs = own - (row?.time ?? own);
+    const isApart = Math.abs(aheadMs) > MINUTE_MS;
+    if (isApart && !this.isApart)
+      this.logger.warn(
+        `The clock of this machine is ${Math.round(aheadMs / SECOND_MS)} s ahead of that of the database. Correct it (NTP): until then keys expire and limits end at wrong times.`,
+      );
+    this.isApart = isApart;
+    return own - Math.max(aheadMs, 0);
+  }
+}
