@@ -8,6 +8,7 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { JsonBodyGuard } from '../server/json-body.guard';
 import { StrictHandling } from '../server/strict-handling.guard';
 import { ErrorFilter } from '../server/error.filter';
+import { OpenFiles } from '../server/open-files';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
 import { IdempotencyModule } from '../platform/idempotency';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
@@ -53,6 +54,7 @@ export class AppModule {
       controllers: [UnroutedController],
       providers: [
         RouteMethods,
+        OpenFiles,
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },
         { provide: APP_GUARD, useExisting: ScopeGuard },

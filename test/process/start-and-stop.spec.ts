@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { Client } from 'pg';
@@ -12,6 +12,7 @@ import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { dataFolder, runMain, runProgram, running, type RunningService } from '../support/service';
 import { rejectionOf, startHere } from '../support/start';
+import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
 
 const ROOT = join(__dirname, '..', '..');
@@ -140,6 +141,28 @@ describe('npm start', () => {
     expect(await first.ended).toBe(0);
     expect(postmasterPid()).toBeUndefined();
   });
+
+  itWhen(existsSync('/proc/self/fd'), 'needs Linux')(
+    'warns once while the limit of open files is reached, and serves again when connections are closed',
+    async () => {
+      const service = await running(runMain(environment));
+      const pid = String(service.child.pid);
+      const { length } = readdirSync(`/proc/${pid}/fd`);
+      execFileSync('prlimit', ['--pid', pid, `--nofile=${length + 20}`]);
+      const { hostname, port } = new URL(service.url);
+      const clients = Array.from({ length: 60 }, () =>
+        connect(Number(port), hostname).on('error', () => undefined),
+      );
+      const warnings = () => service.output().match(/The opening of files .*EMFILE/g) ?? [];
+      await until(() => warnings().length > 0);
+      for (const client of clients) client.destroy();
+      await until(
+        async () => (await send(service.url, 'GET', '/readyz').catch(() => undefined))?.status === 200,
+      );
+      service.child.kill('SIGTERM');
+      expect([await service.ended, warnings().length]).toEqual([0, 1]);
+    },
+  );
 
   it('follows, with one sentence and status 1, if the embedded PostgreSQL dies', async () => {
     const service = await running(runProgram(KENNELS, environment));
