@@ -56,9 +56,8 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
     .description('read everything in a backup into an empty database')
     .prints(async (name: string) => {
       const file = resolve(name);
-      const { createdAt, tables, migrated } = await context.withDatabase(
-        (config) => withProgressBar((show) => restoreDatabase(config, file, show)),
-        true,
+      const { createdAt, tables, migrated } = await withProgressBar((show) =>
+        restoreDatabase(context.store, file, (work) => context.withDatabase(work, true), show),
       );
       const applied = migrated.map((each) => `Applied ${each}.\n`).join('');
       return {

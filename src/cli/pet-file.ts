@@ -73,7 +73,8 @@ export class PetFile {
 
   /** Returns the animals before the first bad line as rows of COPY, several at a time. @throws UserError */
   async *rows(): AsyncGenerator<string> {
-    const size = statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
+    const stats = statSync(this.path);
+    if (stats.isDirectory()) throw new UserError(`${this.path} is a folder: name a file.`);
     // Latin-1 keeps every byte.
     const file = createReadStream(this.path, 'latin1');
     let line = 1;
@@ -98,7 +99,7 @@ export class PetFile {
       if (rows !== '') yield rows;
       if (rest.length > MAX_LINE_BYTES)
         throw new UserError(`Line ${line} of ${this.path} is longer than ${MAX_LINE_BYTES} bytes.`);
-      this.onProgress(file.bytesRead / size);
+      this.onProgress(file.bytesRead / stats.size);
     }
     yield await rowsOf(rest, true);
     if (this.format === 'csv' && !this.columns) await this.rowOf(Buffer.alloc(0), line);

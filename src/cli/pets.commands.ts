@@ -41,7 +41,7 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
     });
   pets
     .command('import <file>')
-    .description('add the animals of a file, all or none; the service may run')
+    .description('add the animals of a file (- for standard input), all or none; the service may run')
     .addOption(formatOption('default: by the ending of the file'))
     .option('--dry-run', 'only check the file')
     .option('--new-ids', 'ignore the ids of the file; without it a store without animals keeps them')
@@ -50,7 +50,12 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
       if (!format) command.error('error: The file must end with .csv or .jsonl. Otherwise add --format.');
       return context.withSchema(({ databaseUrl }) =>
         withProgressBar((show) => {
-          const file = new PetFile(resolve(name), format, options.newIds === true, show);
+          const file = new PetFile(
+            name === '-' ? '/dev/stdin' : resolve(name),
+            format,
+            options.newIds === true,
+            show,
+          );
           return readPets(databaseUrl, file, options.dryRun === true);
         }),
       );

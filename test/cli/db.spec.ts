@@ -1,3 +1,5 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { backupFolder } from '../database/support/backups';
 import { kennels } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
@@ -119,6 +121,29 @@ describe('commands on a data folder', () => {
       all: expect.stringMatching(/^There is no database in .*\.\n$/),
     });
     expect((await cli('db', 'restore', file)).status).toBe(0);
+    empty.remove();
+  });
+
+  it('db restore of another file than a backup creates no database', async () => {
+    const empty = dataFolder();
+    const other = backups.file('other.gz');
+    writeFileSync(other, gzipSync('{"name":"Rex"}\n'));
+    for (const path of [
+      'README.md',
+      other,
+      backups.path,
+      backups.file('missing'),
+      '/dev/null',
+      'README.md/x',
+    ]) {
+      const failed = await runCli(['db', 'restore', path], { DATA_DIR: empty.path });
+      expect(failed).toMatchObject({
+        status: 1,
+        out: '',
+        all: expect.stringMatching(/^The backup (cannot be read|.* cannot be restored) \(.*\): .*\n$/),
+      });
+    }
+    expect(readdirSync(empty.path)).toEqual([]);
     empty.remove();
   });
 

@@ -226,9 +226,13 @@ describe('pets export and pets import', () => {
   it.each([
     ['pets.txt', '', 2, '--format'],
     ['missing.csv', undefined, 1, 'cannot be read'],
+    ['missing.csv/none.csv', undefined, 1, 'cannot be read'],
+    [`${'x'.repeat(300)}.csv`, undefined, 1, 'cannot be read'],
+    ['', undefined, 1, '^\\S+ is a folder: name a file\\.\n$', '--format=csv'],
+    ['empty.csv', '', 1, 'must name the columns'],
     ['long.csv', `name,categoryId\n${'x'.repeat(140_000)}`, 1, 'Line 2 of .* is longer than 65536 bytes'],
-  ])('exits with a sentence for %s', async (name, text, status, sentence) => {
-    const run = text === undefined ? pets(['import', fileOf(name)]) : read(name, text);
+  ])('exits with a sentence for %s', async (name, text, status, sentence, ...options: string[]) => {
+    const run = text === undefined ? pets(['import', fileOf(name), ...options]) : read(name, text);
     expect(await run).toMatchObject({ status, out: '', all: expect.stringMatching(sentence) });
   });
 });

@@ -22,7 +22,7 @@ export function backup({ url }: { readonly url: string }, path: string, { isRepl
 }
 
 export function restore({ url }: Pick<TestDatabase, 'url'>, path: string, config = schemaConfig(url)) {
-  return restoreDatabase(config, path);
+  return restoreDatabase(config, path, (work) => work(config));
 }
 
 /** The sentence that the operator reads if the work fails; else "done". */

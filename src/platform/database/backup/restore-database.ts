@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import type { QueryRunner } from 'typeorm';
 import {
   type BackupHeader,
   type BackupTotals,
@@ -30,24 +31,26 @@ import { UserError } from '../../errors/user-error';
  * COPY, the position of every sequence, then the migrations that are newer than the backup. Damage of the file, which
  * gzip's checksum shows at its end, rolls everything back.
  *
+ * @param open opens the database when the file is known to be a backup
  * @param onProgress receives the share of the file that was read
  * @throws UserError
  */
 export async function restoreDatabase(
-  config: SchemaConfig,
+  { migrations }: Pick<SchemaConfig, 'migrations'>,
   path: string,
+  open: <T>(work: (config: SchemaConfig) => Promise<T>) => Promise<T>,
   onProgress: (share: number) => void = () => undefined,
 ) {
   const content = createGunzip();
   const file = createReadStream(path);
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  file.on('data', () => onProgress(file.bytesRead / size));
   // An error of the file destroys the content, and so reaches its reader.
   pipeline(file, content).catch(() => undefined);
   const backup = new BackupReader(content);
   try {
-    const header = await explained(path, readHeader(backup, config));
-    return await inMigrationTransaction(config, async (runner) => {
+    const header = await explained(path, readHeader(backup, migrations));
+    const { size } = statSync(path);
+    file.on('data', () => onProgress(file.bytesRead / size));
+    const restore = async (runner: QueryRunner) => {
       await rejectUsed(runner);
       if ((await readApplied(runner)).length > 0) {
         throw new UserError(
@@ -55,17 +58,18 @@ export async function restoreDatabase(
         );
       }
       const names = new Set(header.migrations.map(({ name }) => name));
-      const older = config.migrations.filter(({ name }) => names.has(name));
+      const older = migrations.filter(({ name }) => names.has(name));
       await explained(path, applyMigrations(older, runner));
       // TypeORM types the connection as any; the driver is node-postgres.
       const client: Client = await runner.connect();
       await client.query(WITHOUT_EVENTS);
       const tables = await explained(path, copyTables(client, header, backup));
-      const { applied } = await explained(path, bringUpToDate(config, runner));
+      const { applied } = await explained(path, bringUpToDate({ migrations }, runner));
       // The copy may serve another deployment, such as staging: its first start decides.
       await runner.query('DELETE FROM deployment');
       return { createdAt: header.createdAt, tables, migrated: applied };
-    });
+    };
+    return await open((config) => inMigrationTransaction(config, restore));
   } finally {
     content.destroy();
   }
@@ -86,11 +90,11 @@ async function explained<T>(path: string, work: Promise<T>): Promise<T> {
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */
-async function readHeader(backup: BackupReader, config: SchemaConfig): Promise<BackupHeader> {
+async function readHeader(backup: BackupReader, known: SchemaConfig['migrations']): Promise<BackupHeader> {
   const header = await backup.json<BackupHeader>();
   const { format, version, program, migrations } = header;
   if (format !== FORMAT) throw new Error('it is not a backup');
-  const unknown = migrations.find(({ name }) => !config.migrations.some((each) => each.name === name));
+  const unknown = migrations.find(({ name }) => !known.some((each) => each.name === name));
   if (version <= FORMAT_VERSION && !unknown) return header;
   const part = version > FORMAT_VERSION ? `format ${version}` : `migration ${unknown?.name}`;
   const extension = unknown?.extension ?? unknown?.record?.extension;
