@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import {
   type ClientRequest,
@@ -12,18 +13,25 @@ import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { SECOND_MS } from '../platform/runtime/time';
 import type { webhookSettings } from './webhooks.settings';
 
-/** The special-purpose blocks of IPv4 (IANA), multicast and the reserved addresses. */
+/** The special-purpose blocks of IPv4 (IANA), multicast, the reserved addresses, and the host of a machine of Azure. */
 const RESERVED_V4 = [
+  '168.63.129.16/32',
   '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
   '192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4',
 ].join(' ');
-/** Within the global unicast addresses: protocol assignments with Teredo, examples, and 6to4, which contains IPv4. */
-const RESERVED_V6 = '2001::/23 2001:db8::/32 2002::/16 3fff::/20';
+/** The IPv4 addresses as NAT64 translates them (RFC 6052), also a name server with DNS64. */
+const NAT64 = '64:ff9b::';
+const RESERVED_NAT64 = RESERVED_V4.replaceAll(
+  /(\S+)\/(\d+)/g,
+  (_, ipv4, bits) => `${NAT64}${ipv4}/${96 + Number(bits)}`,
+);
+/** Among the global addresses: protocol assignments with Teredo, examples, 6to4, which contains IPv4, and NAT64. */
+const RESERVED_V6 = `2001::/23 2001:db8::/32 2002::/16 3fff::/20 ${RESERVED_NAT64}`;
 
 const reserved = blocksOf(RESERVED_V4, 'ipv4');
 const reservedV6 = blocksOf(RESERVED_V6, 'ipv6');
-/** All other IPv6 is local, mapped IPv4 (also by NAT64), multicast or unassigned. */
-const globalV6 = blocksOf('2000::/3', 'ipv6');
+/** All other IPv6 is local, mapped IPv4, multicast or unassigned. */
+const globalV6 = blocksOf(`2000::/3 ${NAT64}/96`, 'ipv6');
 
 function blocksOf(blocks: string, family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList();
@@ -53,10 +61,35 @@ export class DeliveryError extends Error {
   }
 }
 
-const NOT_PUBLIC = 'The URL must be https, and its host must have public addresses only.';
+/** The errors of Node.js and OpenSSL in words. */
+const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
+  [/^ECONNREFUSED$/, 'The connection was refused.'],
+  [/^(ECONN|EPIPE|ERR_STREAM)/, 'The connection was closed before the end of the response.'],
+  [/TIMEDOUT|TIMEOUT/, 'The connection timed out.'],
+  [/^(EHOST|ENET|EADDRNOTAVAIL)/, 'The host is unreachable.'],
+  [/^(ENOTFOUND|EAI_)/, 'The name of the host cannot be resolved.'],
+  [/^HPE_/, 'The response is not valid HTTP.'],
+  [/^(EPROTO|ERR_SSL)/, 'The TLS handshake failed.'],
+  [/EXPIRED/, 'The certificate has expired.'],
+  [/ALTNAME|MISMATCH/, 'The certificate is for another name.'],
+  [/ISSUER|SELF_SIGNED|LEAF/, 'The issuer of the certificate is unknown, or its chain is incomplete.'],
+  [/CERT|^INVALID|^PATH/, 'The certificate is invalid.'],
+];
+
+/** One rule for unknown names and internal ones: an error must not tell which internal names exist. */
+const PUBLIC_HOST = 'must have a known host with public addresses only';
+
+const MAX_ADDRESSES = 4;
+/** Node.js begins with the next address after this time, and does not return. Four of them have the time of an exchange. */
+const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
 
 /** The bytes of a response that are read; their content is ignored. */
 const MAX_RESPONSE_BYTES = 4_096;
+/** The bytes before the header of a response. One with 1xx counts for a tenth. */
+const MAX_BEFORE_RESPONSE = 65_536;
+const INFORMATIONAL = MAX_BEFORE_RESPONSE / 10;
+/** A body behind the header is superfluous (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
+const WITHOUT_BODY = new Set([204, 205, 304]);
 const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 
 /** Sends requests to receivers, which may be anywhere and hostile. */
@@ -68,12 +101,13 @@ export class WebhookSender {
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
 
-  /** False for a URL that needs no resolution to be invalid. The connection checks the addresses of a name. */
-  isAllowed({ protocol, hostname }: URL): boolean {
+  /** Returns the rule that a URL violates without a resolution. The connection checks the addresses of a name. */
+  violatedRule({ protocol, hostname }: URL): string | undefined {
+    if (this.config.webhooksAllowPrivate) return undefined;
+    if (protocol !== 'https:') return 'must be an https URL';
     // The URL parser has made the usual form of hexadecimal and others.
     const address = hostname.replace(/^\[(.*)\]$/, '$1');
-    const isPublic = protocol === 'https:' && (isIP(address) === 0 || isPublicAddress(address));
-    return isPublic || this.config.webhooksAllowPrivate;
+    return isIP(address) === 0 || isPublicAddress(address) ? undefined : PUBLIC_HOST;
   }
 
   /**
@@ -89,7 +123,8 @@ export class WebhookSender {
     } catch (error) {
       if (error instanceof DeliveryError) return error;
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      return new DeliveryError(`The connection failed: ${code}.`);
+      const [, reason] = REASONS.find(([codes]) => codes.test(code)) ?? [];
+      return new DeliveryError(reason ?? `The connection failed: ${code}.`);
     }
   }
 
@@ -101,32 +136,29 @@ export class WebhookSender {
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
   protected async resolve(hostname: string): Promise<readonly string[]> {
     const resolver = new Resolver(RESOLVER);
-    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const queries = [resolver.resolve4(hostname), resolver.resolve6(hostname)];
+    // Some name servers never answer for a family that the host lacks.
+    const wait = () => setTimeout(() => resolver.cancel(), SECOND_MS).unref();
+    void Promise.any(queries).then(wait, () => undefined);
+    const answers = await Promise.allSettled(queries);
     return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
   private async exchange(url: URL, headers: OutgoingHttpHeaders, body: string): Promise<number> {
     // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
-    if (!this.isAllowed(url)) throw new DeliveryError(NOT_PUBLIC);
+    const rule = this.violatedRule(url);
+    if (rule) throw new DeliveryError(`The URL ${rule}.`);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
-    const request = send(url, { method: 'POST', headers, agent: false, ...lookup });
+    const request = send(url, { method: 'POST', headers, agent: false, ...CONNECT, ...lookup });
     this.open.add(request);
     let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
+      timer = setTimeout(() => reject(error), this.timeoutMs);
+    });
     try {
-      return await new Promise<number>((resolve, reject) => {
-        const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
-        timer = setTimeout(() => reject(late), this.timeoutMs);
-        request
-          .on('response', (response) => void readSome(response).then(resolve, reject))
-          // Node.js has detached the socket: nothing else closes it, and an error of it would end the process.
-          .on('upgrade', ({ statusCode = 0 }, socket) => {
-            socket.destroy();
-            resolve(statusCode);
-          })
-          .on('error', reject)
-          .end(body);
-      });
+      return await Promise.race([statusOf(request.end(body)), late]);
     } finally {
       clearTimeout(timer);
       this.open.delete(request);
@@ -138,22 +170,59 @@ export class WebhookSender {
   private readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     void (async () => {
       const addresses = await this.resolve(hostname).catch(() => []);
-      const found = addresses.map((address) => ({ address, family: isIP(address) }));
-      const [first] = found;
-      if (!first) callback(new DeliveryError('The name of the host cannot be resolved.'), []);
-      else if (!addresses.every(isPublicAddress)) callback(new DeliveryError(NOT_PUBLIC), []);
-      else if (all) callback(null, found);
+      const [first, ...others] = addresses.every(isPublicAddress) ? someOf(addresses) : [];
+      if (!first) callback(new DeliveryError(`The URL ${PUBLIC_HOST}.`), []);
+      else if (all) callback(null, [first, ...others]);
       else callback(null, first.address, first.family);
     })();
   };
 }
 
-/** Reads the end of a response, or as much as is read of a long one. @returns its status */
-async function readSome(response: IncomingMessage): Promise<number> {
+/** Returns at most a few addresses, of both families in turn, because one family may be unreachable. */
+function someOf(addresses: readonly string[]): LookupAddress[] {
+  const ofFamily = (family: number) =>
+    addresses.filter((each) => isIP(each) === family).map((address, turn) => ({ address, family, turn }));
+  return [...ofFamily(4), ...ofFamily(6)].sort((a, b) => a.turn - b.turn).slice(0, MAX_ADDRESSES);
+}
+
+/** Waits for the response and its end, or until enough of it is read. @returns its status */
+function statusOf(request: ClientRequest): Promise<number> {
+  let before = 0;
+  return new Promise((resolve, reject) => {
+    // Node.js ignores any number of responses 1xx, and of line ends before the response.
+    const count = (more: number): void => {
+      before += more;
+      if (before > MAX_BEFORE_RESPONSE) reject(new DeliveryError('No response, although much was received.'));
+    };
+    const countBytes = (chunk: Buffer): void => count(chunk.length);
+    request
+      .on('socket', (socket) => {
+        socket.on('data', countBytes);
+        request.on('close', () => socket.off('data', countBytes));
+      })
+      .on('information', () => count(INFORMATIONAL))
+      .on('response', (response) => {
+        const { statusCode = 0 } = response;
+        before = -Infinity;
+        if (WITHOUT_BODY.has(statusCode)) resolve(statusCode);
+        // The error is of superfluous bytes then.
+        request.prependListener('error', () => response.complete && resolve(statusCode));
+        void readSome(response).then(() => resolve(statusCode), reject);
+      })
+      // Node.js has detached the socket: nothing else closes it, and an error of it would end the process.
+      .on('upgrade', ({ statusCode = 0 }, socket) => {
+        socket.destroy();
+        resolve(statusCode);
+      })
+      .on('error', reject);
+  });
+}
+
+/** Reads the end of a response, or as much as is read of a long one. */
+async function readSome(response: IncomingMessage): Promise<void> {
   let length = 0;
   for await (const chunk of response) {
     length += Buffer.byteLength(chunk);
     if (length > MAX_RESPONSE_BYTES) break;
   }
-  return response.statusCode ?? 0;
 }

@@ -27,7 +27,7 @@ function ReceiverUrl(facts: { readonly optional?: true }): PropertyDecorator {
         maxLength: MAX_URL_LENGTH,
         pattern: URL_PATTERN,
       },
-      rule: `an https URL of at most ${MAX_URL_LENGTH} characters, without user name and password`,
+      rule: `an https URL of at most ${MAX_URL_LENGTH} ASCII characters without user name and password: https:// in lower case, the host in Punycode (xn--…), the path percent-encoded`,
       isValid: (value) =>
         typeof value === 'string' &&
         value.length <= MAX_URL_LENGTH &&

@@ -147,9 +147,8 @@ export class WebhooksService {
   }
 
   private requirePublic(url: string): void {
-    if (this.sender.isAllowed(new URL(url))) return;
-    const detail = 'url must be an https URL whose host has public addresses only';
-    throw validationFailed([{ pointer: '#/url', detail }]);
+    const rule = this.sender.violatedRule(new URL(url));
+    if (rule) throw validationFailed([{ pointer: '#/url', detail: `url ${rule}` }]);
   }
 }
 

@@ -34,7 +34,12 @@ describe('deliveries to hostile receivers', () => {
       'failing',
       /within 0.2 s/,
     ],
-    ['a closed connection', (response) => response.destroy(), 'failing', /ECONNRESET/],
+    [
+      'a closed connection',
+      (response) => response.destroy(),
+      'failing',
+      /^The connection was closed before the end of the response\.$/,
+    ],
     ['410', respondWith(410), 'disabled', /410/],
   ] as [string, Receiver['respond'], string, RegExp][])('fail with %s', async (_, respond, status, error) => {
     app.nest.get(WebhookSender, { strict: false }).timeoutMs = 200;
@@ -44,6 +49,57 @@ describe('deliveries to hostile receivers', () => {
     await failed(app, path, 1);
     expect(await state(path)).toMatchObject({ status, lastError: expect.stringMatching(error) });
     expect(receiver.deliveries).toHaveLength(1);
+  });
+
+  const test = async () => {
+    const { path } = await createWebhook(app, { url: receiver.url });
+    return (await app.post(`${path}/test`, undefined)).json;
+  };
+  const NO_HTTP = 'The response is not valid HTTP.';
+  const NO_RESPONSE = 'No response, although much was received.';
+
+  it.each([
+    ['204 No Content\r\nContent-Length: 2\r\n\r\nok', null],
+    ['204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', null],
+    ['205 Reset Content\r\n\r\n', null],
+    ['205 Reset Content\r\nContent-Length: 2\r\n\r\n', null],
+    ['200 OK\r\nContent-Length: 0\r\n\r\nok', null],
+    ['200 OK\r\nContent-Length: 2\r\n\r\nok\r\n\r\nok', null],
+    ['200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nok', null],
+    ['100 C\r\n\r\nHTTP/1.1 103 E\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', null],
+    ['304 Not Modified\r\nContent-Length: 2\r\n\r\nok', 'The response was 304.'],
+    ['500 Oops\r\nContent-Length: 0\r\n\r\nok', 'The response was 500.'],
+    ['200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n', NO_HTTP],
+    ['200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length', NO_HTTP],
+    ['2xx OK\r\n\r\n', NO_HTTP],
+  ])('succeed or fail by their status line, in words: %j', async (response, error) => {
+    receiver.respond = ({ socket }) => socket!.write(`HTTP/1.1 ${response}`);
+    expect(await test()).toEqual({ delivered: error === null, error });
+  });
+
+  it.each([
+    ['HTTP/1.1 100 Continue\r\n\r\n', NO_RESPONSE],
+    ['HTTP/1.1 102 P\r\n\r\n', NO_RESPONSE],
+    ['HTTP/1.1 103 E\r\nLink: <…>\r\n\r\n', NO_RESPONSE],
+    ['HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n', 'The response was 101.'],
+    ['HTTP/1.1 101 S\r\n\r\n', 'The response was 101.'],
+    ['HTTP/1.1 100 ', NO_HTTP],
+    ['HTTP/1.1 100 C\r\nA: ', NO_HTTP],
+    ['\r\n\r\n', NO_RESPONSE],
+    ['a', NO_HTTP],
+  ])('end when a receiver repeats %j without an end', async (repeated, error) => {
+    let sent = 0;
+    const text = repeated.replace('…', 'a'.repeat(9_000));
+    const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)));
+    receiver.respond = ({ socket }) => {
+      const write = () => {
+        while (!socket!.destroyed && sent < 2 ** 30 && socket!.write(chunk)) sent += chunk.length;
+      };
+      socket!.on('drain', write).on('error', () => undefined);
+      write();
+    };
+    expect(await test()).toEqual({ delivered: false, error });
+    expect(sent).toBeLessThan(2 ** 25);
   });
 
   it('close a connection that the receiver upgrades, so that its errors do not end the service', async () => {

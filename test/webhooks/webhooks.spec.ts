@@ -57,26 +57,38 @@ describe('webhooks', () => {
     expect((await app.get(`${PATH}?sort=-id&limit=100`, { key })).json).toHaveLength(10);
   });
 
+  const HTTPS = 'url must be an https URL';
+  const PUBLIC = 'url must have a known host with public addresses only';
+  const FORM =
+    /^url must be an https URL .* without user .*: https:\/\/ in lower case, the host in Punycode .*, the path percent-/;
+
   it.each([
-    'http://shop.example',
-    'https://127.0.0.1',
-    'https://[::1]/',
-    'https://169.254.169.254/latest',
-    'https://2130706433',
-    'https://0x7f.1',
-    'https://[::ffff:10.0.0.1]',
-    'https://user@shop.example',
-    'https://user:word@shop.example/',
-    'https://shop.example/a b',
-    'https://shop.example:99999',
-    'ftp://shop.example',
-    `https://shop.example/${'a'.repeat(2_048)}`,
-  ])('have no URL such as %s', async (url) => {
-    const response = await app.post(PATH, { url }, { key });
-    expectError(response, 400, 'validation_failed');
-    expect(response.json.message).toMatch(/^url must be an https URL /);
+    ['http://shop.example', HTTPS],
+    ['https://127.0.0.1', PUBLIC],
+    ['https://[::1]/', PUBLIC],
+    ['https://169.254.169.254/latest', PUBLIC],
+    ['https://168.63.129.16', PUBLIC],
+    ['https://2130706433', PUBLIC],
+    ['https://0x7f.1', PUBLIC],
+    ['https://[::ffff:10.0.0.1]', PUBLIC],
+    ['https://[64:ff9b::10.0.0.1]', PUBLIC],
+    ['https://user@shop.example', FORM],
+    ['https://user:word@shop.example/', FORM],
+    ['https://shop.example/a b', FORM],
+    ['https://shop.example:99999', FORM],
+    ['https://müller.example', FORM],
+    ['HTTPS://shop.example', FORM],
+    ['https://shop.example/ü', FORM],
+    ['ftp://shop.example', FORM],
+    [`https://shop.example/${'a'.repeat(2_048)}`, FORM],
+  ])('have no URL such as %s', async (url, rule) => {
     const { path } = await create();
-    expectError(await update(path, { url }), 400, 'validation_failed');
+    for (const response of [await app.post(PATH, { url }, { key }), await update(path, { url })]) {
+      expectError(response, 400, 'validation_failed');
+      expect(response.json.message.replace(/\.$/, '')).toEqual(
+        typeof rule === 'string' ? rule : expect.stringMatching(rule),
+      );
+    }
   });
 
   it('are changed and removed only if they are as the client has seen them', async () => {
