@@ -21,6 +21,7 @@ import {
   BodyExample,
   declareField,
   type FieldFacts,
+  OptionalBody,
 } from '../platform/validation/validation.pipe';
 
 interface ListFacts extends FieldFacts {
@@ -219,6 +220,7 @@ export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes',
 export class KeyChange extends PickType(NewKey, ['label', 'scopes', 'addresses']) {}
 
 @ApiSchema({ description: 'How to rotate a key.' })
+@OptionalBody()
 export class Rotation {
   @Integer({
     min: 0,

@@ -154,12 +154,9 @@ export class Deliveries extends PeriodicWork {
     id = String(event.id),
   ): Promise<DeliveryError | undefined> {
     const body = bodyOf(event);
-    const { url, secret, previousSecret, previousSecretUntil } = webhook;
     const now = this.clock.now();
     const timestamp = Math.floor(now / SECOND_MS);
-    const isRotated = previousSecret && previousSecretUntil && previousSecretUntil.getTime() > now;
-    const secrets = isRotated ? [secret, previousSecret] : [secret];
-    const signature = this.secrets.sign(secrets, `${id}.${timestamp}.${body}`);
+    const signature = this.secrets.sign(webhook, now, `${id}.${timestamp}.${body}`);
     if (signature === '') return new DeliveryError('The secret cannot be decrypted. Rotate it.');
     const headers = {
       'content-type': 'application/json',
@@ -169,7 +166,7 @@ export class Deliveries extends PeriodicWork {
       'webhook-timestamp': timestamp,
       'webhook-signature': signature,
     };
-    return this.sender.post(url, headers, body);
+    return this.sender.post(webhook.url, headers, body);
   }
 }
 

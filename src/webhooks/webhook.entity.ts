@@ -33,6 +33,10 @@ export class WebhookEntity {
   @Column({ type: 'timestamptz', name: 'previous_secret_until', nullable: true })
   readonly previousSecretUntil!: Date | null;
 
+  /** Those before the previous one, the newest first: base64 and the end of their grace period. */
+  @Column({ type: 'jsonb', name: 'older_secrets', default: [] })
+  readonly olderSecrets!: readonly (readonly [secret: string, until: string])[];
+
   @Column({ type: 'timestamptz', name: 'created_at' })
   readonly createdAt!: Date;
 

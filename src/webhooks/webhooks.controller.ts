@@ -6,7 +6,14 @@ import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { Transaction } from '../platform/idempotency';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PathId } from '../platform/validation/int64';
-import { NewWebhook, Webhook, WebhookTest, WebhookUpdate, WebhookWithSecret } from './webhooks.dto';
+import {
+  NewWebhook,
+  Webhook,
+  WebhookRotation,
+  WebhookTest,
+  WebhookUpdate,
+  WebhookWithSecret,
+} from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
 import { webhookScopes } from './webhooks.scopes';
 import { WebhooksService } from './webhooks.service';
@@ -114,7 +121,7 @@ export class WebhooksController {
     id: 'rotateWebhook',
     summary: 'Replace the secret of a webhook',
     description:
-      'Makes a new secret. For 24 hours each delivery is signed with the old one, too. Send an Idempotency-Key: if the response is lost, the same key repeats the request and gets the same secret.',
+      'Makes a new secret. For `graceSeconds` each delivery is signed with the old one, too. Send an Idempotency-Key: if the response is lost, the same key repeats the request and gets the same secret.',
     scope,
     idempotent: true,
     returns: [200, WebhookWithSecret, 'The webhook with its new secret.'],
@@ -122,8 +129,9 @@ export class WebhooksController {
   rotateWebhook(
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
+    @Body() rotation: WebhookRotation,
     @Transaction({ isSealed: true }) transaction: EntityManager | undefined,
   ) {
-    return this.webhooks.rotate(principal, id, transaction);
+    return this.webhooks.rotate(principal, id, rotation, transaction);
   }
 }

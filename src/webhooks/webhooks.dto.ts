@@ -1,7 +1,23 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { EVENT_TYPE, type EventType } from '../events';
-import { type Choice, Flag, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
-import { AtLeastOne, BodyExample, declareField, QuickDto } from '../platform/validation/validation.pipe';
+import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
+import {
+  type Choice,
+  Flag,
+  Int64,
+  Integer,
+  OneOf,
+  SomeOf,
+  Text,
+  Timestamp,
+} from '../platform/validation/fields';
+import {
+  AtLeastOne,
+  BodyExample,
+  declareField,
+  OptionalBody,
+  QuickDto,
+} from '../platform/validation/validation.pipe';
 
 const MAX_URL_LENGTH = 2_048;
 /** Visible ASCII. The part before the path has no `@`, so no user name and password. */
@@ -124,6 +140,22 @@ export class Webhook {
     example: null,
   })
   readonly lastError!: string | null;
+}
+
+/** Body of rotateWebhook. */
+@ApiSchema({ description: 'How to replace the secret of a webhook.' })
+@OptionalBody()
+@QuickDto()
+export class WebhookRotation {
+  @Integer({
+    min: 0,
+    max: DAY_MS / SECOND_MS,
+    optional: true,
+    description:
+      'How long deliveries are signed with the replaced secret, too, in seconds; 24 hours if omitted.',
+    example: 3_600,
+  })
+  readonly graceSeconds: number = DAY_MS / SECOND_MS;
 }
 
 /** Body of the responses of createWebhook and rotateWebhook. */

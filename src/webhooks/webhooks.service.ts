@@ -7,12 +7,19 @@ import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag
 import { validationFailed } from '../platform/errors/platform.errors';
 import type { Page, PageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
-import { DAY_MS } from '../platform/runtime/time';
+import { SECOND_MS } from '../platform/runtime/time';
 import { Deliveries } from './deliveries';
 import type { WebhookEntity } from './webhook.entity';
 import { WebhookSender } from './webhook-sender';
-import { WebhookSecrets } from './webhook-secrets';
-import type { NewWebhook, Webhook, WebhookTest, WebhookUpdate, WebhookWithSecret } from './webhooks.dto';
+import { replacedSecrets, WebhookSecrets } from './webhook-secrets';
+import type {
+  NewWebhook,
+  Webhook,
+  WebhookRotation,
+  WebhookTest,
+  WebhookUpdate,
+  WebhookWithSecret,
+} from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
 import {
   type ShownColumns,
@@ -114,14 +121,19 @@ export class WebhooksService {
     return this.deliveries.test(found(await this.webhooks.find({ id, accountId })));
   }
 
-  /** Replaces the secret. The old one signs too for 24 h. @throws ApiError `webhook_not_found` */
-  async rotate(principal: Principal, id: bigint, outer?: EntityManager): Promise<WebhookWithSecret> {
+  /** Replaces the secret. Each replaced one signs until its own grace period ends. @throws ApiError `webhook_not_found` */
+  async rotate(
+    principal: Principal,
+    id: bigint,
+    { graceSeconds }: WebhookRotation,
+    outer?: EntityManager,
+  ): Promise<WebhookWithSecret> {
     const { secret, stored } = this.secrets.create();
-    const previousSecretUntil = new Date(this.clock.now() + DAY_MS);
-    const webhook = await this.change(principal, id, outer, ({ secret: previousSecret }) => ({
+    const webhook = await this.change(principal, id, outer, (previous) => ({
       secret: stored,
-      previousSecret,
-      previousSecretUntil,
+      previousSecret: previous.secret,
+      previousSecretUntil: new Date(this.clock.now() + graceSeconds * SECOND_MS),
+      olderSecrets: replacedSecrets(previous),
     }));
     return Object.assign(webhook, { secret });
   }

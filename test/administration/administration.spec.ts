@@ -110,7 +110,9 @@ describe('administration over HTTP', () => {
     const { lastUsedAt: _, ...kept } = revoked.json;
     pass();
     expect(await use(rotated.key)).toBe('revoked_api_key');
-    expectError(await app.post(`/v1/keys/${id}/rotate`, {}), 409, 'key_not_usable');
+    for (const body of [{}, undefined, ''])
+      expectError(await app.post(`/v1/keys/${id}/rotate`, body), 409, 'key_not_usable');
+    expectError(await app.post(`/v1/keys/${id}/rotate`, 'null'), 400, 'validation_failed');
     expect((await app.get(`/v1/keys/${id}`)).json).toMatchObject(kept);
     await app.nest.get(UsageRecorder, { strict: false }).run();
     const days = (await app.get(`/v1/usage?account=${encodeURIComponent(name)}`)).json as readonly KeyUsage[];

@@ -108,6 +108,21 @@ describe('webhooks', () => {
     expectError(await app.get(path, { key }), 404, 'webhook_not_found');
   });
 
+  it.each([
+    ['', 200],
+    ['{}', 200],
+    ['{"graceSeconds":0}', 200],
+    ['{"graceSeconds":86400}', 200],
+    ['{"graceSeconds":86401}', 400],
+    ['{"graceSeconds":-1}', 400],
+    ['{"graceSeconds":null}', 400],
+    ['null', 400],
+    ['[]', 400],
+  ])('get a new secret with the body %s: %s', async (body, status) => {
+    const { path } = await create();
+    expect((await app.post(`${path}/rotate`, body, { key })).status).toBe(status);
+  });
+
   it('have one creation and one new secret for each Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'a' };
     const [first, again] = [

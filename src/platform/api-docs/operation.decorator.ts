@@ -1,11 +1,19 @@
 import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
 import { RouteSchema } from '@nestjs/platform-fastify';
-import { ApiExtension, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiExtraModels,
+  ApiOperation,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
 import { untaggedMembers } from '../validation/validation.pipe';
 import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
+import { isOptionalBody } from '../validation/validation.pipe';
 import type { ResponseHeader } from './header-catalogue';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
@@ -78,7 +86,8 @@ export function Operation(declared: OperationFacts): MethodDecorator {
       ...(isPage(declared) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ];
     DECLARED.push({ ...declared, rejects, types, controller: target.constructor });
-    applyDecorators(...decoratorsOf(declared), ...parameters.decorators)(target, name, descriptor);
+    const bodies = types.filter(isOptionalBody).map((type) => ApiBody({ type, required: false }));
+    applyDecorators(...decoratorsOf(declared), ...bodies, ...parameters.decorators)(target, name, descriptor);
   };
 }
 

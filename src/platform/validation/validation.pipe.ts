@@ -164,6 +164,19 @@ export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const OPTIONAL_BODIES = new Set<Parameters<ClassDecorator>[0]>();
+
+/** Declares that a request may leave out a body of this class: all its members have presets. */
+export function OptionalBody(): ClassDecorator {
+  return (target) => {
+    OPTIONAL_BODIES.add(target);
+  };
+}
+
+export function isOptionalBody(type: Type<object>): boolean {
+  return OPTIONAL_BODIES.has(type);
+}
+
 const CLASSES_WITH_MEMBER = new Set<Parameters<ClassDecorator>[0]>();
 
 /** Requires at least one member of a DTO class whose members are all optional. */
@@ -232,6 +245,7 @@ export class ApiValidationPipe extends ValidationPipe {
     const { metatype: type } = input;
     // A parameter of the type bigint has a pipe of its own, such as that of `@PathId()`.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
+    if (value === undefined && OPTIONAL_BODIES.has(type)) value = {};
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
     const problems: Problem[] = [];
     const isQuick = QUICK.has(type);

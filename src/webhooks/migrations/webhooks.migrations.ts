@@ -29,4 +29,14 @@ export class Webhooks1795219200031 implements MigrationInterface {
   }
 }
 
-export const webhooksMigrations = [Webhooks1795219200031];
+export class ReplacedSecrets1795219200034 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query("ALTER TABLE webhooks ADD COLUMN older_secrets jsonb NOT NULL DEFAULT '[]'");
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE webhooks DROP COLUMN older_secrets');
+  }
+}
+
+export const webhooksMigrations = [Webhooks1795219200031, ReplacedSecrets1795219200034];
