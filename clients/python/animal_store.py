@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from email.message import Message
+from email.utils import parsedate
 from http.client import HTTPException
 from itertools import chain
 from typing import Any, NamedTuple
@@ -18,6 +21,7 @@ from urllib.request import HTTPErrorProcessor, Request, build_opener
 
 FIRST_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 10
+MAX_RETRY_AFTER_SECONDS = 2**31
 # The request did not arrive, or the service or a proxy is unavailable for a moment.
 RETRIED_STATUSES = {408, 429, 500, 502, 503, 504}
 DEFAULT_HEADERS = {
@@ -39,8 +43,7 @@ class AnimalStoreError(Exception):
 
     def __init__(self, status: int, headers: Message, body: bytes):
         self.status = status
-        retry_after = headers["Retry-After"] or ""
-        self.retry_after = int(retry_after) if retry_after.isdecimal() else None
+        self.retry_after = _retry_after(headers)
         self.request_id = headers["X-Request-Id"]
         try:
             error = json.loads(body)
@@ -49,7 +52,7 @@ class AnimalStoreError(Exception):
             self.problems = error.get("errors", [])
         except (ValueError, TypeError, KeyError):
             self.code = "unexpected_response"
-            self.message = "The response is not one of the service. After a redirect, correct base_url."
+            self.message = _unexpected_message(status, headers, body)
             self.problems = []
         self.is_temporary = status in RETRIED_STATUSES or self.code == "idempotency_key_in_use"
         super().__init__(f"{self.status} {self.code}: {self.message}")
@@ -178,6 +181,43 @@ class AnimalStore:
         except ValueError:
             pass
         raise AnimalStoreError(status, headers, body)
+
+
+def _retry_after(headers: Message) -> int | None:
+    """Reads Retry-After: seconds, or a date if a proxy sent it (RFC 9110, 10.2.3)."""
+    value = (headers["Retry-After"] or "").strip()
+    if re.fullmatch("[0-9]+", value):
+        return int(min(float(value), MAX_RETRY_AFTER_SECONDS))
+    end = _time_of(value)
+    if end is None:
+        return None
+    # Both dates are by the clock of the sender.
+    now = _time_of(headers["Date"] or "")
+    return max(math.ceil(end - (time.time() if now is None else now)), 0)
+
+
+def _time_of(date: str) -> float | None:
+    """Parses a date of HTTP, also an obsolete form (RFC 9110, 5.6.7)."""
+    try:
+        return datetime(*parsedate(date)[:6], tzinfo=timezone.utc).timestamp()
+    except (LookupError, TypeError, ValueError):
+        return None
+
+
+def _unexpected_message(status: int, headers: Message, body: bytes) -> str:
+    content_type = headers["Content-Type"] or "no Content-Type"
+    excerpt = f'"{_excerpt(body.decode(errors="replace"))}"' if body else "no body"
+    advice = "Check base_url, and the proxies in between."
+    if 300 <= status < 400:
+        target = _excerpt(headers["Location"] or "an unknown address")
+        advice = f"It is a redirect to {target}: set base_url to the address of the service."
+    return f"The response is not one of the service: status {status}, {content_type}, {excerpt}. {advice}"
+
+
+def _excerpt(text: str) -> str:
+    """Returns the first characters, without control characters."""
+    printable = (character if character.isprintable() else " " for character in text[:1000])
+    return " ".join("".join(printable).split())[:100]
 
 
 class _EveryStatus(HTTPErrorProcessor):

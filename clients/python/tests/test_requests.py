@@ -3,6 +3,7 @@
 import json
 import threading
 import unittest
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest import mock
 
@@ -37,7 +38,7 @@ class PreparedServer(unittest.TestCase):
                 status, headers, text = case.responses.pop(0)
                 if status is None:
                     return
-                self.send_response(status)
+                self.send_response_only(status)
                 for name, value in headers.items():
                     self.send_header(name.replace("_", "-"), value)
                 self.end_headers()
@@ -71,6 +72,28 @@ class Retries(PreparedServer):
         self.responses = [rejection(429, "rate_limit_exceeded", Retry_After=after) for after in (42, 1)] + [ok()]
         self.assertEqual(self.store.get_pet(1), PET)
         self.assertEqual(self.waits, [42.25, 1.5])
+
+    def test_wait_for_a_date_in_retry_after_by_the_clock_of_the_sender(self):
+        forms = ["Sun, 06 Nov 2044 08:49:37 GMT", "Sunday, 06-Nov-44 08:49:37 GMT", "Sun Nov  6 08:49:37 2044"]
+        date = "Sun, 06 Nov 2044 08:49:30 GMT"
+        self.responses = [rejection(503, "some_code", Retry_After=form, Date=date) for form in forms] + [ok()]
+        self.store.get_pet(1)
+        self.assertEqual(self.waits, [7.25, 7.5, 8])
+
+    def test_wait_for_a_date_in_retry_after_by_the_own_clock(self):
+        self.responses = [rejection(503, "some_code", Retry_After=formatdate(1_000_007, usegmt=True)), ok()]
+        with mock.patch("time.time", lambda: 1_000_000):
+            self.store.get_pet(1)
+        self.assertEqual(self.waits, [7.25])
+
+    def test_read_any_retry_after(self):
+        self.store.retry_budget = 0
+        unknown = ["", "1.5", "-5", "1e3", "soon", "5 s", "\u00b2", "Sun, 99 Nov 2044 08:49:37 GMT", "2044-11-06"]
+        far = [("9" * 5000, 2**31), ("Sun, 06 Nov 9999 08:49:37 GMT", mock.ANY)]
+        for text, seconds in [("Sun, 06 Nov 1994 08:49:37 GMT", 0), (" 2 ", 2), *far, *((each, None) for each in unknown)]:
+            with self.subTest(text[:40]):
+                self.responses = [rejection(503, "some_code", Retry_After=text)]
+                self.assert_error(self.store.get_pet, 1, code="some_code", retry_after=seconds)
 
     def test_end_immediately_if_the_wait_exceeds_the_budget(self):
         self.responses = [rejection(429, "api_key_banned", Retry_After=300)]
@@ -127,6 +150,23 @@ class Requests(PreparedServer):
             with self.subTest(text, status=status):
                 self.responses = [(status, {}, text)]
                 self.assert_error(self.store.get_pet, 1, code="unexpected_response", status=status, problems=[])
+
+    def test_name_what_was_received_instead(self):
+        html = {"Content_Type": "text/html"}
+        page = "<html>\n\x1b[2J" + "é" * 200
+        start = "The response is not one of the service: status"
+        excerpt = f'"<html> [2J{"é" * 90}"'
+        check = "Check base_url, and the proxies in between."
+        redirect = "It is a redirect to https://other.example/: set base_url to the address of the service."
+        for status, headers, text, received in [
+            (404, html, page, f"text/html, {excerpt}. {check}"),
+            (200, html, page, f"text/html, {excerpt}. {check}"),
+            (403, {}, "", f"no Content-Type, no body. {check}"),
+            (302, {"Location": "https://other.example/"}, "", f"no Content-Type, no body. {redirect}"),
+        ]:
+            with self.subTest(status):
+                self.responses = [(status, headers, text)]
+                self.assert_error(self.store.get_pet, 1, message=f"{start} {status}, {received}")
 
 
 class Lists(PreparedServer):

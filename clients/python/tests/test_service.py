@@ -4,6 +4,7 @@ import contextlib
 import io
 import re
 import unittest
+from email.message import Message
 from pathlib import Path
 from unittest import mock
 
@@ -61,6 +62,31 @@ class Animals(unittest.TestCase):
         self.assertEqual([response.data for response in attempts], [pet, pet])
         self.assertEqual(attempts[1].headers["Idempotent-Replayed"], "true")
         self.assertEqual(list(self.store.list_pets(categoryId=102)), [pet])
+
+    def test_changes_the_version_that_it_has_read_if_the_first_response_is_lost(self):
+        created = self.store.request("POST", "/pets", body={"name": "Mimi", "categoryId": 1})
+        tag = created.headers["ETag"]
+        attempt = AnimalStore._attempt
+        for lost in (ConnectionResetError(), AnimalStoreError(502, Message(), b"<html>")):
+            faults = [lost, None]
+
+            def lose(store, request):
+                response, fault = attempt(store, request), faults.pop(0)
+                if fault:
+                    raise fault
+                return response
+
+            with self.subTest(lost), mock.patch.object(AnimalStore, "_attempt", lose), mock.patch("time.sleep"):
+                changed = self.store.update_pet(created.data["id"], name="Mimi II", if_match=tag)
+                self.assertEqual((changed["name"], faults), ("Mimi II", []))
+
+    def test_changes_what_it_has_read_through_a_proxy_that_adds_gzip_to_tags(self):
+        created = self.store.request("POST", "/pets", body={"name": "Mimi", "categoryId": 1})
+        tag = created.headers["ETag"][:-1] + '-gzip"'
+        self.assertEqual(self.store.update_pet(created.data["id"], name="Mimi II", if_match=tag)["name"], "Mimi II")
+        with self.assertRaises(AnimalStoreError) as caught:
+            self.store.delete_pet(created.data["id"], if_match=tag)
+        self.assertEqual(caught.exception.code, "precondition_failed")
 
     def test_adds_one_animal_for_an_idempotency_key(self):
         pets = [self.store.create_pet(name="A", categoryId=1, idempotency_key="import-1") for _ in range(2)]

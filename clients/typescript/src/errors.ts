@@ -38,7 +38,7 @@ export class AnimalStoreError extends Error implements ErrorDetails {
 /** Makes the error of a response from its body: problem details, or an Error body. */
 export function errorOf(status: number, headers: Headers, text: string): AnimalStoreError {
   const { code, message, problems } = errorBodyOf(text);
-  return new AnimalStoreError(message ?? unexpectedMessage(status), {
+  return new AnimalStoreError(message ?? unexpectedMessage(status, headers, text), {
     code: code ?? 'unexpected_response',
     status,
     problems,
@@ -48,10 +48,27 @@ export function errorOf(status: number, headers: Headers, text: string): AnimalS
 }
 
 /** The client follows no redirect, which could make a GET of a POST. A browser hides its status: 0. */
-function unexpectedMessage(status: number): string {
-  const isRedirect = status < 400;
-  const advice = isRedirect ? '. It is a redirect: set baseUrl to the address of the service' : '';
-  return `The response is not one of the service: status ${status}${advice}.`;
+function unexpectedMessage(status: number, headers: Headers, text: string): string {
+  const type = headers.get('content-type') ?? 'no Content-Type';
+  const received = `status ${status}, ${type}, ${text === '' ? 'no body' : `"${excerptOf(text)}"`}`;
+  const isRedirect = status === 0 || (status >= 300 && status < 400);
+  const target = excerptOf(headers.get('location') ?? 'an unknown address');
+  const advice = isRedirect
+    ? ` It is a redirect to ${target}: set baseUrl to the address of the service.`
+    : ' Check baseUrl, and the proxies in between.';
+  return `The response is not one of the service: ${received}.${advice}`;
+}
+
+/** Returns the first characters, without control characters. */
+function excerptOf(text: string): string {
+  const [excerpt = ''] =
+    /^.{0,100}/u.exec(
+      text
+        .slice(0, 1_000)
+        .replaceAll(/[\s\p{C}]+/gu, ' ')
+        .trim(),
+    ) ?? [];
+  return excerpt;
 }
 
 interface ErrorBody {
@@ -73,8 +90,15 @@ function errorBodyOf(text: string): ErrorBody {
 
 /** Reads `Retry-After`: seconds, or a date if a proxy sent it (RFC 9110, 10.2.3). */
 function retryAfterOf(headers: Headers): number | undefined {
-  const value = headers.get('retry-after');
-  if (value === null) return undefined;
-  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1_000);
+  const value = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d+$/.test(value)) return Number(value);
+  // Both dates are by the clock of the sender. A browser hides Date.
+  const seconds = Math.ceil((timeOf(value) - (timeOf(headers.get('date') ?? '') || Date.now())) / 1_000);
   return Number.isNaN(seconds) ? undefined : Math.max(seconds, 0);
+}
+
+/** Parses a date of HTTP, also an obsolete form (RFC 9110, 5.6.7). `Date.parse` accepts other texts, such as `1.5`. */
+function timeOf(date: string): number {
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun).*\d:\d/.test(date)) return Number.NaN;
+  return Date.parse(date.endsWith('GMT') ? date : `${date} GMT`);
 }

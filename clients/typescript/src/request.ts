@@ -1,5 +1,5 @@
 import { BodyCache, rememberEtag } from './entity-tags.js';
-import { AnimalStoreError, errorOf } from './errors.js';
+import { errorOf } from './errors.js';
 import { INT64_MEMBERS } from './generated/values.js';
 import { parseJson, stringify } from './json.js';
 import type { AnimalStoreOptions, Query, Reply, RequestOptions } from './options.js';
@@ -104,9 +104,7 @@ export class Requests {
     try {
       return parseJson(text, this.int64Members);
     } catch {
-      const requestId = headers.get('x-request-id') ?? undefined;
-      const details = { code: 'unexpected_response', status, retryAfterSeconds: undefined, requestId };
-      throw new AnimalStoreError('The body of the response is not JSON.', details);
+      throw errorOf(status, headers, text);
     }
   }
 }

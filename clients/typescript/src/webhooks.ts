@@ -2,9 +2,12 @@ import type { Event } from './generated/types.js';
 import { INT64_MEMBERS } from './generated/values.js';
 import { parseJson } from './json.js';
 
+type HeaderValue = string | readonly string[] | undefined;
+
 /** A delivery, as most servers have it: `headers` and the body as it was received, byte for byte. */
 export interface WebhookRequest {
-  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** In any case: `Headers`, a `Map` or an object. */
+  readonly headers: Iterable<readonly [string, HeaderValue]> | Readonly<Record<string, HeaderValue>>;
   readonly body: string | Uint8Array;
 }
 
@@ -27,8 +30,10 @@ export async function verifyWebhook(
   { toleranceSeconds = 300 }: VerifyOptions = {},
 ): Promise<Omit<Event, 'type'> & { readonly type: string }> {
   const { headers } = request;
-  const header = (name: string): string =>
-    String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? '');
+  const entries = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
+  const given = entries.filter(([, value]) => value !== undefined);
+  const values = new Map(given.map(([name, value]) => [name.toLowerCase(), [value].flat().join(' ')]));
+  const header = (name: string): string => values.get(name) ?? '';
   const timestamp = header('webhook-timestamp');
   const text = 'text' in request ? await request.text() : textOf(request.body);
   const age = Math.abs(Date.now() / 1_000 - Number(timestamp));
@@ -47,7 +52,8 @@ export async function verifyWebhook(
 
 /** @throws Error if the secret has no bytes: any sender could sign with it */
 async function keyOf(secret: string): Promise<CryptoKey> {
-  const bytes = bytesOf(secret.replace(/^whsec_/, ''));
+  // A secret from a file ends with a line end.
+  const bytes = bytesOf(secret.trim().replace(/^whsec_/, ''));
   if (bytes.length === 0) throw new Error('The secret must be whsec_ and base64.');
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }

@@ -134,10 +134,28 @@ suite('a request', () => {
   });
 
   test('gets an error of its own code if the response is not one of the service', async () => {
-    const page = (status) => new Response('<html>', { status });
-    const { store } = fakeService([page(404), page(200)]);
-    await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status: 404 });
-    await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status: 200 });
+    const page = (status, headers = {}) =>
+      new Response(`<html>\n\u001b[2J${'é'.repeat(200)}`, { status, headers });
+    const { store } = fakeService([
+      page(404, { 'content-type': 'text/html' }),
+      page(200, { 'content-type': 'text/html; charset=utf-8' }),
+      page(307, { location: 'https://other.example/v1/pets' }),
+      new Response('', { status: 403, headers: { 'content-type': 'text/html' } }),
+    ]);
+    const excerpt = `"<html> [2J${'é'.repeat(90)}"`;
+    const check = 'Check baseUrl, and the proxies in between.';
+    for (const [status, received] of [
+      [404, `status 404, text/html, ${excerpt}. ${check}`],
+      [200, `status 200, text/html; charset=utf-8, ${excerpt}. ${check}`],
+      [
+        307,
+        `status 307, text/plain;charset=UTF-8, ${excerpt}. It is a redirect to https://other.example/v1/pets: set baseUrl to the address of the service.`,
+      ],
+      [403, `status 403, text/html, no body. ${check}`],
+    ]) {
+      const message = `The response is not one of the service: ${received}`;
+      await assert.rejects(store.pets.get(1n), { code: 'unexpected_response', status, message });
+    }
   });
 });
 

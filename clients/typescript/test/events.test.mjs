@@ -99,11 +99,22 @@ suite('verifyWebhook', () => {
 
   test('returns the event with exact numbers, of a Request of the platform and of a server', async () => {
     const { headers, body } = delivery();
+    const titled = Object.entries(headers).map(([name, value]) => [
+      name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()),
+      value,
+    ]);
     const inputs = [
       { headers, body },
       { headers, body: new TextEncoder().encode(body) },
       { headers: new Headers(headers), body },
       new Request('https://shop.example', { method: 'POST', headers, body }),
+      ...[
+        titled,
+        Object.fromEntries(titled),
+        new Map(titled),
+        titled.map(([name, value]) => [name, [value]]),
+      ].map((each) => ({ headers: each, body })),
+      { headers: { ...headers, 'Webhook-Signature': undefined, Accept: '*/*' }, body },
     ];
     for (const input of inputs) {
       const { id, data } = await verifyWebhook(input, secrets[0]);
@@ -114,6 +125,16 @@ suite('verifyWebhook', () => {
   test('accepts each of several signatures and secrets', async () => {
     await verifyWebhook(delivery({ by: [secrets[1], secrets[0]] }), secrets[0]);
     await verifyWebhook(delivery({ by: [secrets[1]] }), [secrets[2], secrets[1]]);
+    const { headers, body } = delivery({ by: [secrets[1], secrets[0]] });
+    const signatures = headers['webhook-signature'].split(' ');
+    await verifyWebhook({ headers: { ...headers, 'webhook-signature': signatures }, body }, secrets[0]);
+  });
+
+  test('accepts a secret with the line end of its file', async () => {
+    for (const end of ['\n', '\r\n', ' ', '\n\n']) {
+      await verifyWebhook(delivery(), `${secrets[0]}${end}`);
+      await verifyWebhook(delivery(), [`\ufeff${secrets[1]}`, ` ${secrets[0].slice(6)}${end}`]);
+    }
   });
 
   test('rejects a changed body, an old or future time, another secret and other signatures', async () => {
@@ -139,7 +160,7 @@ suite('verifyWebhook', () => {
 
   test('rejects every delivery if a secret is missing or no base64, because any sender could sign with it', async () => {
     const forged = delivery({ by: ['whsec_', 'whsec_AA=='] });
-    for (const secret of ['', 'whsec_', `${secrets[0]}\n`, `${secrets[0]}=`])
+    for (const secret of ['', 'whsec_', `${secrets[0]}\nx`, `${secrets[0]}=`])
       for (const input of [forged, delivery()])
         await assert.rejects(verifyWebhook(input, [secrets[0], secret]), /^Error: The secret must be whsec_/);
   });

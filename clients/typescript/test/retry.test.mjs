@@ -23,6 +23,32 @@ suite('retries', () => {
     assert.deepEqual(waits, [7_250]);
   });
 
+  test('follow the clock of the sender, whatever the own one is, and the obsolete forms of a date', async () => {
+    const at = (text, date) => rejection(503, 'some_code', { 'retry-after': text, ...(date && { date }) });
+    const date = 'Sun, 06 Nov 2044 08:49:30 GMT';
+    const { store, waits } = fakeService([
+      at('Sun, 06 Nov 2044 08:49:37 GMT', date),
+      at('Sunday, 06-Nov-44 08:49:37 GMT', date),
+      at('Sun Nov  6 08:49:37 2044', date),
+      ok(PET),
+    ]);
+    await store.pets.get(1n);
+    assert.deepEqual(waits, [7_250, 7_500, 8_000]);
+  });
+
+  for (const [text, seconds] of [
+    ['Wed, 31 Dec 1969 23:00:00 GMT', 0],
+    [' 2 ', 2],
+    ['9'.repeat(400), Infinity],
+    ...['', '1.5', '-5', '1e3', 'soon', '5 s', 'Someday', 'Sun, 99 Nov 2044 08:49:37 GMT', '2044-11-06'].map(
+      (each) => [each, undefined],
+    ),
+  ])
+    test(`read the Retry-After ${text.slice(0, 40)} as ${seconds}`, async () => {
+      const { store } = fakeService([rejection(503, 'some_code', { 'retry-after': text })], { retry: false });
+      await assert.rejects(store.pets.get(1n), { retryAfterSeconds: seconds });
+    });
+
   test('are given up immediately if the wait exceeds the budget, as for a ban', async () => {
     const banned = rejection(429, 'api_key_banned', { 'retry-after': '300', 'x-request-id': 'r1' });
     const { store, requests, waits } = fakeService([banned]);

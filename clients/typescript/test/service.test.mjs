@@ -76,6 +76,31 @@ suite('the client against the built service, with a Free key', () => {
         });
       }
 
+      for (const fault of ['cut', 'date', 'html']) {
+        test(`changes an animal that it has read if the first response is lost (${fault})`, async () => {
+          proxy.faults.push(undefined, fault);
+          const expected = { names: ['Bello', 'Bello'], isTagged: true, found: 0 };
+          assert.deepEqual(await run('changeAndRemove'), expected);
+          const changes = proxy.seen.filter(({ method }) => method === 'PATCH');
+          assert.deepEqual(
+            changes.map((change) => [change.status, change.fault]),
+            [
+              [200, fault],
+              [200, undefined],
+              [200, undefined],
+            ],
+          );
+        });
+      }
+
+      test('changes only what it has read through a proxy that compresses as Apache does', async () => {
+        proxy.compress = true;
+        const { changed, outdated, isSame, byHand } = await run('entityTags').finally(() => {
+          proxy.compress = false;
+        });
+        assert.deepEqual([changed, outdated, isSame, byHand[0]], ['Bello', 'precondition_failed', true, 304]);
+      });
+
       test('removes an animal if the first response is lost; the repeated request finds none', async () => {
         proxy.faults.push(undefined, 'cut');
         assert.deepEqual(await run('removeOne'), { code: 'pet_not_found', found: 0 });

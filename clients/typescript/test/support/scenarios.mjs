@@ -73,6 +73,18 @@ export async function entityTags(options) {
   };
 }
 
+/** Changes and removes what it has read. @returns how many have its id at the end */
+export async function changeAndRemove(options) {
+  const { pets } = open(options);
+  const pet = await pets.create({ name: 'Rex', categoryId: 1n });
+  const changed = await pets.update(pet.id, { name: 'Bello' }, { ifMatch: etagOf(pet) });
+  const { id } = await pets.create({ name: 'Rex', categoryId: 1n });
+  const again = await pets.update(id, { name: 'Bello' });
+  await pets.remove(pet.id, { ifMatch: etagOf(changed) });
+  const found = await pets.list({ id: [pet.id] }).toArray();
+  return { names: [changed.name, again.name], isTagged: etagOf(changed) !== undefined, found: found.length };
+}
+
 /** Orders an animal, finds the order, and cancels it. */
 export async function orderAndCancel(options) {
   const { pets, orders } = open(options);
