@@ -1,11 +1,12 @@
 // Receives webhooks, verifies them by Standard Webhooks, and prints the events. WEBHOOK_SECRET is that of createWebhook.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
-import { text } from 'node:stream/consumers';
 
 const TOLERANCE_SECONDS = 300;
+const MAX_BODY_BYTES = 65_536;
+const MAX_HANDLED = 10_000;
 const { WEBHOOK_SECRET = '', PORT = '8080' } = process.env;
-const key = Buffer.from(WEBHOOK_SECRET.replace(/^whsec_/, ''), 'base64');
+const key = Buffer.from(WEBHOOK_SECRET.trim().replace(/^whsec_/, ''), 'base64');
 if (key.length === 0) throw new Error('Set WEBHOOK_SECRET to the secret of the webhook: whsec_…');
 
 /** The ids of the events that were handled. Keep them in your database: an event can arrive twice. */
@@ -22,14 +23,25 @@ function isValid(headers, body) {
   });
 }
 
+async function textOf(request) {
+  const chunks = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    if ((bytes += chunk.length) > MAX_BODY_BYTES) throw new Error('The body is too long.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
 const server = createServer(async (request, response) => {
-  // A sender that disconnects has no body, and must not end the process.
-  const body = await text(request).catch(() => '');
+  // A sender that disconnects, or sends too much, has no body, and must not end the process.
+  const body = await textOf(request).catch(() => '');
   const isTrue = isValid(request.headers, body);
   const id = request.headers['webhook-id'];
   // JSON.parse rounds ids above 2^53. Print the text, or use a parser that does not round.
   if (!isTrue) console.log('rejected a delivery: the signature or the time is wrong');
   else if (!handled.has(id)) console.log(handled.add(id) && body);
+  if (handled.size > MAX_HANDLED) handled.delete(handled.values().next().value);
   response.writeHead(isTrue ? 204 : 400).end();
 });
 

@@ -19,7 +19,7 @@ describe('the example receiver', () => {
   it('prints the events that its secret has signed, each once, and rejects others', async () => {
     const { secret, path } = await createWebhook(app, { url: 'http://127.0.0.1:1' });
     const child = spawn(process.execPath, [RECEIVER], {
-      env: { ...process.env, WEBHOOK_SECRET: secret, PORT: '0' },
+      env: { ...process.env, WEBHOOK_SECRET: `${secret}\n`, PORT: '0' },
     });
     let printed = '';
     child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
@@ -32,17 +32,24 @@ describe('the example receiver', () => {
         aborted.resetAndDestroy(),
       );
       await until(() => printed.includes('rejected'));
+      printed = printed.replace('rejected', '');
+      // It reads 64 KiB at most, and does not wait for the rest.
+      const endless = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined);
+      endless.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n${'a'.repeat(70_000)}`);
+      await until(() => printed.includes('rejected'));
       printed = printed.split('\n', 1)[0] + '\n';
       await app.send('PATCH', path, { body: { url } });
       await addPets(app, 'Rex');
       const [event] = (await app.get('/v1/events')).json;
-      for (let sent = 1; sent <= 2; sent += 1) {
+      const delivered = async () => {
         await tick(app);
         await until(async () => (await app.get(path)).json.lastDeliveryAt !== null);
-        await app.database.query(
-          'UPDATE webhooks SET position = position - 1, due_at = created_at, last_delivery_at = NULL',
-        );
-      }
+      };
+      await delivered();
+      await app.database.query(
+        'UPDATE webhooks SET position = position - 1, due_at = created_at, last_delivery_at = NULL',
+      );
+      await delivered();
       expect(JSON.parse(printed.split('\n')[1]!)).toEqual(event);
       app.clock.advance({ seconds: 600 });
       expect((await app.post(`${path}/test`, undefined)).json.delivered).toBe(false);
