@@ -92,6 +92,7 @@ describe('migrations', () => {
       'Events1795219200030',
       'Webhooks1795219200031',
       'Usage1795219200032',
+      'ReplacedSecrets1795219200034',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`

@@ -183,8 +183,8 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     route: 'post /webhooks/{webhookId}/rotate',
     codes: {
       ...ALWAYS,
+      ...BODY,
       200: [],
-      400: ['malformed_request', 'validation_failed'],
       404: ['webhook_not_found'],
       409: KEYED[409],
       422: KEYED[422],

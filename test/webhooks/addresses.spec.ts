@@ -136,7 +136,7 @@ describe('addresses of receivers', () => {
   it('are those of one family if the name server never answers for the other', async () => {
     const server = createSocket('udp4');
     const asked: number[] = [];
-    // The question ends with the type and the class. The answer repeats it, with an address.
+    // The question ends with the type and the class. The response repeats it, with an address.
     server.on('message', (query, { port }) => {
       const end = query.indexOf(0, 12) + 5;
       asked.push(query.readUInt16BE(end - 4));
@@ -150,7 +150,7 @@ describe('addresses of receivers', () => {
     const resolve4 = jest.spyOn(Resolver.prototype, 'resolve4').mockImplementation(function (this: Resolver) {
       this.setServers([`127.0.0.1:${server.address().port}`]);
       return original.call(this, 'shop.example', { ttl: false });
-    } as typeof original);
+    });
     const cancel = jest.spyOn(Resolver.prototype, 'cancel');
     const sender = app.nest.get(WebhookSender, { strict: false });
     Reflect.deleteProperty(sender, 'resolve');

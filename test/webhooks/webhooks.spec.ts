@@ -57,8 +57,8 @@ describe('webhooks', () => {
     expect((await app.get(`${PATH}?sort=-id&limit=100`, { key })).json).toHaveLength(10);
   });
 
-  const HTTPS = 'url must be an https URL';
-  const PUBLIC = 'url must have a known host with public addresses only';
+  const HTTPS = /^url must be an https URL\.?$/;
+  const PUBLIC = /^url must have a known host with public addresses only\.?$/;
   const FORM =
     /^url must be an https URL .* without user .*: https:\/\/ in lower case, the host in Punycode .*, the path percent-/;
 
@@ -85,9 +85,7 @@ describe('webhooks', () => {
     const { path } = await create();
     for (const response of [await app.post(PATH, { url }, { key }), await update(path, { url })]) {
       expectError(response, 400, 'validation_failed');
-      expect(response.json.message.replace(/\.$/, '')).toEqual(
-        typeof rule === 'string' ? rule : expect.stringMatching(rule),
-      );
+      expect(response.json.message).toMatch(rule);
     }
   });
 
