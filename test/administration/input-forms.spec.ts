@@ -116,8 +116,7 @@ describe('the input of administration', () => {
     const { out } = await run('accounts', 'list');
     expect(out).toMatch(/acme\\u200b$/m);
     expect(out).toMatch(/\\u202egnp$/m);
-    expect(
-      (await run('accounts', 'list', '--json')).json().map(({ name }: { name: string }) => name),
-    ).toEqual(expect.arrayContaining(names));
+    const listed = (await run('accounts', 'list', '--json')).json();
+    expect(listed.map(({ account }: { account: string }) => account)).toEqual(expect.arrayContaining(names));
   });
 });

@@ -156,7 +156,7 @@ describe('pets export and pets import', () => {
       'line 6: the line is',
       'line 7: categoryId must be',
       'line 8: name must be',
-      'line 9: name must be',
+      'line 9: name is missing',
     ]);
     const headless = await read('headless.csv', 'Rex,1\n');
     expect(headless).toMatchObject({ status: 1, all: expect.stringContaining('must name the columns') });

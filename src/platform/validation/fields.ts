@@ -53,7 +53,7 @@ const RFC_3339 =
  * Declares a time (RFC 3339). A request may have any offset and any fraction of a second. The value is a text as
  * `toISOString` prints it, in UTC to the millisecond.
  */
-export function Timestamp(facts: FieldFacts<string>, min = TIME_LENGTH, max = TIME_LENGTH): PropertyDecorator {
+export function Timestamp(facts: FieldFacts<string>, min = TIME_LENGTH, max = min): PropertyDecorator {
   return declareField(facts, {
     schema: { type: 'string', format: 'date-time', minLength: min, maxLength: max },
     rule: (value) => {
