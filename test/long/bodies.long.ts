@@ -89,7 +89,7 @@ const BODIES: Readonly<Record<string, string>> = {
 interface Shape {
   readonly title: string;
   readonly path: string;
-  readonly request: TestRequest;
+  readonly request: TestRequest & { readonly body?: string };
 }
 
 /** The members of each operation with a body. `openapi.json` has them, and those of the extension follow. */
@@ -217,13 +217,14 @@ describe('the processor time of one request', () => {
   it(`is below ${MAX_CPU_MS} ms for every body of 64 KiB, query and header`, async () => {
     const all = shapes();
     for (const { request } of all)
-      expect(Buffer.byteLength(String(request.body ?? ''))).toBeLessThanOrEqual(MAX_BODY);
+      expect(Buffer.byteLength(request.body ?? '')).toBeLessThanOrEqual(MAX_BODY);
     const results: { title: string; status: number; ms: number }[] = [];
     for (const shape of all) {
       const { status, ms } = await measure(shape);
       const again: number[] = [];
       // The first request of a kind is slow, and so is each during the work of another program.
-      while (ms > WORTH_REPEATING_MS && again.length < REPEATS) again.push((await measure(shape)).ms);
+      for (let at = ms > WORTH_REPEATING_MS ? 0 : REPEATS; at < REPEATS; at += 1)
+        again.push((await measure(shape)).ms);
       results.push({ title: shape.title, status, ms: again.length > 0 ? median(again) : ms });
     }
     const worst = results.toSorted((one, other) => other.ms - one.ms).slice(0, PRINTED);
