@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
 
@@ -113,20 +114,28 @@ const RENUMBER = `
   FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> 22 AS newest FROM event_log) AS found
   WHERE $1 OR cluster <> event_cluster() RETURNING shift`;
 
-/** Deletes the oldest events in the order of their ids. The constant LIMIT gives the plan an index (decision 22). */
+/** The last one of the oldest events to delete. The constant LIMIT gives the plan an index (decision 22). */
+const LAST_OLD = `
+  WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000)
+  SELECT (SELECT max(id) FROM oldest WHERE created_at < $1) AS id FROM event_log FOR UPDATE OF event_log`;
+
+/** Deletes the events up to an id. */
 const REMOVE = `
-  WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000),
-  removed AS (
-    DELETE FROM events WHERE id = ANY (ARRAY(
-      SELECT id FROM oldest WHERE id <= (SELECT max(id) FROM oldest WHERE created_at < $1)
-    )) RETURNING id
+  WITH removed AS (
+    DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM events WHERE id <= $1 ORDER BY id LIMIT 1000))
   )
-  UPDATE event_log SET removed_to = greatest(removed_to, newest)
-  FROM (SELECT max(id) AS newest FROM removed) AS found WHERE newest IS NOT NULL RETURNING removed_to`;
+  UPDATE event_log SET removed_to = greatest(removed_to, $1)`;
 
 @Injectable()
 export class EventsRepository {
+  private readonly removals = new ChangeListeners<bigint>();
+
   constructor(private readonly sql: Sql) {}
+
+  /** Adds a listener that runs before the events up to an id are removed. */
+  onRemoval(listener: ChangeListener<bigint>): void {
+    this.removals.add(listener);
+  }
 
   /** Reads at most `count` events after an id, and at most MAX_ITEMS. No event with an earlier id appears later. */
   async read(
@@ -163,7 +172,13 @@ export class EventsRepository {
   }
 
   /** Deletes a batch of events from before a time, the oldest first. @returns false if there are none */
-  async removeBefore(time: Date): Promise<boolean> {
-    return (await this.sql.rows(REMOVE, [time])).length > 0;
+  removeBefore(time: Date): Promise<boolean> {
+    return this.sql.transaction(async (transaction) => {
+      const [last] = await this.sql.rows<{ id: bigint | null }>(LAST_OLD, [time], transaction);
+      if (!last?.id) return false;
+      await this.removals.run(last.id, transaction);
+      await this.sql.rows(REMOVE, [last.id], transaction);
+      return true;
+    });
   }
 }

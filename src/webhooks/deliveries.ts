@@ -1,19 +1,38 @@
 import { randomUUID } from 'node:crypto';
+import type { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Counter, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { EntityManager } from 'typeorm';
 import { EventsRepository, type StoredEvent } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../platform/runtime/time';
+import { Pace } from './pace';
 import type { WebhookEntity } from './webhook.entity';
 import { DeliveryError, WebhookSender } from './webhook-sender';
 import { WebhookSecrets } from './webhook-secrets';
 import type { WebhookTest } from './webhooks.dto';
-import { WebhooksRepository } from './webhooks.repository';
+import { MAX_WEBHOOKS } from './webhooks.errors';
+import { type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
-/** Deliveries at the same time. Those that failed before have places of their own: receivers that hang delay no others. */
-const MAX_RUNNING = { healthy: 200, failing: 100 };
+/**
+ * Deliveries at the same time. Receivers that fail or take long have places of their own. An account has at most
+ * MAX_WEBHOOKS of them, a tenth of each lane or less.
+ */
+const PLACES = { fast: 20 * MAX_WEBHOOKS, slow: 10 * MAX_WEBHOOKS, failing: 10 * MAX_WEBHOOKS };
+/** Also with deliveries that were taken for fast ones. */
+const MAX_TURNS = 50 * MAX_WEBHOOKS;
+/** A receiver that takes longer is slow. */
+const SLOW_MS = SECOND_MS;
+/** No delivery of a turn begins later. */
+const TURN_MS = 2 * SECOND_MS;
+/** Events that a turn reads. If there are as many, the last one is left: it tells how long the webhook waits. */
+const MAX_EVENTS = 20;
+/** Connections of the pool that deliveries use. */
+const MAX_STATEMENTS = 2;
 /** Pauses after failures: 5 s, 15 s, 45 s and so on, and a random part. */
 const FIRST_PAUSE_MS = 5 * SECOND_MS;
 const MAX_PAUSE_MS = 8 * HOUR_MS;
@@ -24,7 +43,19 @@ const MAX_FAILING_MS = 3 * DAY_MS;
 const STOP_MS = 2 * SECOND_MS;
 /** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
 const LEASE_MS = 30 * SECOND_MS;
+/** How far the clocks of instances may differ. */
+const MAX_CLOCK_DIFFERENCE_MS = 10 * SECOND_MS;
 const GONE = 410;
+const MISSED = 'Undelivered events were removed, because they were older than EVENTS_RETENTION_DAYS.';
+
+type Lane = keyof typeof PLACES;
+
+/** A webhook that delivers. */
+interface Turn {
+  readonly lane: Lane;
+  /** When the running request began, by performance.now(). */
+  sentAt?: number | undefined;
+}
 
 /** The feed has no `webhook.test`. */
 type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
@@ -32,8 +63,11 @@ type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: stri
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class Deliveries extends PeriodicWork {
-  private readonly tasks = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() };
+  private readonly turns = new Map<Turn, Promise<void>>();
   private readonly outcomes: Counter<'account' | 'outcome'>;
+  private readonly missed: Counter<'account'>;
+  private readonly statements = new Semaphore(MAX_STATEMENTS);
+  private readonly pace = new Pace();
 
   constructor(
     private readonly webhooks: WebhooksRepository,
@@ -50,29 +84,31 @@ export class Deliveries extends PeriodicWork {
       labelNames: ['account', 'outcome'],
       registers: [registry],
     });
+    this.missed = new Counter({
+      name: 'animal_store_webhook_events_removed_total',
+      help: 'Events that EVENTS_RETENTION_DAYS removed before their delivery.',
+      labelNames: ['account'],
+      registers: [registry],
+    });
+    this.gauge('s_waiting', 'Webhooks with undelivered events, without disabled ones.', 'count', registry);
+    this.gauge('_oldest_event_seconds', 'Age of the oldest event of these webhooks.', 'seconds', registry);
+  }
+
+  override onModuleInit(): void | Promise<void> {
+    this.events.onRemoval((id, transaction) => this.recordMissed(id, transaction));
+    return super.onModuleInit();
   }
 
   /** Begins the deliveries that are due. */
   override async run(): Promise<void> {
-    const { healthy, failing } = this.tasks;
-    const now = this.clock.now();
-    const lease = new Date(now + LEASE_MS);
-    const claimed = await this.webhooks.claim(new Date(now), lease, {
-      healthy: MAX_RUNNING.healthy - healthy.size,
-      failing: MAX_RUNNING.failing - failing.size,
-    });
-    for (const { id, isFailing } of claimed) {
-      const tasks = isFailing ? failing : healthy;
-      const task = this.deliverAll(id, lease).finally(() => tasks.delete(task));
-      tasks.add(task);
-    }
+    while (await this.begin()) await this.statements.run(() => this.webhooks.wake());
   }
 
   /** Sends a `webhook.test`, without effect on the state of the webhook. */
   async test(webhook: WebhookEntity): Promise<WebhookTest> {
     const data = `{"id":${webhook.id},"status":"active"}`;
     const event = { id: 0n, type: 'webhook.test', createdAt: new Date(this.clock.now()), data };
-    const failure = await this.send(webhook, event, `test_${randomUUID()}`);
+    const failure = await this.send(webhook, event, { id: `test_${randomUUID()}` });
     return { delivered: !failure, error: failure?.message ?? null };
   }
 
@@ -84,52 +120,103 @@ export class Deliveries extends PeriodicWork {
 
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
-    await Promise.all([...this.tasks.healthy, ...this.tasks.failing]);
+    await Promise.all(this.turns.values());
   }
 
-  private async deliverAll(id: bigint, lease: Date): Promise<void> {
+  /** Leases webhooks, as many as places are free. @returns true if idle ones may have new events */
+  private async begin(): Promise<boolean> {
+    const now = this.clock.now();
+    const free = { ...PLACES };
+    for (const { lane, sentAt } of this.turns.keys()) {
+      free[lane === 'fast' && performance.now() - Number(sentAt) > SLOW_MS ? 'slow' : lane] -= 1;
+    }
+    // As many as begin before the next tick, so that a turn delivers more than one event.
+    const fast = Math.min(free.fast, this.pace.room(TICK_MS), MAX_TURNS - this.turns.size);
+    const leases = new Date(now + LEASE_MS + MAX_CLOCK_DIFFERENCE_MS);
+    const pauses = new Date(now + MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS);
+    const found = await this.statements.run(() =>
+      this.webhooks.lease(new Date(now), new Date(now + LEASE_MS), [
+        ['fast', Math.max(0, fast), leases],
+        ['slow', Math.max(0, free.slow), leases],
+        ['failing', free.failing, pauses],
+      ]),
+    );
+    for (const webhook of found.webhooks) {
+      const turn: Turn = { lane: webhook.attempts > 0 ? 'failing' : webhook.isSlow ? 'slow' : 'fast' };
+      this.turns.set(
+        turn,
+        this.take(turn, webhook).finally(() => this.turns.delete(turn)),
+      );
+    }
+    return found.hasNew && !this.isStopping;
+  }
+
+  private async take(turn: Turn, webhook: WebhookEntity): Promise<void> {
+    const agent = this.sender.agentFor(webhook.url);
     try {
-      let webhook = await this.webhooks.find({ id, dueAt: lease });
-      while (webhook) webhook = await this.deliverNext(webhook);
+      await this.deliverSome(turn, webhook, agent);
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
-        `A delivery of the webhook ${id} is repeated: it cannot be recorded. Cause: ${String(error)}`,
+        `A delivery of the webhook ${webhook.id} is repeated: it cannot be recorded. Cause: ${String(error)}`,
       );
+    } finally {
+      agent.destroy();
     }
   }
 
-  /** Delivers the next event. @returns the webhook as it is then; null if it has no further event to deliver now */
-  private async deliverNext(webhook: WebhookEntity): Promise<WebhookEntity | null> {
-    const { id, position, account, disabledAt } = webhook;
-    const isPaused = this.isStopping || disabledAt || account === null;
-    const [event] = isPaused ? [] : (await this.events.read(position, 1, webhook)).events;
-    const failure = event && (await this.send(webhook, event));
-    const now = this.clock.now();
-    // A stop aborts the request.
-    if (!event || (failure && this.isStopping)) await this.webhooks.update(webhook, { dueAt: new Date(now) });
-    else if (failure) await this.recordFailure(webhook, failure, now);
-    else {
-      const lease = new Date(now + LEASE_MS);
-      const success = { position: event.id, attempts: 0, failingSince: null, lastError: null };
-      await this.webhooks.update(webhook, { ...success, lastDeliveryAt: new Date(now), dueAt: lease });
+  /** Delivers the next events for about `TURN_MS`. Then the webhook waits behind all others. */
+  private async deliverSome(turn: Turn, leased: WebhookEntity, agent: Agent): Promise<void> {
+    const { position, waitingSince } = leased;
+    const { events, last } = await this.statements.run(() => this.events.read(position, MAX_EVENTS, leased));
+    const since = events[0]?.createdAt;
+    if (!since) await this.statements.run(() => this.webhooks.finish(leased, last, this.now()));
+    // It is known already, unless the webhook is new or events were removed.
+    else if (since.getTime() !== waitingSince?.getTime()) await this.update(leased, { waitingSince: since });
+    const endsAt = performance.now() + TURN_MS;
+    let webhook: WebhookEntity | undefined = leased;
+    for (const [at, event] of events.entries()) {
+      if (!this.isStopping) await this.pace.next(turn.lane);
+      if (this.isStopping || !canContinue(webhook, leased)) return this.giveBack(webhook);
+      turn.sentAt = performance.now();
+      const failure: DeliveryError | undefined = await this.send(webhook, event, { agent });
+      const delivered = { at: this.now(), isSlow: performance.now() - turn.sentAt > SLOW_MS };
+      turn.sentAt = undefined;
+      // A stop aborts the request.
+      if (failure) return this.isStopping ? this.giveBack(webhook) : this.recordFailure(webhook, failure);
       this.count(webhook, 'delivered');
-      return this.webhooks.find({ id, dueAt: lease });
+      const next = events[at + 1];
+      const isOver = at + 2 === MAX_EVENTS || performance.now() > endsAt;
+      const current: WebhookEntity = webhook;
+      webhook = await this.statements.run<WebhookEntity | undefined>(() =>
+        next
+          ? this.webhooks.advance(current, event.id, next.createdAt, delivered, isOver)
+          : this.webhooks.finish(current, last, delivered.at, delivered),
+      );
+      if (!webhook || isOver) return;
     }
-    return null;
   }
 
-  private async recordFailure(
-    webhook: WebhookEntity,
-    { message, status }: DeliveryError,
-    now: number,
-  ): Promise<void> {
+  private async giveBack(webhook: WebhookEntity): Promise<void> {
+    await this.update(webhook, { dueAt: this.now() });
+  }
+
+  private update(webhook: WebhookEntity, values: WebhookValues): Promise<boolean> {
+    return this.statements.run(() => this.webhooks.update(webhook, values));
+  }
+
+  private now(): Date {
+    return new Date(this.clock.now());
+  }
+
+  private async recordFailure(webhook: WebhookEntity, { message, status }: DeliveryError): Promise<void> {
+    const now = this.clock.now();
     const { id, account, attempts, failingSince } = webhook;
     const since = failingSince ?? new Date(now);
     const lastAt = since.getTime() + MAX_FAILING_MS;
     const isLast = status === GONE || now >= lastAt;
     const pause = Math.min(FIRST_PAUSE_MS * 3 ** attempts * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
-    const isRecorded = await this.webhooks.update(webhook, {
+    const isRecorded = await this.update(webhook, {
       attempts: attempts + 1,
       failingSince: since,
       dueAt: new Date(Math.min(now + pause, lastAt)),
@@ -143,6 +230,30 @@ export class Deliveries extends PeriodicWork {
     else if (attempts === 0) this.logger.warn(`${subject} fails. The service retries. Error: ${message}`);
   }
 
+  /** Shows, logs and counts the events that are removed before their delivery. */
+  private async recordMissed(id: bigint, transaction: EntityManager): Promise<void> {
+    for (const missed of await this.webhooks.miss(id, MISSED, transaction)) {
+      this.missed.inc({ account: missed.account }, missed.count);
+      if (missed.isKnown) continue;
+      this.logger.warn(`The webhook ${missed.id} of the account ${missed.account} loses events. ${MISSED}`);
+    }
+  }
+
+  /** Adds a metric that is read from the database at each scrape: NaN if that takes too long. */
+  private gauge(name: string, help: string, member: keyof Waiting, registry: Registry): void {
+    const read = () =>
+      this.webhooks.waiting().then(
+        (waiting) => waiting?.[member],
+        () => undefined,
+      );
+    const gauge: Gauge = new Gauge({
+      name: `animal_store_webhook${name}`,
+      help,
+      registers: [registry],
+      collect: async () => gauge.set((await Promise.race([read(), sleep(SECOND_MS)])) ?? NaN),
+    });
+  }
+
   private count({ account }: WebhookEntity, outcome: string): void {
     this.outcomes.inc({ account: account ?? '', outcome });
   }
@@ -151,7 +262,7 @@ export class Deliveries extends PeriodicWork {
   private async send(
     webhook: WebhookEntity,
     event: SentEvent,
-    id = String(event.id),
+    { id = String(event.id), agent }: { readonly id?: string; readonly agent?: Agent },
   ): Promise<DeliveryError | undefined> {
     const body = bodyOf(event);
     const now = this.clock.now();
@@ -166,8 +277,13 @@ export class Deliveries extends PeriodicWork {
       'webhook-timestamp': timestamp,
       'webhook-signature': signature,
     };
-    return this.sender.post(webhook.url, headers, body);
+    return this.sender.post(webhook.url, headers, body, agent);
   }
+}
+
+/** False if the webhook was changed so that the events of its turn, or its connection, are no longer the right ones. */
+function canContinue({ url, types, disabledAt, account }: WebhookEntity, begun: WebhookEntity): boolean {
+  return !disabledAt && account !== null && url === begun.url && String(types) === String(begun.types);
 }
 
 /** Prints an event as listEvents does for a key without `orders:manage`. */

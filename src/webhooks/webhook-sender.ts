@@ -1,12 +1,13 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import {
+  Agent as HttpAgent,
   type ClientRequest,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   request as requestHttp,
 } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
@@ -111,13 +112,19 @@ export class WebhookSender {
   }
 
   /**
-   * Sends a POST on a connection of its own. Redirects are not followed.
+   * Sends a POST. Redirects are not followed.
    *
+   * @param agent keeps the connection; default: the request has its own
    * @returns why it was not delivered; undefined if there was a complete response with a 2xx in time
    */
-  async post(url: string, headers: OutgoingHttpHeaders, body: string): Promise<DeliveryError | undefined> {
+  async post(
+    url: string,
+    headers: OutgoingHttpHeaders,
+    body: string,
+    agent?: HttpAgent,
+  ): Promise<DeliveryError | undefined> {
     try {
-      const status = await this.exchange(new URL(url), headers, body);
+      const status = await this.exchange(new URL(url), headers, body, agent);
       const isDelivered = status >= 200 && status < 300;
       return isDelivered ? undefined : new DeliveryError(`The response was ${status}.`, status);
     } catch (error) {
@@ -128,9 +135,17 @@ export class WebhookSender {
     }
   }
 
+  /** Keeps one connection to a receiver. Another connection resolves and checks the name again. */
+  agentFor(url: string): HttpAgent {
+    return new (url.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive: true, maxSockets: 1 });
+  }
+
   /** Ends the running requests, which fail. */
   abort(): void {
-    for (const request of this.open) request.destroy();
+    for (const request of this.open) {
+      this.open.delete(request);
+      request.destroy();
+    }
   }
 
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
@@ -144,13 +159,21 @@ export class WebhookSender {
     return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
-  private async exchange(url: URL, headers: OutgoingHttpHeaders, body: string): Promise<number> {
+  private async exchange(
+    url: URL,
+    headers: OutgoingHttpHeaders,
+    body: string,
+    agent?: HttpAgent,
+  ): Promise<number> {
     // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
     const rule = this.violatedRule(url);
     if (rule) throw new DeliveryError(`The URL ${rule}.`);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
-    const request = send(url, { method: 'POST', headers, agent: false, ...CONNECT, ...lookup });
+    const request = send(url, { method: 'POST', headers, agent: agent ?? false, ...CONNECT, ...lookup });
+    const begin = performance.now();
+    let isUnread = true;
+    request.on('socket', (socket) => socket.once('data', () => (isUnread = false)));
     this.open.add(request);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -159,6 +182,11 @@ export class WebhookSender {
     });
     try {
       return await Promise.race([statusOf(request.end(body)), late]);
+    } catch (error) {
+      // The receiver has closed the kept connection meanwhile.
+      const isStale = request.reusedSocket && isUnread && performance.now() - begin < SECOND_MS;
+      if (isStale && this.open.has(request)) return await this.exchange(url, headers, body);
+      throw error;
     } finally {
       clearTimeout(timer);
       this.open.delete(request);

@@ -66,4 +66,16 @@ export class WebhookEntity {
 
   @Column({ type: 'text', name: 'last_error', nullable: true })
   readonly lastError!: string | null;
+
+  /** True if all events are delivered; each new one ends it. */
+  @Column({ type: 'boolean', name: 'is_idle', default: false })
+  readonly isIdle!: boolean;
+
+  /** True if the receiver took long to respond. */
+  @Column({ type: 'boolean', name: 'is_slow', default: false })
+  readonly isSlow!: boolean;
+
+  /** When the oldest undelivered event happened. */
+  @Column({ type: 'timestamptz', name: 'waiting_since', nullable: true })
+  readonly waitingSince!: Date | null;
 }

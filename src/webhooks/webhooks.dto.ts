@@ -136,10 +136,19 @@ export class Webhook {
     max: 255,
     nullable: true,
     untagged: true,
-    description: 'Why the last delivery failed; null if it succeeded.',
+    description:
+      'Why the last delivery failed, or that events were removed before their delivery; null if it succeeded.',
     example: null,
   })
   readonly lastError!: string | null;
+
+  @Timestamp({
+    nullable: true,
+    untagged: true,
+    description: 'The `createdAt` of the oldest undelivered event; null: all are delivered.',
+    example: null,
+  })
+  readonly waitingSince!: string | null;
 }
 
 /** Body of rotateWebhook. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
-import { EVENT_TYPES, NEWEST } from '../events';
+import { nameOfEnabled } from '../accounts';
+import { NEWEST } from '../events';
 import { pages } from '../platform/database/pages';
 import { Sql } from '../platform/database/sql';
 import { WebhookEntity } from './webhook.entity';
@@ -19,6 +20,7 @@ export type ShownColumns = Pick<
   | 'types'
   | 'updatedAt'
   | 'url'
+  | 'waitingSince'
 >;
 
 /** The list of an account's webhooks. */
@@ -26,7 +28,7 @@ export const webhookPages = pages<ShownColumns>(
   {
     table: 'webhooks',
     columns:
-      'id, url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError"',
+      'id, url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',
   },
   { always: ['account_id'] },
 );
@@ -34,47 +36,140 @@ export const webhookPages = pages<ShownColumns>(
 /** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
 const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
 
-/** The row comparisons and the order need the index on these columns. With EXISTS a rare type would scan the table. */
-const event = (columns: string, values: string, condition = 'true') => `
-  (
-    SELECT true FROM events
-    WHERE (${columns}, events.id) > (${values}, greatest(position, (SELECT removed_to FROM newest)))
-      AND (${columns}, events.id) <= (${values}, (SELECT id FROM newest)) AND ${condition}
-    ORDER BY ${columns}, events.id LIMIT 1
-  )`;
+/** Webhooks that share places: those that failed last, those whose receiver took long, and all others. */
+export type Lane = 'failing' | 'fast' | 'slow';
+
+/** Only webhooks that may have something to deliver are in the index on this expression. */
+const LANE = "(CASE WHEN attempts > 0 THEN 'failing' WHEN is_slow THEN 'slow' ELSE 'fast' END)";
 
 /**
- * Leases webhooks that are due and have an event to deliver, at most as many healthy and failing ones as given. Those of
- * disabled accounts wait.
+ * Leases webhooks that are due, those first that have waited longest since their last turn. Those of disabled accounts
+ * wait. A time further ahead than any lease or pause of the lane was written by a wrong clock.
+ *
+ * Always one row or more: without a webhook `id` is null. `hasNew` is true if there are events for `WAKE`.
  */
-const CLAIM = `
-  WITH newest AS MATERIALIZED (
-    SELECT ${NEWEST} AS id, removed_to FROM event_log
+export const claim = (columns: string) => `
+  WITH due AS (
+    UPDATE webhooks SET due_at = $2
+    FROM unnest($3::text[], $4::int[], $5::timestamptz[]) AS places (lane, count, latest),
+      LATERAL (VALUES ('-infinity', $1::timestamptz), (places.latest, 'infinity')) AS range (after, until),
+      LATERAL (
+        SELECT id FROM webhooks
+        WHERE NOT is_idle AND disabled_at IS NULL AND ${LANE} = places.lane
+          AND due_at > range.after AND due_at <= range.until AND (${nameOfEnabled('webhooks')}) IS NOT NULL
+        ORDER BY due_at LIMIT places.count FOR UPDATE SKIP LOCKED
+      ) AS found
+    WHERE webhooks.id = found.id RETURNING ${columns}
   )
-  UPDATE webhooks SET due_at = $2
-  FROM (VALUES (false, $3::int), (true, $4::int)) AS kind (is_failing, count), LATERAL (
+  SELECT due.*, coalesce((SELECT woken_to FROM webhook_log) < ${NEWEST}, false) AS "hasNew"
+  FROM (VALUES (true)) AS one LEFT JOIN due ON true`;
+
+/** No webhook becomes idle meanwhile, and no other instance wakes. Locks of tables are granted in order. */
+const LOCK_WAKING = 'LOCK TABLE webhook_log IN SHARE ROW EXCLUSIVE MODE';
+
+/** No instance wakes meanwhile, so that an idle webhook misses no event. */
+const LOCK_IDLE = 'LOCK TABLE webhook_log IN ROW EXCLUSIVE MODE';
+
+const MAX_EVENTS = 500;
+const MAX_WOKEN = 1_000;
+
+const isWanted = (event: string) =>
+  `(types IS NULL OR ${event}.type = ANY (types)) AND ${event}.id > position`;
+
+/** Wakes idle webhooks with an event among the next ones. @returns a row if all of them are awake */
+export const WAKE = `
+  WITH new AS MATERIALIZED (
+    SELECT * FROM events WHERE id > (SELECT woken_to FROM webhook_log) AND id <= ${NEWEST}
+    ORDER BY id LIMIT ${MAX_EVENTS}
+  ), of_pets AS MATERIALIZED (
+    SELECT type, max(id) AS id FROM new WHERE account_id IS NULL GROUP BY type
+  ), of_orders AS MATERIALIZED (
+    SELECT account_id, type, max(id) AS id FROM new WHERE account_id IS NOT NULL GROUP BY account_id, type
+  ), found AS MATERIALIZED (
     SELECT id FROM webhooks
-    WHERE webhooks.disabled_at IS NULL AND due_at <= $1 AND (attempts > 0) = is_failing
-      AND position < (SELECT id FROM newest)
-      AND account_id IN (SELECT id FROM accounts WHERE accounts.disabled_at IS NULL)
-      AND EXISTS (
-        SELECT FROM unnest(coalesce(types, $5::text[])) AS wanted (type)
-        WHERE wanted.type LIKE 'pet.%' AND ${event('events.type', 'wanted.type')}
-          OR wanted.type LIKE 'order.%' AND ${event('events.account_id, events.type', 'webhooks.account_id, wanted.type', 'events.account_id IS NOT NULL')}
-      )
-    ORDER BY due_at LIMIT kind.count FOR UPDATE SKIP LOCKED
-  ) AS due
-  WHERE webhooks.id = due.id RETURNING webhooks.id, is_failing AS "isFailing"`;
+    WHERE is_idle AND (types IS NULL OR types && '{pet.created,pet.updated,pet.deleted}')
+      AND EXISTS (SELECT FROM of_pets WHERE ${isWanted('of_pets')})
+    UNION
+    SELECT webhooks.id FROM of_orders JOIN webhooks USING (account_id) WHERE is_idle AND ${isWanted('of_orders')}
+    LIMIT ${MAX_WOKEN}
+  ), woken AS (
+    UPDATE webhooks SET is_idle = false, waiting_since = (
+      SELECT created_at FROM new
+      WHERE ${isWanted('new')} AND (new.account_id IS NULL OR new.account_id = webhooks.account_id)
+      ORDER BY new.id LIMIT 1
+    ) FROM found WHERE webhooks.id = found.id
+  )
+  UPDATE webhook_log SET woken_to = (SELECT max(id) FROM new)
+  WHERE (SELECT count(*) FROM found) < ${MAX_WOKEN} AND EXISTS (SELECT FROM new) RETURNING woken_to`;
+
+/** What a successful delivery changes. */
+const DELIVERED =
+  'last_delivery_at = $5, is_slow = $6, attempts = 0, failing_since = NULL, last_error = NULL,';
+
+/** Sets the position during a lease. */
+const advance = (columns: string) => `
+  UPDATE webhooks SET ${DELIVERED} position = $3, due_at = $4, waiting_since = $7::timestamptz
+  WHERE id = $1 AND due_at = $2 RETURNING ${columns}`;
+
+/** Sets the position after the last event that the turn has read. The webhook is idle if none has come since then. */
+const finish = (values: string) => `
+  UPDATE webhooks SET ${values} position = $3, due_at = $4, waiting_since = next, is_idle = next IS NULL
+  FROM (
+    SELECT next_webhook_event(account_id, types, $3) AS next FROM webhooks WHERE id = $1 AND due_at = $2
+  ) AS found
+  WHERE id = $1 AND due_at = $2 RETURNING id`;
+
+/** Webhooks with events to deliver, without those that their owner or the operator has disabled. */
+const WAITING = `
+  SELECT count(waiting_since)::int AS count,
+    coalesce(extract(epoch FROM now() - min(waiting_since)), 0)::float8 AS seconds
+  FROM webhooks
+  WHERE NOT is_idle AND disabled_at IS NULL AND (${nameOfEnabled('webhooks')}) IS NOT NULL`;
+
+/** Shows in each webhook that its next events up to an id are removed. `isKnown` if it was shown before. */
+const MISS = `
+  UPDATE webhooks SET last_error = $2 FROM (
+    SELECT id, count, last_error IS NOT DISTINCT FROM $2 AS is_known FROM webhooks, LATERAL (
+      SELECT count(*)::int AS count FROM events
+      WHERE id <= $1 AND ${isWanted('events')} AND (events.account_id IS NULL OR events.account_id = webhooks.account_id)
+    ) AS missed WHERE NOT is_idle AND position < $1 AND count > 0
+  ) AS found
+  WHERE webhooks.id = found.id
+  RETURNING webhooks.id, (SELECT name FROM accounts WHERE id = account_id) AS account, count, is_known AS "isKnown"`;
+
+const FINISH = finish('');
+const FINISH_DELIVERED = finish(DELIVERED);
+
+/** What is known of a successful delivery. */
+export interface Delivered {
+  readonly at: Date;
+  readonly isSlow: boolean;
+}
+
+/** The webhooks with events to deliver, and the age of the oldest of these events. */
+export interface Waiting {
+  readonly count: number;
+  readonly seconds: number;
+}
 
 /** The values of a webhook to write. */
 export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 
 @Injectable()
 export class WebhooksRepository {
+  private readonly claim: string;
+  private readonly advanceText: string;
+
   constructor(
     private readonly sql: Sql,
     @InjectRepository(WebhookEntity) private readonly entities: Repository<WebhookEntity>,
-  ) {}
+  ) {
+    const columns = entities.metadata.columns.map(({ databaseName, propertyName, query }) => {
+      return `${query ? `(${query('webhooks')})` : `webhooks.${databaseName}`} AS "${propertyName}"`;
+    });
+    this.claim = claim(columns.join());
+    this.advanceText = advance(columns.join());
+  }
 
   /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
   async insert(values: WebhookValues & Pick<WebhookEntity, 'accountId'>, transaction: EntityManager) {
@@ -82,8 +177,13 @@ export class WebhooksRepository {
     await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
     const webhooks = this.within(transaction);
     if ((await webhooks.countBy({ accountId })) >= MAX_WEBHOOKS) return undefined;
+    await this.sql.rows(LOCK_IDLE, [], transaction);
     // Not the least id that may follow: in another cluster lower ones may follow (decision 35).
-    const { identifiers } = await webhooks.insert({ ...values, position: () => `coalesce(${NEWEST}, 0)` });
+    const { identifiers } = await webhooks.insert({
+      ...values,
+      isIdle: true,
+      position: () => `coalesce(${NEWEST}, 0)`,
+    });
     return this.find({ id: identifiers[0]?.['id'] }, transaction);
   }
 
@@ -106,10 +206,63 @@ export class WebhooksRepository {
     await this.within(transaction).delete({ id });
   }
 
-  /** Leases webhooks with an event to deliver. */
-  claim(now: Date, lease: Date, counts: { readonly healthy: number; readonly failing: number }) {
-    const parameters = [now, lease, counts.healthy, counts.failing, EVENT_TYPES];
-    return this.sql.rows<{ id: bigint; isFailing: boolean }>(CLAIM, parameters);
+  /**
+   * Leases webhooks that are due.
+   *
+   * @param places the most of each lane, and the latest time that a lease or pause of it may have
+   */
+  async lease(now: Date, end: Date, places: readonly (readonly [Lane, number, Date])[]) {
+    const columns = [0, 1, 2].map((at) => places.map((place) => place[at]));
+    const rows = await this.sql.rows<WebhookEntity & { hasNew: boolean }>(this.claim, [now, end, ...columns]);
+    return { webhooks: rows.filter(({ id }) => id !== null), hasNew: rows[0]?.hasNew === true };
+  }
+
+  /** Wakes the idle webhooks that have new events to deliver, or some of them. */
+  wake(): Promise<void> {
+    return this.sql.transaction(async (transaction) => {
+      await this.sql.rows(LOCK_WAKING, [], transaction);
+      await this.sql.rows(WAKE, [], transaction);
+    });
+  }
+
+  /**
+   * Records a delivery before others.
+   *
+   * @param isOver ends the lease
+   * @returns the webhook as it is then; undefined if another lease has begun
+   */
+  async advance(
+    { id, dueAt }: WebhookEntity,
+    position: bigint,
+    waitingSince: Date,
+    { at, isSlow }: Delivered,
+    isOver: boolean,
+  ): Promise<WebhookEntity | undefined> {
+    const parameters = [id, dueAt, position, isOver ? at : dueAt, at, isSlow, waitingSince];
+    return (await this.sql.rows<WebhookEntity>(this.advanceText, parameters))[0];
+  }
+
+  /** Ends the lease after all events up to a position, and records the last delivery. */
+  async finish(
+    { id, dueAt }: WebhookEntity,
+    position: bigint,
+    now: Date,
+    delivered?: Delivered,
+  ): Promise<undefined> {
+    const parameters = [id, dueAt, position, now];
+    if (delivered) await this.sql.rows(FINISH_DELIVERED, [...parameters, delivered.at, delivered.isSlow]);
+    else await this.sql.rows(FINISH, parameters);
+  }
+
+  /** Shows in webhooks that undelivered events up to an id are removed. @returns these webhooks */
+  miss(id: bigint, error: string, transaction: EntityManager) {
+    type Missed = { id: bigint; account: string; count: number; isKnown: boolean };
+    return this.sql.rows<Missed>(MISS, [id, error], transaction);
+  }
+
+  /** Counts the webhooks with events to deliver. */
+  async waiting(): Promise<Waiting | undefined> {
+    return (await this.sql.rows<Waiting>(WAITING, []))[0];
   }
 
   private within(transaction: EntityManager | undefined): Repository<WebhookEntity> {

@@ -91,12 +91,12 @@ export class WebhooksService {
     const now = new Date(this.clock.now());
     return this.change(principal, id, undefined, async (previous, transaction) => {
       if (!isInForce({ url, types, status }, shown(previous))) precondition(shown(previous));
-      const isRenewed = previous.attempts > 0 && (url !== undefined || status === 'active');
+      const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);
       return {
         ...(url !== undefined && { url }),
         ...(types !== undefined && {
           types,
-          ...(await this.skipOthers(previous, transaction)),
+          ...(await this.skipOthers(previous, types, transaction)),
         }),
         ...(isRenewed && { attempts: 0, failingSince: null, dueAt: now, lastError: null }),
         ...(status !== undefined && {
@@ -153,9 +153,17 @@ export class WebhooksService {
   }
 
   /** If all events are delivered, those of new types begin now, not at the last delivery. */
-  private async skipOthers(webhook: WebhookEntity, transaction: EntityManager): Promise<WebhookValues> {
+  private async skipOthers(
+    webhook: WebhookEntity,
+    types: WebhookEntity['types'],
+    transaction: EntityManager,
+  ): Promise<WebhookValues> {
     const { events, last } = await this.events.read(webhook.position, 1, webhook, transaction);
-    return events.length > 0 ? {} : { position: last };
+    const position = events.length > 0 ? webhook.position : last;
+    const [oldest] = (
+      await this.events.read(position, 1, { types, accountId: webhook.accountId }, transaction)
+    ).events;
+    return { position, isIdle: false, waitingSince: oldest?.createdAt ?? null };
   }
 
   private requirePublic(url: string): void {
@@ -166,7 +174,7 @@ export class WebhooksService {
 
 /** Returns a webhook as clients see it. */
 function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
-  const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt } = webhook;
+  const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt, waitingSince } = webhook;
   return {
     id,
     url,
@@ -176,6 +184,7 @@ function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook
     updatedAt: updatedAt.toISOString(),
     lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
     lastError,
+    waitingSince: waitingSince?.toISOString() ?? null,
   };
 }
 

@@ -15,6 +15,12 @@ const PER_ACCOUNT = 10;
 const ROUNDS = 9;
 const ROUND_MS = 3_000;
 const MAX_DELAY_MS = 2_000;
+const MANY = 200;
+const SLOW_MS = 3_000;
+const SLOW_EVENTS = 40;
+const MIN_IN_TIME = 0.95;
+const FAST_EVENTS = 300;
+const MAX_RATIO = 1.5;
 /** The lease of a killed instance, and a start. */
 const MAX_TAKEOVER_MS = 60_000;
 
@@ -110,5 +116,80 @@ describe('webhooks, with fsync on', () => {
       `webhooks: ${HANGING} of ${HEALTHY + HANGING} hang, last delivery of a round after ${median(worst).toFixed(0)} ms (median of ${ROUNDS}), at most ${Math.max(...worst).toFixed(0)} ms\n`,
     );
     expect(Math.max(...worst)).toBeLessThan(MAX_DELAY_MS);
+  });
+
+  /** Creates webhooks of accounts with ten each. @returns their paths and keys */
+  const createMany = async (urlOf: (at: number) => string) => {
+    const created: { path: string; key: string }[] = [];
+    for (let at = 0, key = ''; at < MANY; at += 1) {
+      if (at % PER_ACCOUNT === 0) key = await createKey(environment, { scopes });
+      created.push({ key, path: (await post('/v1/webhooks', key, { url: urlOf(at) })).path });
+    }
+    return created;
+  };
+
+  const removeAll = async (webhooks: readonly { path: string; key: string }[]) => {
+    for (const { key, path } of webhooks) await send(service.url, 'DELETE', path, { key });
+  };
+
+  it(`get ${MIN_IN_TIME * 100} % of the events within ${MAX_DELAY_MS} ms beside ${MANY} receivers that take ${SLOW_MS} ms`, async () => {
+    const slow = await startReceiver((response) => void setTimeout(() => response.end(), SLOW_MS));
+    const webhooks = await createMany(() => slow.url);
+    const key = await createKey(environment, { scopes });
+    const shares: number[] = [];
+    const delays: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const sentAt: number[] = [];
+      const delayOf = new Map<number, number>();
+      receiver.respond = (response, { body }) => {
+        const at = Number(JSON.parse(body).data.name);
+        delayOf.set(at, performance.now() - sentAt[at]!);
+        response.end();
+      };
+      const { path } = await post('/v1/webhooks', key, { url: receiver.url });
+      for (let at = 0; at < SLOW_EVENTS; at += 1) {
+        sentAt.push(performance.now());
+        await post('/v1/pets', key, { name: String(at), categoryId: 1 });
+        await sleep(1_000);
+      }
+      await sleep(MAX_DELAY_MS);
+      shares.push([...delayOf.values()].filter((delay) => delay < MAX_DELAY_MS).length / SLOW_EVENTS);
+      delays.push(median([...delayOf.values(), Infinity].slice(0, SLOW_EVENTS - 1)));
+      await send(service.url, 'DELETE', path, { key });
+    }
+    await removeAll(webhooks);
+    await slow.close();
+    process.stdout.write(
+      `webhooks: beside ${MANY} slow ones ${shares.join(', ')} in time, median ${delays.map((each) => each.toFixed(0)).join(', ')} ms; slow ones got ${slow.deliveries.length}\n`,
+    );
+    expect(median(shares)).toBeGreaterThanOrEqual(MIN_IN_TIME);
+  });
+
+  it(`slow creations by at most ${MAX_RATIO} times with ${MANY} fast receivers`, async () => {
+    const key = await createKey(environment, { scopes });
+    const creations = async () => {
+      const times: number[] = [];
+      for (let at = 0; at < FAST_EVENTS; at += 1) {
+        const begin = performance.now();
+        await post('/v1/pets', key, { name: String(at), categoryId: 1 });
+        times.push(performance.now() - begin);
+      }
+      return median(times.slice(1));
+    };
+    const ratios: number[] = [];
+    const figures: string[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      await creations();
+      const before = await creations();
+      const webhooks = await createMany(() => receiver.url);
+      const [begin, count] = [performance.now(), receiver.deliveries.length];
+      const during = await creations();
+      const rate = ((receiver.deliveries.length - count) / (performance.now() - begin)) * 1_000;
+      await removeAll(webhooks);
+      ratios.push(during / before);
+      figures.push(`${before.toFixed(1)} to ${during.toFixed(1)} ms at ${rate.toFixed(0)}/s`);
+    }
+    process.stdout.write(`webhooks: a creation beside ${MANY} fast ones: ${figures.join('; ')}\n`);
+    expect(median(ratios)).toBeLessThan(MAX_RATIO);
   });
 });

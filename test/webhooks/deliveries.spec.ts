@@ -234,7 +234,8 @@ describe('deliveries of a webhook', () => {
     await addPets(app, 'a');
     await app.database.query('UPDATE event_log SET removed_to = (SELECT max(id) FROM events)');
     await tick(app);
-    expect(await leases()).toBe(0);
+    await settled(app);
+    expect(receiver.connections()).toBe(0);
     await addPets(app, 'b');
     await received(app, receiver, 1);
     expect(receiver.seen()).toEqual(['b']);

@@ -14,6 +14,10 @@ import {
 
 const SETTINGS: GivenConfig = { webhooksAllowPrivate: true };
 
+/** A turn that waits for the lock, and a webhook whose turn has ended. */
+const WAITS = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%next_webhook_event%' AND datname = current_database()`;
+const ENDED = 'SELECT FROM webhooks WHERE id = $1 AND last_delivery_at IS NOT NULL';
+
 describe('deliveries of instances', () => {
   let app: TestApp;
   let receiver: Receiver;
@@ -80,6 +84,45 @@ describe('deliveries of instances', () => {
     await other.close();
     await app.restart();
     expect([receiver.seen(), (await app.get(path)).json.lastError]).toEqual([['a', 'a', 'b'], null]);
+  });
+
+  it('have events that come while another instance wakes the others', async () => {
+    let end = () => undefined as unknown;
+    receiver.respond = (response) => {
+      end = () => response.end();
+      receiver.respond = respondWith(200);
+    };
+    const { id } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a');
+    await received(app, receiver, 1);
+    await app.post('/v1/pets', { name: 'b', categoryId: 1 });
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE webhook_log IN SHARE ROW EXCLUSIVE MODE');
+    end();
+    await until(async () => (await app.database.query(WAITS)).length > 0);
+    // The webhook is not idle yet, so the other instance has only this to write.
+    await app.database.query('UPDATE webhook_log SET woken_to = (SELECT max(id) FROM events)');
+    await app.database.query('COMMIT');
+    await until(async () => (await app.database.query(ENDED, [id])).length === 1).catch(() => undefined);
+    app.clock.advance({ seconds: 31 });
+    await received(app, receiver, 2);
+    expect([...new Set(receiver.seen())]).toEqual(['a', 'b']);
+  });
+
+  it('have those of webhooks that the version before creates', async () => {
+    const { id } = await createWebhook(app, { url: receiver.url });
+    await app.database.query(
+      `INSERT INTO webhooks (account_id, url, types, secret, created_at, updated_at, position, due_at)
+       SELECT account_id, url, types, secret, created_at, updated_at, position, due_at FROM webhooks WHERE id = $1`,
+      [id],
+    );
+    await addPets(app, 'a');
+    await received(app, receiver, 2);
+    await settled(app);
+    await until(async () => (await app.database.query('SELECT FROM webhooks WHERE is_idle')).length === 2);
+    await addPets(app, 'b');
+    await received(app, receiver, 4);
+    expect(receiver.seen()).toEqual(['a', 'a', 'b', 'b']);
   });
 
   it('are not begun during a stop, and a running one is repeated by the next start', async () => {

@@ -28,7 +28,14 @@ describe('webhooks', () => {
     expect(response.headers.location).toBe(`${PATH}/${webhook.id}`);
     expect(secret).toMatch(/^whsec_[\w+/]{43}=$/);
     const at = new Date(app.clock.now()).toISOString();
-    const state = { status: 'active', createdAt: at, updatedAt: at, lastDeliveryAt: null, lastError: null };
+    const state = {
+      status: 'active',
+      createdAt: at,
+      updatedAt: at,
+      lastDeliveryAt: null,
+      lastError: null,
+      waitingSince: null,
+    };
     expect(webhook).toEqual({ id: webhook.id, url: URL, types: ['pet.created'], ...state });
     expect((await app.get(`${PATH}/${webhook.id}`, { key })).json).toEqual(webhook);
     expect((await app.get(PATH, { key })).json).toEqual([webhook]);

@@ -39,4 +39,45 @@ export class ReplacedSecrets1795219200034 implements MigrationInterface {
   }
 }
 
-export const webhooksMigrations = [Webhooks1795219200031, ReplacedSecrets1795219200034];
+/** Says which webhooks have nothing to deliver. The version before does not write it, so what it creates is due. */
+export class WaitingWebhooks1795219200035 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE webhooks
+        ADD is_idle boolean NOT NULL DEFAULT false,
+        ADD waiting_since timestamptz,
+        ADD is_slow boolean NOT NULL DEFAULT false;
+      CREATE INDEX webhooks_due ON webhooks
+        ((CASE WHEN attempts > 0 THEN 'failing' WHEN is_slow THEN 'slow' ELSE 'fast' END), due_at)
+        WHERE NOT is_idle AND disabled_at IS NULL;
+      CREATE INDEX webhooks_idle ON webhooks (id)
+        WHERE is_idle AND (types IS NULL OR types && '{pet.created,pet.updated,pet.deleted}');
+      CREATE TABLE webhook_log (
+        is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+        -- The webhooks with an event up to this id are not idle.
+        woken_to bigint NOT NULL
+      );
+      INSERT INTO webhook_log (woken_to) SELECT coalesce(max(id), 0) FROM events;
+      -- Each statement of the function has a snapshot of its own, and the lock excludes \`wake\`.
+      CREATE FUNCTION next_webhook_event(account bigint, wanted text[], after bigint) RETURNS timestamptz LANGUAGE sql AS $$
+        LOCK TABLE webhook_log IN ROW EXCLUSIVE MODE;
+        SELECT created_at FROM events
+        WHERE id > after AND id <= (SELECT woken_to FROM webhook_log)
+          AND (account_id IS NULL OR account_id = account) AND (wanted IS NULL OR type = ANY (wanted))
+        ORDER BY id LIMIT 1
+      $$`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DROP FUNCTION next_webhook_event;
+      DROP TABLE webhook_log;
+      ALTER TABLE webhooks DROP is_idle, DROP waiting_since, DROP is_slow`);
+  }
+}
+
+export const webhooksMigrations = [
+  Webhooks1795219200031,
+  ReplacedSecrets1795219200034,
+  WaitingWebhooks1795219200035,
+];
