@@ -129,8 +129,7 @@ export class AdministrationService {
       if (own && !isOpenTo(ip, own)) throw platformErrors.address_not_allowed();
       const result = await work({ key: keyId, transaction });
       const left = await this.repository.administrators(keyId, now, transaction);
-      const isLast = !left.some((key) => key.isUsable && isOpenTo(ip, key));
-      if (own && isLast) throw errors.last_admin_key();
+      if (own && !left.some((key) => key.isUsable && isOpenTo(ip, key))) throw errors.last_admin_key();
       if (left.some((key) => key.id === keyId && !isOpenTo(ip, key))) throw ownAddressMissing(ip);
       return result;
     }, outer);

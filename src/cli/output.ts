@@ -15,7 +15,7 @@ interface Output {
   readonly text: string;
   /** Why the command fails nevertheless, for status 1. */
   readonly failure?: string | undefined;
-  /** What to do if the output cannot be written. */
+  /** The remedy if the output cannot be written. */
   readonly remedy?: string;
 }
 
@@ -56,7 +56,7 @@ export class OutputCommand extends Command {
   }
 }
 
-/** What to do if the output of the command cannot be written. */
+/** The remedy if the output of the command cannot be written. */
 let remedy = '';
 
 /**

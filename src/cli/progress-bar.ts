@@ -16,9 +16,9 @@ export async function withProgressBar<T>(
   let shown = -1;
   const show = (share: number): void => {
     const percent = Math.min(Math.floor(share * MAX_PERCENT), MAX_PERCENT);
-    // A bar of two lines, or on a terminal that cannot clear a line, would fill the screen.
-    const isTooNarrow = (screen.columns || MIN_COLUMNS) < MIN_COLUMNS;
-    if (!screen.isTTY || isTooNarrow || process.env['TERM'] === 'dumb' || percent === shown) return;
+    // A bar that takes two lines would fill the screen.
+    const isNarrow = (screen.columns || MIN_COLUMNS) < MIN_COLUMNS;
+    if (!screen.isTTY || isNarrow || percent === shown) return;
     shown = percent;
     const bar = '█'.repeat((percent / MAX_PERCENT) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
     const seconds = ((performance.now() - startedAt) / 1_000) * (1 / share - 1);

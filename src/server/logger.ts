@@ -54,7 +54,7 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: Log
           try {
             method.apply(this, args);
           } catch (error) {
-            // A member cannot be read. The work that logs goes on.
+            // A member cannot be read. The work that logs continues.
             method.call(this, `A line of the log cannot be written: ${format('%s', error)}`);
           }
         },

@@ -82,7 +82,7 @@ const prettify = prettyFactory({ singleLine: true, translateTime: 'SYS:HH:MM:ss'
 /** A control character in a text of JSON, but the line feeds of stack traces; or any other escape sequence. */
 const JSON_ESCAPE = /\\(u00(?:[0189][0-9a-f]|7f)|[bfrt])|\\./g;
 
-/** Turns a line into readable ones, for a terminal. Control characters stay escaped, and what is no JSON as it is. */
+/** Turns a line into readable ones, for a terminal. Control characters stay escaped; other text stays as it is. */
 export function readable(line: string): string {
   try {
     const escaped = line.replaceAll(JSON_ESCAPE, (found, control) => (control ? `\\${found}` : found));
@@ -90,7 +90,7 @@ export function readable(line: string): string {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const facts = JSON.parse(escaped) as LogLine;
     const isRequest = facts.msg === REQUEST && typeof facts.status === 'number';
-    return isRequest ? `${requestText(facts)}\n` : prettify(escaped);
+    return isRequest ? `${requestText(facts).replaceAll('\n', String.raw`\n`)}\n` : prettify(escaped);
   } catch {
     return line;
   }
@@ -104,10 +104,7 @@ function requestText(line: LogLine): string {
   const duration = durationMs === undefined ? '' : `${Math.round(Number(durationMs))} ms`;
   // A request that breaks HTTP has no path.
   const facts = [at, method, path ?? cause, status, code, duration, account ?? ip];
-  const text = facts
-    .filter(Boolean)
-    .join(' ')
-    .replaceAll('\n', String.raw`\n`);
+  const text = facts.filter(Boolean).join(' ');
   if (Number(status) < 400) return text;
   return styleText(Number(status) < 500 ? 'yellow' : 'red', text);
 }

@@ -27,23 +27,20 @@ describe('the last usable key with the scope admin', () => {
     expect((await app.send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
   });
 
+  const [ELSEWHERE, YOURS] = [['192.0.2.0/24', '2001:db8::/32'], 'addresses must include yours, 127.0.0.1.'];
+
   it.each([
-    ['other addresses', { addresses: ['192.0.2.0/24', '2001:db8::/32'] }],
-    ['fewer scopes', { scopes: ['pets:read'] }],
-    ['a revocation', undefined],
-  ])('rejects %s if no other key works from its address', async (_case, body) => {
+    ['other addresses', { addresses: ELSEWHERE }, 400, YOURS],
+    ['fewer scopes', { scopes: ['pets:read'] }, 200, undefined],
+    ['a revocation', undefined, 200, undefined],
+  ])('rejects %s if no other key works from its address', async (_case, body, status, message) => {
     const other = await app.createKey({ addresses: ['198.51.100.0/24'] });
     const { id } = (await app.get('/v1/key')).json;
     const change = () => app.send(body ? 'PATCH' : 'DELETE', `/v1/keys/${id}`, body && { body });
     expectError(await change(), 409, 'last_admin_key');
     const addresses = ['198.51.100.0/24', '127.0.0.0/8'];
     expect((await app.send('PATCH', `/v1/keys/${other.id}`, { body: { addresses } })).status).toBe(200);
-    const second = await change();
-    if (!body || !('addresses' in body)) expect(second.status).toBe(200);
-    else {
-      expectError(second, 400, 'validation_failed');
-      expect(second.json.message).toBe('addresses must include yours, 127.0.0.1.');
-    }
+    expect(await change()).toMatchObject({ status, json: message === undefined ? {} : { message } });
   });
 
   it('may get addresses that include its own, in any form; other keys may get all', async () => {

@@ -66,12 +66,12 @@ export const itOnTerminal = itWhen(
   'needs "script" of util-linux',
 );
 
-/** Runs the service, from its source or built, on a terminal of its own. Its standard input types. */
+/** Runs the service, from its source or built, on a terminal of its own. Its standard input types; it prints its pid. */
 export function runOnTerminal(environment: Record<string, string>, isBuilt = false): ServiceProcess {
   const source = [...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')];
   const args = isBuilt ? [join(ROOT, 'dist', 'main.js')] : source;
   // Without `-opost` a line ends as in a pipe.
-  const command = `stty -opost; exec ${[process.execPath, ...args].map((each) => `'${each}'`).join(' ')}`;
+  const command = `stty -opost; echo "pid $$"; exec ${[process.execPath, ...args].map((each) => `'${each}'`).join(' ')}`;
   const terminal = { TERM: 'xterm', ...environment };
   return spawnService(['-qefc', command, '/dev/null'], terminal, undefined, 'script');
 }
