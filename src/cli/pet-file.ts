@@ -18,7 +18,7 @@ const MAX_LINE_BYTES = 65_536;
 const MAX_NAMED_LINES = 20;
 
 const COLUMNS = ['id', 'name', 'categoryId', 'status'];
-/** What programs put before the columns: Excel a separator, PowerShell 5 a type. */
+/** A line before the columns: Excel adds a separator, PowerShell 5 a type. */
 const PREAMBLE = /^(?:sep=.|#TYPE .*)$/i;
 
 const UTF_16 = 'UTF-16: save it as UTF-8';
@@ -112,7 +112,7 @@ export class PetFile {
     if (kind !== undefined) throw new UserError(`${this.path} is ${kind}.`);
   }
 
-  /** Returns the record at the beginning of a text; undefined if it may go on in the next part of the file. */
+  /** Returns the record at the beginning of a text; undefined if the next part of the file may continue it. */
   private recordIn(text: string, isLast: boolean): string | undefined {
     const isCsv = this.format === 'csv';
     const found = first(isCsv ? OPEN_RECORD : JSON_LINE, text);

@@ -3,7 +3,6 @@ import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { declareField, type FieldFacts, isObject } from './validation.pipe';
-import { SECOND_MS } from '../runtime/time';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts<string> {
@@ -76,7 +75,7 @@ function printedTime(text: unknown): unknown {
   if (match === undefined || !isCalendarDate(day)) return text;
   const isLeap = second === '60';
   const time = Date.parse(`${day}T${clock}${isLeap ? '59' : second}${rest}`.toUpperCase());
-  const printed = new Date(isLeap ? time + SECOND_MS : time).toISOString();
+  const printed = new Date(isLeap ? time + 1_000 : time).toISOString();
   // Leap seconds end a month.
   return isLeap && !/-01T00:00:00\.\d+Z$/.test(printed) ? text : printed;
 }
