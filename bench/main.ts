@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { measureBuffers } from './buffers';
 import { compare } from './compare';
 import { comparisonTable } from './comparison-table';
 import { measureDepth } from './depth';
@@ -11,7 +12,7 @@ import { createWorld } from './world';
 
 const RESULTS = join(__dirname, 'results');
 const BYTES_PER_GIB = 1_073_741_824;
-const PARTS = { depth: measureDepth, memory: measureMemory };
+const PARTS = { depth: measureDepth, memory: measureMemory, buffers: measureBuffers };
 
 /** On which the figures depend. */
 const machine = {

@@ -4,7 +4,7 @@ import { SERVER_NAMES } from './servers';
 
 const LOAD_NAMES = Object.keys(loads) as LoadName[];
 const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous' && name !== 'bare');
-const PART_NAMES = ['depth', 'memory'] as const;
+const PART_NAMES = ['depth', 'memory', 'buffers'] as const;
 
 export const USAGE = `npm run bench [-- options]           the service against three baselines
 npm run bench -- growth [options]    how it grows
@@ -15,6 +15,7 @@ npm run bench -- growth [options]    how it grows
                      bare: plain Fastify with the bytes of the hot page, for --only hot
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
   growth: --parts ${PART_NAMES.join(',')}  --requests 2000000 of the memory measurement
+          --server URL of an empty database for buffers, such as of PostgreSQL 15
 `;
 
 export type Options = ReturnType<typeof readOptions>;
@@ -34,6 +35,7 @@ export function readOptions() {
       servers: text(USUAL_SERVERS.join(',')),
       parts: text(PART_NAMES.join(',')),
       profile: { type: 'string' },
+      server: { type: 'string' },
     },
   });
   const number = (name: 'rounds' | 'seconds' | 'connections' | 'pets' | 'requests'): number => {
@@ -51,6 +53,7 @@ export function readOptions() {
     servers: listOf('servers', values.servers, SERVER_NAMES),
     parts: listOf('parts', values.parts, PART_NAMES),
     profile: values.profile,
+    server: values.server,
   };
 }
 
