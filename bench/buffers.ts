@@ -125,6 +125,7 @@ function firstsOf(sort: Sort, size: number): bigint[] {
 }
 
 function* polls() {
+  // oxlint-disable-next-line unicorn/prefer-set-has
   const animals = EVENT_TYPES.filter((type) => !OF_ORDERS.includes(type));
   for (const types of [EVENT_TYPES, ...EVENT_TYPES.map((type) => [type])])
     for (const account of ACCOUNTS) {
@@ -151,9 +152,10 @@ function combinationsOf(filters: Readonly<Record<string, readonly unknown[]>>): 
 
 /** Returns the most buffers of the plans for any values and for these. */
 async function buffersOf(client: Client, text: string, values: readonly unknown[]): Promise<number> {
-  const list = values.map((value) =>
-    value === null ? 'NULL' : `'${Array.isArray(value) ? `{${value.join()}}` : String(value)}'`,
-  );
+  const list = values.map((value) => {
+    const joined = [value].flat().join();
+    return value === null ? 'NULL' : `'${Array.isArray(value) ? `{${joined}}` : joined}'`;
+  });
   let most = 0;
   // The service plans a page with `updatedSince` or `petId` for its values only.
   for (const mode of text.includes('updated_at >=') || text.includes('pet_id IN')

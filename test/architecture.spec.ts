@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'platform/validation': ['platform/errors', 'platform/routes'],
   'platform/routes': ['platform/errors'],
-  'platform/entity-tags': ['platform/errors', 'platform/routes'],
+  'platform/entity-tags': ['platform/errors', 'platform/routes', 'platform/validation'],
   'platform/paging': ['platform/errors', 'platform/validation'],
   'platform/api-docs': ['platform/errors', 'platform/paging', 'platform/routes', 'platform/validation'],
   'platform/extension': ['platform/config', 'platform/errors'],

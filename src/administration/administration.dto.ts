@@ -22,7 +22,7 @@ import {
   declareField,
   type FieldFacts,
   OptionalBody,
-} from '../platform/validation/validation.pipe';
+} from '../platform/validation/declare-field';
 
 interface ListFacts extends FieldFacts {
   readonly min: number;

@@ -62,8 +62,8 @@ export class AdministrationService {
   ): Promise<dto.Account> {
     return this.change(by, undefined, async (maker) => {
       const account = await this.accounts.require(name, maker.transaction);
-      const current = { ...account, disabled: account.disabledAt !== null };
-      if (!isInForce({ ...given, disabled }, current)) precondition(account);
+      const isSame = disabled === undefined || disabled === (account.disabledAt !== null);
+      if (!isSame || !isInForce(given, account)) precondition(account);
       const isPlan = Object.values(given).some((value) => value !== undefined);
       if (isPlan) await this.accounts.setPlan(name, choiceOf(given, account), maker);
       if (disabled !== undefined) await this.accounts.setDisabled(name, disabled, maker);

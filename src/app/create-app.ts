@@ -11,7 +11,7 @@ import { planTable } from '../accounts';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
-import { missingIndexes } from '../platform/database/pages';
+import { missingIndexes } from './indexes.repository';
 import { Sql } from '../platform/database/sql';
 import type { Logger } from '../server/logger';
 import { GUARDED } from '../platform/routes/route-facts';

@@ -42,7 +42,7 @@ function setIdentity(request: FastifyRequest, identity: Identity): true {
   const owner = isRejected ? identity.known : identity.principal;
   if (owner) request.logFacts = { account: owner.accountName, key: owner.keyId };
   if (isRejected) request.keyRejection = identity.rejection;
-  // Counted for the address: who has a stolen key cannot use up the requests of its owner.
+  // Counted for the address: a thief of a key cannot use up the requests of its owner.
   else if (!isAllowedAddress(identity.principal.addresses, request.ip))
     request.keyRejection = platformErrors.address_not_allowed();
   else request.principal = identity.principal;

@@ -7,7 +7,8 @@ import { inBody } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
-import { ApiValidationPipe, QuickDto } from '../platform/validation/validation.pipe';
+import { QuickDto } from '../platform/validation/declare-field';
+import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { parseJson } from '../server/json-body.guard';
 
 export const PET_FORMATS = ['csv', 'jsonl'] as const;

@@ -14,7 +14,7 @@ import { RequireScope } from '../auth';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { CONFIG, type Config } from '../platform/config/config';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { isObject } from '../platform/validation/validation.pipe';
+import { isObject } from '../platform/validation/declare-field';
 import { McpService } from './mcp.service';
 
 const ACCEPTED = 202;

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, Int64List, ListOf, OneOf, SomeOf, Text } from '../platform/validation/fields';
-import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/validation.pipe';
+import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/declare-field';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 

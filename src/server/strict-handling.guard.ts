@@ -5,7 +5,8 @@ import { findOperation } from '../platform/api-docs/operation.decorator';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { asSentence, firstProblems, inBody, type Problem } from '../platform/errors/problem-details';
-import { ApiValidationPipe, isObject, validatedFields } from '../platform/validation/validation.pipe';
+import { isObject, validatedFields } from '../platform/validation/declare-field';
+import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
 const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Instant, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/validation.pipe';
+import { QuickDto } from '../platform/validation/declare-field';
 import { SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 

@@ -1,5 +1,5 @@
 import { entityTagOf } from '../platform/entity-tags/entity-tag';
-import { UNTAGGED } from '../platform/validation/validation.pipe';
+import { UNTAGGED } from '../platform/validation/declare-field';
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
 import { Conformance } from './conformance';

@@ -1,5 +1,5 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
-import { isObject } from '../platform/validation/validation.pipe';
+import { isObject } from '../platform/validation/declare-field';
 
 export { isObject };
 

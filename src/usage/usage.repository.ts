@@ -33,7 +33,7 @@ const ADD = `
   ON CONFLICT (account_id, date, key_id) DO UPDATE SET
     ${COUNTS.map((name) => `${name} = key_usage.${name} + excluded.${name}`).join(', ')}`;
 
-/** A key of a team's authenticator may have an id that is no UUID. */
+/** A key of a team's authenticator may have an id that is not a UUID. */
 const IS_UUID = "key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
 
 const read = (days: string, order: string) => `

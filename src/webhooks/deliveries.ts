@@ -281,7 +281,7 @@ export class Deliveries extends PeriodicWork {
   }
 }
 
-/** False if the webhook was changed so that the events of its turn, or its connection, are no longer the right ones. */
+/** False if a change of the webhook ends its turn. */
 function canContinue({ url, types, disabledAt, account }: WebhookEntity, begun: WebhookEntity): boolean {
   return !disabledAt && account !== null && url === begun.url && String(types) === String(begun.types);
 }

@@ -17,7 +17,7 @@ import {
   declareField,
   OptionalBody,
   QuickDto,
-} from '../platform/validation/validation.pipe';
+} from '../platform/validation/declare-field';
 
 const MAX_URL_LENGTH = 2_048;
 /** Visible ASCII. The part before the path has no `@`, so no user name and password. */

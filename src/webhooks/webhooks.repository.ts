@@ -102,7 +102,7 @@ export const WAKE = `
   UPDATE webhook_log SET woken_to = (SELECT max(id) FROM new)
   WHERE (SELECT count(*) FROM found) < ${MAX_WOKEN} AND EXISTS (SELECT FROM new) RETURNING woken_to`;
 
-/** What a successful delivery changes. */
+/** The columns that a successful delivery changes. */
 const DELIVERED =
   'last_delivery_at = $5, is_slow = $6, attempts = 0, failing_since = NULL, last_error = NULL,';
 
@@ -140,7 +140,7 @@ const MISS = `
 const FINISH = finish('');
 const FINISH_DELIVERED = finish(DELIVERED);
 
-/** What is known of a successful delivery. */
+/** A successful delivery. */
 export interface Delivered {
   readonly at: Date;
   readonly isSlow: boolean;

@@ -99,7 +99,9 @@ describe('a session has the settings of the service', () => {
       ),
     );
     expect(statuses).toEqual(['revoked_api_key', 'expired_api_key']);
-    expect(orders.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+    expect(orders.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201, 409, 409, 409, 409, 409,
+    ]);
     expect(updates.map(({ status }) => status)).toEqual(updates.map(() => 200));
     expect((await app.get('/v1/events')).status).toBe(200);
     const [row] = (await poolOf(app).query('SHOW synchronous_commit')).rows;
@@ -117,5 +119,6 @@ describe('a session has the settings of the service', () => {
 });
 
 function clientsOf(app: TestApp): readonly unknown[] {
+  // oxlint-disable-next-line eslint/no-underscore-dangle
   return (poolOf(app) as unknown as { _clients: unknown[] })._clients;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, ROOT } from './documents';
 
-const MAX_WORDS = 16_000;
+const MAX_WORDS = 16_500;
 /** A shorter sentence, such as "Stop the service.", may stand in two documents. */
 const MIN_WORDS_OF_SENTENCE = 8;
 

@@ -33,7 +33,7 @@ function items(item: string, count: number, bytes = MAX_BODY - 1_000): string {
 const nested = (item: string, levels: number) => `${'['.repeat(levels)}${item}${']'.repeat(levels)}`;
 const TREE = '{"tours":[{},{}],"stops":[{}],"lost":[{}]}';
 
-/** What a member may have: as many values as are allowed, and as many bytes. */
+/** Values of one member, with as many values or bytes as a body may have. */
 const VALUES_OF_A_MEMBER: Readonly<Record<string, string>> = {
   objects: `[${items('{}', VALUES)}]`,
   'objects with a member': `[${items('{"name":"a"}', VALUES / 2)}]`,

@@ -9,8 +9,10 @@ const MAX_START_MS = 60_000;
 
 const STARTS = 10;
 const BUSY_LOOPS = 6;
+/** A guard against hanging: other programs may keep the machine busy, too. */
+const MAX_BUSY_START_MS = 5 * MAX_START_MS;
 
-jest.setTimeout(STARTS * MAX_START_MS);
+jest.setTimeout(STARTS * MAX_BUSY_START_MS);
 
 describe('the first start on an empty folder', () => {
   it.each([
@@ -53,14 +55,16 @@ describe('the first start on an empty folder', () => {
 });
 
 describe('a start on a server of its own', () => {
-  it(`succeeds ${STARTS} times of ${STARTS} beside ${BUSY_LOOPS} busy loops`, async () => {
+  it(`succeeds ${STARTS} times of ${STARTS} during ${BUSY_LOOPS} busy loops`, async () => {
     const server = await startOwnServer();
     const loops = Array.from({ length: BUSY_LOOPS }, () => spawn(process.execPath, ['-e', 'for (;;);']));
     const outputs: string[] = [];
     for (let start = 0; start < STARTS; start += 1) {
       const began = performance.now();
       const service = runBuilt('main', [], { DATABASE_URL: server.url(), LOG_LEVEL: 'silent' });
-      await running(service).catch(() => outputs.push(service.output()));
+      const hasStarted = () => service.output().includes(' listens on ');
+      await until(() => hasStarted() || service.child.exitCode !== null, MAX_BUSY_START_MS);
+      if (!hasStarted()) outputs.push(service.output());
       process.stdout.write(`start ${start + 1}: ${Math.round(performance.now() - began)} ms\n`);
       service.child.kill('SIGTERM');
       await service.ended;

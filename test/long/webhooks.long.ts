@@ -132,7 +132,7 @@ describe('webhooks, with fsync on', () => {
     for (const { key, path } of webhooks) await send(service.url, 'DELETE', path, { key });
   };
 
-  it(`get ${MIN_IN_TIME * 100} % of the events within ${MAX_DELAY_MS} ms beside ${MANY} receivers that take ${SLOW_MS} ms`, async () => {
+  it(`get ${MIN_IN_TIME * 100} % of the events within ${MAX_DELAY_MS} ms while ${MANY} other receivers take ${SLOW_MS} ms`, async () => {
     const slow = await startReceiver((response) => void setTimeout(() => response.end(), SLOW_MS));
     const webhooks = await createMany(() => slow.url);
     const key = await createKey(environment, { scopes });

@@ -5,7 +5,8 @@ import * as fc from 'fast-check';
 import { ListPetsQuery } from '../../src/pets';
 import { NewPet } from '../../src/pets/pets.dto';
 import type { ApiError } from '../../src/platform/errors/api-error';
-import { ApiValidationPipe, QuickDto } from '../../src/platform/validation/validation.pipe';
+import { QuickDto } from '../../src/platform/validation/declare-field';
+import { ApiValidationPipe } from '../../src/platform/validation/validation.pipe';
 
 @ValidatorConstraint({ async: true })
 class IsFree {

@@ -28,8 +28,8 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
   const move = (orderId: number, status: string) =>
     app.send('PATCH', `${ORDERS}/${orderId}`, { body: { status } });
 
-  it('400 names a field whose value has thousands of members, and ignores them in an unknown one', async () => {
-    const many = JSON.stringify(Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`m${at}`, 1])));
+  it('400 names a field whose value has as many members as a body may have, and ignores them in an unknown one', async () => {
+    const many = JSON.stringify(Object.fromEntries(Array.from({ length: 1_997 }, (_, at) => [`m${at}`, 1])));
     const large = await app.post('/v1/pets', `{"name":${many},"categoryId":3}`);
     expectError(large, 400, 'validation_failed');
     expect(large.json.message).toMatch(/^name must be a string of 1 to 255 characters,/);

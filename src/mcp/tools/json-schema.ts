@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/validation/validation.pipe';
+import { isObject } from '../../platform/validation/declare-field';
 
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;

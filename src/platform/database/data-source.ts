@@ -25,7 +25,7 @@ const NOTICE_INTERVAL_MS = 5_000;
 const UNCHECKED_IDLE_MS = 5_000;
 const CHECK_TIMEOUT_MS = 1_000;
 
-/** What every session has, whatever the server, the database and the role say. It keeps its own search_path. */
+/** The settings of every session: the defaults of the server, the database and the role may differ. Its search_path stays. */
 const SESSION_SETTINGS = {
   client_encoding: 'UTF8',
   DateStyle: 'ISO',

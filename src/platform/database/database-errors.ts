@@ -41,7 +41,7 @@ export const IDLE_LOSS = 'Client was idle, lost its connection and is not querya
 const UNSENT =
   /^Client (has encountered a connection error|was closed|was idle, lost its connection) and is not queryable$/;
 
-/** What `connect` has thrown, such as an expired certificate: nothing was sent. */
+/** Errors of `connect`, such as an expired certificate: nothing was sent. */
 const connectErrors = new WeakSet<object>();
 
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */

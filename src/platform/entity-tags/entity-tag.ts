@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { text } from '../errors/error.schemas';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { untaggedMembers } from '../validation/validation.pipe';
+import { untaggedMembers } from '../validation/declare-field';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
@@ -119,7 +119,7 @@ export function isNotModified({ 'if-none-match': condition }: IncomingHttpHeader
   return condition !== undefined && listsTag(condition.replaceAll('W/"', '"'), tag);
 }
 
-/** What Apache and others append to the tag of a response that they compress. */
+/** The end that Apache and others append to the tag of a response that they compress. */
 const CODING = /(-|--|;)(gzip|br|deflate|zstd)(?="$)/;
 
 /** @param condition `*`, or a comma-separated list of entity tags; the service's own tags contain no comma */

@@ -46,7 +46,7 @@ export const platformErrors = defineErrors({
   },
   malformed_json: {
     status: 400,
-    when: 'the body is not JSON in UTF-8, is nested deeper than 32 levels, has more than 2,000 values, or has two members of one name with different values',
+    when: 'the body is not JSON in UTF-8, has more than 32 levels or 2,000 values, or two members of one name with different values',
     example: 'The body is not acceptable JSON: it cannot be parsed (at character 8).',
     place: inBody(),
     on: BODY,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { platformErrors } from '../errors/platform.errors';
 import { type Choice, Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
-import { declareField } from '../validation/validation.pipe';
+import { declareField } from '../validation/declare-field';
 
 /** The maximum number of items of a page. */
 export const MAX_ITEMS = 100;

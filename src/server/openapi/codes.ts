@@ -7,7 +7,7 @@ import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes, platformErrors } from '../../platform/errors/platform.errors';
 import { asSentence, inBody } from '../../platform/errors/problem-details';
 import { UserError } from '../../platform/errors/user-error';
-import { exampleMistake } from '../../platform/validation/validation.pipe';
+import { exampleMistake } from '../../platform/validation/declare-field';
 
 /** The error codes in the order of the document: by status, those of modules before those of the platform. */
 export type Codes = readonly DefinedError[];

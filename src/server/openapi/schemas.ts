@@ -10,7 +10,7 @@ import {
   classesWithMember,
   isObject,
   validatedFields,
-} from '../../platform/validation/validation.pipe';
+} from '../../platform/validation/declare-field';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
 
