@@ -130,7 +130,7 @@ describe('the network policy of Kubernetes', () => {
     }
     // Every block that the service rejects is in the policy, or outside of its two ranges.
     const sender = read('src/webhooks/webhook-sender.ts');
-    const rejected = sender.match(/(?<=[ '])(?:\d+\.){3}\d+\/\d+|(?<=[ '])[0-9a-f]*:[0-9a-f:]*\/\d+/g) ?? [];
+    const rejected = sender.match(/(?<=[ '])(?:\d+\.){3}\d+\/\d+|(?<=[ '`])[0-9a-f]*:[0-9a-f:]*\/\d+/g) ?? [];
     expect(rejected.filter((block) => !/^(2000::\/3|64:|::)/.test(block)).toSorted()).toEqual(
       blocks.toSorted(),
     );

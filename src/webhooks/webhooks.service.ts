@@ -90,9 +90,11 @@ export class WebhooksService {
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
     return this.change(principal, id, undefined, async (previous, transaction) => {
-      if (!isInForce({ url, types, status }, shown(previous))) precondition(shown(previous));
+      const isRepeated = isInForce({ url, types, status }, shown(previous));
+      if (!isRepeated) precondition(shown(previous));
       const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);
       return {
+        ...(isRepeated && { updatedAt: previous.updatedAt }),
         ...(url !== undefined && { url }),
         ...(types !== undefined && {
           types,
@@ -147,7 +149,7 @@ export class WebhooksService {
     return this.sql.transaction(async (transaction) => {
       const previous = found(await this.webhooks.find({ id, accountId }, transaction));
       const values = await valuesOf(previous, transaction);
-      await this.webhooks.update(previous, { ...values, updatedAt: new Date(this.clock.now()) }, transaction);
+      await this.webhooks.update(previous, { updatedAt: new Date(this.clock.now()), ...values }, transaction);
       return shown(found(await this.webhooks.find({ id }, transaction)));
     }, outer);
   }

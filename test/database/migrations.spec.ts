@@ -93,6 +93,7 @@ describe('migrations', () => {
       'Webhooks1795219200031',
       'Usage1795219200032',
       'ReplacedSecrets1795219200034',
+      'WaitingWebhooks1795219200035',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`

@@ -58,7 +58,7 @@ describe('metrics', () => {
       await app.post('/v1/pets', aNewPet());
       await app.post('/v1/pets', '{');
       await app.send('PATCH', path, { body: { name: 'Mimi' } });
-      await app.send('PATCH', path, { body: { name: 'Mimi' }, headers: { 'if-match': '"other"' } });
+      await app.send('PATCH', path, { body: { name: 'Max' }, headers: { 'if-match': '"other"' } });
       await app.send('DELETE', path);
       await app.get('/livez');
       await app.get('/v1/nothing/here');

@@ -57,10 +57,10 @@ describe('an extension', () => {
     expect(responses['409'].description).toBe(
       '- `kennel_closed`: the kennel is closed.\n- `order_vetoed`: a listener rejects the order.',
     );
-    expect(document.paths['/pets'].get.responses['403']).toEqual({
-      $ref: '#/components/responses/Forbidden',
+    expect(document.paths['/pets'].get.responses['429']).toEqual({
+      $ref: '#/components/responses/TooManyRequests',
     });
-    expect(document.components.responses.Forbidden.description).toContain('under_embargo');
+    expect(document.paths['/pets'].get.responses['403'].description).toContain('under_embargo');
   });
 
   it.each([200, 999, 404.5])('with an error code of the status %d ends the start', async (status) => {

@@ -77,7 +77,7 @@ describe('creating animals', () => {
 
     it('400 names each invalid field once', async () => {
       const { json } = await app.post('/v1/pets', { status: 'lost' });
-      for (const field of ['name must', 'categoryId must', 'status must']) {
+      for (const field of ['name is', 'categoryId is', 'status must']) {
         expect(json.message.split(field)).toHaveLength(2);
       }
     });

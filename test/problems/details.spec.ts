@@ -23,7 +23,7 @@ describe('problem details of a request that is rejected', () => {
     it.each<[string, object, string[]]>([
       ['baskets', { ...EMPTY, label: 7, best: { name: '' } }, ['#/label', '#/best/name']],
       ['baskets', { ...EMPTY, toys: [{ name: 7 }, {}] }, ['#/toys/0/name', '#/toys/1/name']],
-      ['baskets', { ...EMPTY, toys: [{ name: 'a' }, 7] }, ['#/toys', '#/toys/1']],
+      ['baskets', { ...EMPTY, toys: [{ name: 'a' }, 7] }, ['#/toys']],
       ['baskets', [], ['#']],
       ['visits/named', {}, ['#/one~1two']],
       [
@@ -66,7 +66,7 @@ describe('problem details of a request that is rejected', () => {
     });
 
     it('are at most 100', async () => {
-      const response = await post('/v1/baskets', { ...EMPTY, lost: Array(101).fill(7) });
+      const response = await post('/v1/baskets', { ...EMPTY, lost: Array(101).fill({ name: 7 }) });
       expectProblem(response, 400, 'validation_failed');
       expect(response.json.errors).toHaveLength(100);
     });
