@@ -176,8 +176,9 @@ function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoi
   if (given.plan === undefined) throw errors.plan_conflict();
   const isEnterprise = plan === 'enterprise';
   const wrong = (['perMinute', 'perDay'] as const).filter((name) => (choice[name] === null) === isEnterprise);
-  const reason = isEnterprise
-    ? 'is missing: the plan enterprise needs it'
-    : 'is only for the plan enterprise';
-  throw validationFailed(wrong.map((name) => ({ ...inBody([name]), detail: `${name} ${reason}` })));
+  const detailOf = (name: string) =>
+    isEnterprise
+      ? `${name} is missing: the plan enterprise needs it`
+      : `plan must be enterprise if ${name} is given`;
+  throw validationFailed(wrong.map((name) => ({ ...inBody([name]), detail: detailOf(name) })));
 }
