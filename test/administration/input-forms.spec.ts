@@ -24,7 +24,11 @@ describe('the input of administration', () => {
     [{ plan: 'enterprise', perMinute: 5 }, ['perDay'], 'perDay is missing: the plan enterprise needs it'],
     [{ plan: 'enterprise', perMinute: null, perDay: 5 }, ['perMinute'], 'perMinute is missing'],
     [{ plan: 'pro', perDay: 5 }, ['perDay'], 'plan must be enterprise if perDay is given'],
-    [{ plan: 'free', perDay: 5, perMinute: 5 }, ['perMinute', 'perDay'], 'perDay is only for'],
+    [
+      { plan: 'free', perDay: 5, perMinute: 5 },
+      ['perMinute', 'perDay'],
+      'plan must be enterprise if perMinute is given',
+    ],
   ])('names the limits of %j that do not fit its plan', async (body, members, message) => {
     const { path } = await newKey();
     const headers = { accept: 'application/problem+json' };

@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { itUnderLoad } from '../support/it-when';
 import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import { sendRequest, type TestRequest } from '../../src/testing/http-client';
 import { type OwnServer, startOwnServer } from '../failure/support/own-server';
@@ -214,7 +215,7 @@ describe('the processor time of one request', () => {
     return { ms: (user + system) / MICROSECONDS_PER_MS, status };
   }
 
-  it(`is below ${MAX_CPU_MS} ms for every body of 64 KiB, query and header`, async () => {
+  itUnderLoad(`is below ${MAX_CPU_MS} ms for every body of 64 KiB, query and header`, async () => {
     const all = shapes();
     for (const { request } of all)
       expect(Buffer.byteLength(request.body ?? '')).toBeLessThanOrEqual(MAX_BODY);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { itUnderLoad } from '../support/it-when';
 import { readdirSync } from 'node:fs';
 import { startOwnServer } from '../failure/support/own-server';
 import { send } from '../support/http';
@@ -55,7 +56,7 @@ describe('the first start on an empty folder', () => {
 });
 
 describe('a start on a server of its own', () => {
-  it(`succeeds ${STARTS} times of ${STARTS} during ${BUSY_LOOPS} busy loops`, async () => {
+  itUnderLoad(`succeeds ${STARTS} times of ${STARTS} during ${BUSY_LOOPS} busy loops`, async () => {
     const server = await startOwnServer();
     const loops = Array.from({ length: BUSY_LOOPS }, () => spawn(process.execPath, ['-e', 'for (;;);']));
     const outputs: string[] = [];

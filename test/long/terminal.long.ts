@@ -1,5 +1,6 @@
 import { send } from '../support/http';
-import { dataFolder, itOnTerminal, MAX_START_MS, running, runOnTerminal } from '../support/service';
+import { itUnderLoad } from '../support/it-when';
+import { dataFolder, MAX_START_MS, running, runOnTerminal } from '../support/service';
 import { until } from '../support/until';
 
 const MOMENTS = 20;
@@ -16,7 +17,7 @@ const start = () => runOnTerminal(environment, true);
 afterAll(folder.remove);
 
 describe('a service on a terminal', () => {
-  itOnTerminal(`ends with 130 or 0 on Ctrl-C at ${MOMENTS} moments of its start and run`, async () => {
+  itUnderLoad(`ends with 130 or 0 on Ctrl-C at ${MOMENTS} moments of its start and run`, async () => {
     await stopBy(CTRL_C);
     const startedAt = Date.now();
     await stopBy(CTRL_C);
@@ -37,7 +38,7 @@ describe('a service on a terminal', () => {
     await stopBy(CTRL_C);
   });
 
-  itOnTerminal('responds while Ctrl-S holds its output, and stops with 0', async () => {
+  itUnderLoad('responds while Ctrl-S holds its output, and stops with 0', async () => {
     const service = await running(start());
     service.child.stdin!.write(CTRL_S);
     for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {

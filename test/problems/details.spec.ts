@@ -66,7 +66,10 @@ describe('problem details of a request that is rejected', () => {
     });
 
     it('are at most 100', async () => {
-      const response = await post('/v1/baskets', { ...EMPTY, lost: Array(101).fill({ name: 7 }) });
+      const response = await post('/v1/baskets', {
+        ...EMPTY,
+        lost: Array.from({ length: 101 }, () => ({ name: 7 })),
+      });
       expectProblem(response, 400, 'validation_failed');
       expect(response.json.errors).toHaveLength(100);
     });
