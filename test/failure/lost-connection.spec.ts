@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { DEFAULT_SCOPES } from '../../src/app/store';
-import { startApp } from '../support/app';
+import { type GivenConfig, startApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
@@ -30,7 +30,8 @@ async function startCutApp(databasePoolSize = 1, scopes?: typeof DEFAULT_SCOPES)
   const database = await createDatabase();
   const behindProxy = { ...database, url: proxy.through(database.url) };
   // Without events no periodic work commits: the proxy would lose its response.
-  const app = await startApp({ databasePoolSize, eventsRetentionDays: 0 }, { database: behindProxy });
+  const config: GivenConfig = { databasePoolSize, eventsRetentionDays: 0 };
+  const app = await startApp(config, { database: behindProxy });
   return {
     app,
     proxy,
