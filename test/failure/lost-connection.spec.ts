@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import { DEFAULT_SCOPES } from '../../src/app/store';
-import { type GivenConfig, startApp } from '../support/app';
+import type { GivenConfig } from '../../src/app/build';
+import { startApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
