@@ -231,7 +231,7 @@ function checkAllowed(tested: OperationUnderTest, response: TestResponse, what: 
   if (response.status !== 400) return;
   const message = valueAt(jsonIn(response.text), 'message');
   // The value may need another member, such as limits that belong to a plan.
-  if (what.includes(' = ') && !`; ${shown(message)}`.includes(what.split(' = ', 1).join())) return;
+  if (what.includes(' = ') && !`; ${shown(message)}`.includes(`; ${what.split(' = ', 1).join()}`)) return;
   const cause = `${codeOf(response)}: ${shown(message)}`;
   tested.note(`rejects ${what}, which its document allows (${cause})`, `rejects ${what}`);
 }
