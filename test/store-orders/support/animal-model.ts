@@ -50,14 +50,16 @@ type Outcome = readonly [response: string, state: AnimalState];
 
 function ofPet(state: AnimalState, { kind, body, seen }: AnimalRequest, newId: number): Outcome {
   const { pet, orders } = state;
-  if (!pet) return ['404 pet_not_found', state];
+  // With If-Match the animal may have been removed before, and its response was lost.
+  if (!pet) return [kind === 'deletePet' && seen ? '204 ' : '404 pet_not_found', state];
   if (kind === 'getPet') return [`200 ${summaryOf(pet)}`, state];
   if (kind === 'placeOrder') {
     if (pet.status !== 'available' || newId in orders) return ['409 pet_not_available', state];
     return ['201 placed', { pet: { ...pet, status: 'pending' }, orders: { ...orders, [newId]: 'placed' } }];
   }
-  if (seen && seen.summary !== summaryOf(pet)) return ['412 precondition_failed', state];
   const changed = kind === 'updatePet' ? { ...pet, ...body } : undefined;
+  const isInForce = changed !== undefined && summaryOf(changed) === summaryOf(pet);
+  if (seen && seen.summary !== summaryOf(pet) && !isInForce) return ['412 precondition_failed', state];
   const isHeld = Object.values(orders).some((status) => status === 'placed' || status === 'approved');
   if (isHeld && changed?.status !== pet.status) return ['409 pet_has_open_order', state];
   return [changed ? `200 ${summaryOf(changed)}` : '204 ', { pet: changed, orders }];
