@@ -119,7 +119,6 @@ describe('reads that share a connection', () => {
     const [before] = await read('SELECT pg_backend_pid() AS pid');
     await database.query('SELECT pg_advisory_lock(1)');
     const hanging = read(LOCK);
-    await new Promise((resolve) => setTimeout(resolve, 10));
     const behind = read('SELECT 1');
     await expect(hanging).rejects.toThrow('Query read timeout');
     expect(await behind).toEqual([{ text: 'SELECT 1' }]);

@@ -14,6 +14,8 @@ interface Connection {
   readonly sent: number[];
   /** False until it is connected. */
   isOpen: boolean;
+  /** True after the read that the server works at has taken too long. Those behind it may have their timers in its turn. */
+  isStuck: boolean;
   /** Closes it, unless a read under way restarts it. */
   readonly idle: NodeJS.Timeout;
 }
@@ -45,7 +47,9 @@ export class PipelinedReads {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
         if (isUnusable(error)) this.close(connection);
-        const isRepeatable = !isQueryTimeout(error) && (isUnusable(error) || isConnectionLost(error));
+        const isLate = isQueryTimeout(error);
+        const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
+        connection.isStuck ||= isLate;
         if (isRepeatable) resolve(this.runOnPool(query, parameters));
         else reject(failureOf(query, parameters, error));
       };
@@ -85,7 +89,7 @@ export class PipelinedReads {
   private async openOne(): Promise<void> {
     const client = new BoundedClient({ ...this.config, pipeline: true });
     const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
-    const connection: Connection = { client, sent: [], isOpen: false, idle };
+    const connection: Connection = { client, sent: [], isOpen: false, isStuck: false, idle };
     this.connections.add(connection);
     client.once('end', () => this.connections.delete(connection));
     try {
