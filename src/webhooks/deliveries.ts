@@ -125,22 +125,22 @@ export class Deliveries extends PeriodicWork {
 
   /** Leases webhooks, as many as places are free. @returns true if idle ones may have new events */
   private async begin(): Promise<boolean> {
-    const now = this.clock.now();
     const free = { ...PLACES };
     for (const { lane, sentAt } of this.turns.keys()) {
       free[lane === 'fast' && performance.now() - Number(sentAt) > SLOW_MS ? 'slow' : lane] -= 1;
     }
     // As many as begin before the next tick, so that a turn delivers more than one event.
     const fast = Math.min(free.fast, this.pace.room(TICK_MS), MAX_TURNS - this.turns.size);
-    const leases = new Date(now + LEASE_MS + MAX_CLOCK_DIFFERENCE_MS);
-    const pauses = new Date(now + MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS);
-    const found = await this.statements.run(() =>
-      this.webhooks.lease(new Date(now), new Date(now + LEASE_MS), [
+    const found = await this.statements.run(() => {
+      const now = this.clock.now();
+      const leases = new Date(now + LEASE_MS + MAX_CLOCK_DIFFERENCE_MS);
+      const pauses = new Date(now + MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS);
+      return this.webhooks.lease(new Date(now), new Date(now + LEASE_MS), [
         ['fast', Math.max(0, fast), leases],
         ['slow', Math.max(0, free.slow), leases],
         ['failing', free.failing, pauses],
-      ]),
-    );
+      ]);
+    });
     for (const webhook of found.webhooks) {
       const turn: Turn = { lane: webhook.attempts > 0 ? 'failing' : webhook.isSlow ? 'slow' : 'fast' };
       this.turns.set(

@@ -12,6 +12,7 @@ import {
   settled,
   startReceiver,
   tick,
+  ticked,
   verified,
 } from './support/receivers';
 
@@ -137,6 +138,7 @@ describe('deliveries of a webhook', () => {
     for (let waited = 0; waited < 3 * DAY && (await state(path)).status === 'failing';) {
       const [row] = await app.database.query<{ due: Date }>('SELECT due_at AS due FROM webhooks');
       const seconds = (row!.due.getTime() - app.clock.now()) / 1_000;
+      await ticked(app);
       app.clock.advance({ seconds: seconds - 1 });
       await tick(app);
       expect(receiver.deliveries).toHaveLength(attempts);

@@ -84,6 +84,11 @@ export function tick(app: TestApp): Promise<void> {
   return app.nest.get(Deliveries, { strict: false }).run();
 }
 
+/** Waits for the tick under way, which has read the clock: then a spec can move it. */
+export async function ticked(app: TestApp): Promise<void> {
+  await app.nest.get(Deliveries, { strict: false })['running'];
+}
+
 /** Waits until the receiver has got as many requests. */
 export async function received(app: TestApp, receiver: Receiver, count: number): Promise<void> {
   await tick(app);
