@@ -35,7 +35,7 @@ export const orderPages = pages(
   {
     filters: { accountId: 'account_id', status: 'status' },
     rare: { petId: 'pet_id' },
-    since: { updatedSince: ['status', 'updated_at'] },
+    since: { updatedSince: 'updated_at' },
     values: { status: ORDER_STATUSES },
   },
 );

@@ -28,11 +28,11 @@ interface ListFilters<Member extends string> {
   readonly always?: readonly string[];
   /** The columns of the filters that a request may have, by the members of its query. A value may be a list of values. */
   readonly filters?: Readonly<Record<Member, string>>;
-  /** The columns of filters with few rows for each value. Their one index is on the column and `id`. */
+  /** The columns of filters with few rows for each value. Their indexes also have the columns of `values`. */
   readonly rare?: Readonly<Record<string, string>>;
-  /** By the member with the lowest value of a column: this column, after those of filters with few values. */
-  readonly since?: Readonly<Record<string, readonly string[]>>;
-  /** All values of the filters with few values, by member: `since` reads those of each. */
+  /** The column of which a request gives the lowest value, by the member of its query. */
+  readonly since?: Readonly<Record<string, string>>;
+  /** All values of the filters with few values, by member: `rare` reads those of each. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
   /** The member of the query with a list of ids. */
   readonly ids?: string;
@@ -53,8 +53,7 @@ interface Condition {
   readonly kind: 'always' | 'filter' | 'rare' | 'since' | 'ids';
   /** The member of the query; the column of `always`. */
   readonly member: string;
-  /** The column; of `since` those of its index. */
-  readonly columns: readonly string[];
+  readonly column: string;
 }
 
 /** A condition of a statement, with the parameters of its values. */
@@ -63,12 +62,18 @@ type GivenCondition = Condition & { readonly values: readonly string[] };
 /** The most rows that a page reads. */
 const MAX_ROWS = MAX_ITEMS + 1;
 
+/** If a request with `since` means at most as many rows, all of them are read and sorted. */
+const MAX_LATE = 1_000;
+
 /** Equal for 4,096 neighbouring ids. An index on blocks and a time finds the late rows of each block (decision 34). */
 const BLOCK = '(id >> 12)';
 
+/** 0 for each id. An index that begins with it serves no other page: by a column alone, the planner may prefer it. */
+const ALL_IDS = '(id >> 62)';
+
 /** Finds the blocks of a page. If there are gaps of millions of ids, it skips them. */
 const blocksOf = (table: string, from: string) => `
-  WITH RECURSIVE ends AS (SELECT min(id) >> 12 AS first, max(id) >> 12 AS last FROM ${table} WHERE id ${from} $1),
+  ends AS (SELECT min(id) >> 12 AS first, max(id) >> 12 AS last FROM ${table} WHERE id ${from} $1),
   blocks (block) AS (
     SELECT first FROM ends
     UNION ALL
@@ -90,9 +95,10 @@ export const LISTS: Pages<{ readonly id: bigint }, never>[] = [];
  * Declares the list of a table: its pages in both orders of `id`, for every combination of its filters.
  *
  * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
- * `(account_id NULLS FIRST, town, id)`. `rare: { dogId: 'dog_id' }` needs `(dog_id, id)`, and
- * `since: { changedSince: ['town', 'changed_at'] }` needs `((id >> 12), account_id, town, changed_at)`. The start names
- * those that are missing.
+ * `(account_id NULLS FIRST, town, id)`. With all `values` of the town, `rare: { dogId: 'dog_id' }` needs
+ * `(account_id NULLS FIRST, dog_id, town, id)`, and `since: { changedSince: 'changed_at' }` needs
+ * `((id >> 12), account_id, changed_at)` and `((id >> 62), account_id, changed_at)`. The start names those that are
+ * missing.
  */
 export function pages<Row extends { readonly id: bigint }, Member extends keyof Row & string = never>(
   table: ListedTable<Row>,
@@ -122,10 +128,14 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     { always = [], filters = {}, rare = {}, since = {}, values = {}, ids }: ListFilters<string>,
   ) {
     this.values = values;
+    const [many, few] = [false, true].map((isFew) =>
+      conditionsOf('filter', filters).filter(({ member }) => member in values === isFew),
+    ) as [Condition[], Condition[]];
     this.conditions = [
       ...conditionsOf('always', Object.fromEntries(always.map((column) => [column, column]))),
-      ...conditionsOf('filter', filters),
+      ...many,
       ...conditionsOf('rare', rare),
+      ...few,
       ...conditionsOf('since', since),
       ...conditionsOf('ids', ids === undefined ? {} : { [ids]: 'id' }),
     ];
@@ -161,9 +171,9 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
     const parameters: unknown[] = [request.first, request.count];
     const all: GivenValues = Object.assign({}, query, given);
-    const isSince = this.conditions.some(({ kind, member }) => kind === 'since' && all[member] !== undefined);
+    const isRare = this.conditions.some(({ kind, member }) => kind === 'rare' && all[member] !== undefined);
     const counts = this.conditions.map(({ kind, member }) => {
-      const value = (kind === 'always' ? given : all)[member] ?? (isSince ? this.values[member] : undefined);
+      const value = (kind === 'always' ? given : all)[member] ?? (isRare ? this.values[member] : undefined);
       if (value === undefined && kind === 'always')
         throw new Error(`the list of ${this.table.table} needs ${member}`);
       const values = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
@@ -182,15 +192,18 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
 
   /** Lists the columns of the indexes, for each combination of filters. @internal */
   indexes(): string[] {
-    const columnsOf = (kind: Condition['kind']) => this.of(kind, ({ columns }) => columns);
-    const [always, filters] = [columnsOf('always').flat(), columnsOf('filter').flat()];
+    const columnsOf = (kind: Condition['kind']) => this.of(kind, ({ column }) => column);
+    const [always, filters] = [columnsOf('always'), columnsOf('filter')];
+    const few = this.conditions.flatMap(({ member, column }) => (member in this.values ? [column] : []));
+    const many = subsetsOf(filters.filter((column) => !few.includes(column))).map((some) => [
+      ...always,
+      ...some,
+    ]);
     return [
       ...subsetsOf(filters).map((some) => indexOn([...always, ...some])),
-      ...columnsOf('rare').map(indexOn),
-      ...columnsOf('since').flatMap((last) =>
-        subsetsOf(filters.filter((column) => !last.includes(column))).map((some) =>
-          [BLOCK, ...always, ...some, ...last].join(', '),
-        ),
+      ...columnsOf('rare').flatMap((column) => many.map((some) => indexOn([...some, column, ...few]))),
+      ...columnsOf('since').flatMap((column) =>
+        [BLOCK, ALL_IDS].flatMap((ids) => many.map((some) => [ids, ...some, column].join(', '))),
       ),
     ];
   }
@@ -202,43 +215,60 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /** Parameters: the first id, the number of rows, and the values of each condition. */
   private statementOf(counts: readonly number[], direction: Direction): Statement {
     const { table, columns, read } = this.table;
-    const { from, order, nulls } = ORDERS[direction];
+    const { order } = ORDERS[direction];
     let last = 2;
     const given = this.conditions
       .map((each, at) => ({ ...each, values: Array.from({ length: counts[at] ?? 0 }, () => `$${++last}`) }))
       .filter(({ values }) => values.length > 0);
     const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
-    const isFiltered = has('ids') || has('rare');
-    const columnsBefore = has('since') ? [BLOCK] : given.flatMap((each) => each.columns);
-    const sorted = [...(isFiltered ? [] : columnsBefore), 'id'];
-    const ways = sorted.map((_, at) => (at === 0 && sorted.length > 2 ? `${order} ${nulls}` : order));
-    const orderBy = sorted.map((column, at) => `${column} ${ways[at]}`).join(', ');
+    const isInBlocks = has('since') && !has('rare');
+    const columnsBefore = given.flatMap(({ kind, column }) => (kind === 'since' ? [] : [column]));
+    const sorted = [...(has('ids') ? [] : isInBlocks ? [BLOCK] : columnsBefore), 'id'];
+    const orderBy = orderOf(sorted, direction);
     // The conditions of the rows of ids may leave out any number of them.
     const limit = has('ids') ? MAX_ROWS : '$2';
-    const parts = (isFiltered ? [given] : combinationsOf(given)).map((some) => {
+    const parts = (has('ids') || isInBlocks ? [given] : combinationsOf(given)).map((some) => {
       const [range, ...others] =
-        isFiltered || has('since') ? filtered(some, direction) : rangeOf(some, direction);
+        has('ids') || has('rare') || has('since')
+          ? filtered(some, direction, isInBlocks)
+          : rangeOf(some, direction);
       return `
-        SELECT * FROM (
+        (SELECT * FROM (
           SELECT * FROM (SELECT * FROM ${table} WHERE ${range} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}) AS rows
           ORDER BY ${orderBy} LIMIT ${limit}
-        ) AS few WHERE ${['true', ...others].join(' AND ')}`;
+        ) AS few WHERE ${['true', ...others].join(' AND ')} ORDER BY id ${order})`;
     });
-    const pageOrder = parts.length > 1 ? `id ${order}` : orderBy;
+    const all = parts.join(' UNION ALL ');
     return {
       ...(read && { read }),
       ...(has('rare') || has('since') ? { isPlannedAnew: true } : { isPipelined: true }),
       // The rows are sorted by columns that `columns` may lack.
-      text: `${sorted[0] === BLOCK ? blocksOf(table, from) : ''} SELECT ${columns} FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${pageOrder} LIMIT $2`,
+      text: `${has('since') ? this.lateOf(given, all, direction) : `SELECT ${columns} FROM (${all}) AS page`} ORDER BY id ${order} LIMIT $2`,
     };
+  }
+
+  /** Reads the late rows by their time if they are few, and otherwise the parts. */
+  private lateOf(given: readonly GivenCondition[], parts: string, direction: Direction): string {
+    const { table, columns } = this.table;
+    const { from } = ORDERS[direction];
+    const isEarly = ({ kind, member }: Condition) => kind !== 'rare' && !(member in this.values);
+    const early = given.filter(isEarly);
+    const sorted = [ALL_IDS, ...early.map(({ column }) => column)];
+    const areMany = `(SELECT count(*) FROM late) > ${MAX_LATE}`;
+    return `
+      WITH RECURSIVE ${blocksOf(table, from)}, late AS MATERIALIZED (
+        SELECT * FROM ${table} WHERE ${[`${ALL_IDS} = 0`, ...early.map(conditionOf)].join(' AND ')}
+        ORDER BY ${sorted.join(', ')} LIMIT ${MAX_LATE + 1}
+      )
+      SELECT ${columns} FROM (
+        SELECT * FROM late WHERE ${[`id ${from} $1`, ...given.filter((each) => !isEarly(each)).map(conditionOf)].join(' AND ')} AND NOT ${areMany}
+        UNION ALL SELECT * FROM (${parts}) AS many WHERE ${areMany}
+      ) AS page`;
   }
 }
 
-function conditionsOf(
-  kind: Condition['kind'],
-  columns: Readonly<Record<string, string | readonly string[]>>,
-): Condition[] {
-  return Object.entries(columns).map(([member, each]) => ({ kind, member, columns: [each].flat() }));
+function conditionsOf(kind: Condition['kind'], columns: Readonly<Record<string, string>>): Condition[] {
+  return Object.entries(columns).map(([member, column]) => ({ kind, member, column }));
 }
 
 /** Lists the combinations of the values of all conditions. */
@@ -254,28 +284,37 @@ function combinationsOf(given: readonly GivenCondition[]): GivenCondition[][] {
 /** Returns the range of an index with the first of these values, and the conditions on its rows. */
 function rangeOf(given: readonly GivenCondition[], direction: Direction): string[] {
   const { from, to } = ORDERS[direction];
-  const [columns, values] = [given.flatMap((each) => each.columns), given.flatMap((each) => each.values)];
+  const [columns, values] = [given.map(({ column }) => column), given.flatMap((each) => each.values)];
   const start = `${tuple([...columns, 'id'])} ${from} ${tuple([...values, '$1'])}`;
-  const [first, ...others] = columns;
+  const [first] = columns;
   return [
     first === undefined ? start : `${start} AND ${first} ${to} ${values[0]}`,
-    ...others.map((column, at) => `${column} = ${values[at + 1]}`),
+    // Also the first: then the parts of several values are sorted by id, and are merged as far as the page needs.
+    ...columns.map((column, at) => `${column} = ${values[at]}`),
   ];
 }
 
 /** Returns the conditions on the rows after the start of the page. With ids the others are those on the rows of the ids. */
-function filtered(given: readonly GivenCondition[], direction: Direction): string[] {
-  const where = given.map(({ kind, columns, values }) => {
-    if (kind === 'ids') return `id = ANY(${values.join()}::bigint[])`;
-    return kind === 'since'
-      ? `${columns.at(-1)} >= ${values.join()}`
-      : `${columns.join()} IN ${tuple(values)}`;
-  });
+function filtered(given: readonly GivenCondition[], direction: Direction, isInBlocks: boolean): string[] {
+  const where = given.map(conditionOf);
   const start = `id ${ORDERS[direction].from} $1::bigint`;
-  const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
-  if (has('ids')) return [`${where.pop()} AND ${start}`, ...where];
-  if (!has('rare')) where.push(`${BLOCK} = ANY (ARRAY(SELECT block FROM blocks))`);
+  if (given.at(-1)?.kind === 'ids') return [`${where.pop()} AND ${start}`, ...where];
+  if (isInBlocks) where.push(`${BLOCK} = ANY (ARRAY(SELECT block FROM blocks))`);
   return [[...where, start].join(' AND ')];
+}
+
+function conditionOf({ kind, column, values }: GivenCondition): string {
+  if (kind === 'ids') return `${column} = ANY(${values.join()}::bigint[])`;
+  if (kind === 'since') return `${column} >= ${values.join()}`;
+  return `${column} ${values.length > 1 ? `IN ${tuple(values)}` : `= ${values.join()}`}`;
+}
+
+/** Returns the order of an index whose last column is `id`. */
+function orderOf(columns: readonly string[], direction: Direction): string {
+  const { order, nulls } = ORDERS[direction];
+  return columns
+    .map((column, at) => `${column} ${at === 0 && columns.length > 2 ? `${order} ${nulls}` : order}`)
+    .join(', ');
 }
 
 /** Lists the columns of the index of a page. */
