@@ -97,7 +97,7 @@ export const LISTS: Pages<{ readonly id: bigint }, never>[] = [];
  * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
  * `(account_id NULLS FIRST, town, id)`. With all `values` of the town, `rare: { dogId: 'dog_id' }` needs
  * `(account_id NULLS FIRST, dog_id, town, id)`, and `since: { changedSince: 'changed_at' }` needs
- * `((id >> 12), account_id, changed_at)` and `((id >> 62), account_id, changed_at)`. The start names those that are
+ * `((id >> 12), account_id, changed_at, town)` and `((id >> 62), account_id, changed_at)`. The start names those that are
  * missing.
  */
 export function pages<Row extends { readonly id: bigint }, Member extends keyof Row & string = never>(
@@ -203,7 +203,10 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
       ...subsetsOf(filters).map((some) => indexOn([...always, ...some])),
       ...columnsOf('rare').flatMap((column) => many.map((some) => indexOn([...some, column, ...few]))),
       ...columnsOf('since').flatMap((column) =>
-        [BLOCK, ALL_IDS].flatMap((ids) => many.map((some) => [ids, ...some, column].join(', '))),
+        many.flatMap((some) => [
+          [BLOCK, ...some, column, ...few].join(', '),
+          [ALL_IDS, ...some, column].join(', '),
+        ]),
       ),
     ];
   }

@@ -114,8 +114,8 @@ export class LateOrders1795219200036 implements MigrationInterface {
       CREATE INDEX store_orders_late ON store_orders ((id >> 62), updated_at);
       CREATE INDEX store_orders_account_id_late ON store_orders ((id >> 62), account_id, updated_at);
       DROP INDEX store_orders_updated_at, store_orders_account_id_updated_at;
-      CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), updated_at);
-      CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, updated_at)`);
+      CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), updated_at, status);
+      CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, updated_at, status)`);
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,6 +1,7 @@
 // Runs spec files in the main context of their worker, so that packages and the service are loaded once for all files (see
 // packages.cjs and sources.cjs). Jest's own environment creates a context for each file and loads 2,700 modules into each.
 require('../typescript.cjs');
+const { appendFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const v8 = require('node:v8');
 const vm = require('node:vm');
@@ -43,6 +44,8 @@ module.exports = class extends TestEnvironment {
     this.variables = { ...process.env };
     this.console = globalThis.console;
     this.exit = process.exit;
+    this.path = context.testPath;
+    this.begin = [performance.now(), process.cpuUsage()];
     globalThis.requireInMainContext = createRequire(__filename);
     const { ownSources = false } = config.projectConfig.testEnvironmentOptions;
     // Coverage counts only what Jest has compiled.
@@ -65,6 +68,16 @@ module.exports = class extends TestEnvironment {
     // The next file gets the variables with which this one began.
     for (const name of Object.keys(process.env)) delete process.env[name];
     Object.assign(process.env, this.variables);
+    this.printCosts(process.env.TEST_COSTS);
     await super.teardown();
+  }
+
+  /** Appends to a file: the seconds of this spec file, those of its worker's processor, and its path. */
+  printCosts(file) {
+    if (!file) return;
+    const [begin, used] = this.begin;
+    const { user, system } = process.cpuUsage(used);
+    const seconds = [(performance.now() - begin) / 1e3, (user + system) / 1e6].map((each) => each.toFixed(1));
+    appendFileSync(file, `${seconds.join(' ')} ${this.path}\n`);
   }
 };
