@@ -1,12 +1,14 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { CurrentPrincipal, type Principal } from '../auth';
+import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Transaction } from '../platform/idempotency';
-import { SortedPageQuery } from '../platform/paging/page';
 import { PathId } from '../platform/validation/int64';
+import { AccountWebhooks } from './account-webhooks';
 import {
+  ListWebhooksQuery,
   NewWebhook,
   Webhook,
   WebhookRotation,
@@ -24,18 +26,23 @@ const scope = webhookScopes.manage;
 
 @Controller('webhooks')
 export class WebhooksController {
-  constructor(private readonly webhooks: WebhooksService) {}
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly ofAccounts: AccountWebhooks,
+  ) {}
 
   @Get()
+  @RequireScopeFor('account', ADMIN_SCOPE)
   @Operation({
     id: 'listWebhooks',
     summary: 'List webhooks',
-    description: "Lists the webhooks of the key's account in pages.",
-    scope,
+    description:
+      "Lists the webhooks of the key's account in pages. With the scope `admin` a key also lists those of other accounts: `?account=NAME`, or `?account=*` for all.",
+    scope: [scope, ADMIN_SCOPE],
     returns: [200, [Webhook], 'A page of webhooks in the order of `sort`. `Link` has the next page.'],
   })
-  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: SortedPageQuery) {
-    return this.webhooks.list(principal, query);
+  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: ListWebhooksQuery) {
+    return this.ofAccounts.listPage(principal, query);
   }
 
   @Post()
@@ -91,8 +98,9 @@ export class WebhooksController {
   @Operation({
     id: 'deleteWebhook',
     summary: 'Remove a webhook',
-    description: 'Removes a webhook. Its undelivered events are not sent.',
-    scope,
+    description:
+      'Removes a webhook, with the scope `admin` of any account. Its undelivered events are not sent.',
+    scope: [scope, ADMIN_SCOPE],
     returns: [204, undefined, 'The webhook was removed.'],
   })
   deleteWebhook(
@@ -100,7 +108,7 @@ export class WebhooksController {
     @WebhookId() id: bigint,
     @IfMatch(Webhook) precondition: Precondition<Webhook>,
   ) {
-    return this.webhooks.remove(principal, id, precondition);
+    return this.ofAccounts.remove(id, principal, precondition);
   }
 
   @Post(':webhookId/test')

@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { EVENT_TYPE, type EventType } from '../events';
+import { SortedPageQuery } from '../platform/paging/page';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import {
   type Choice,
@@ -149,6 +150,21 @@ export class Webhook {
     example: null,
   })
   readonly waitingSince!: string | null;
+
+  @Text({ max: 100, optional: true, description: 'Its account. Only in lists with `?account=`.' })
+  readonly account?: string;
+}
+
+/** Query of listWebhooks. */
+@QuickDto()
+export class ListWebhooksQuery extends SortedPageQuery {
+  @Text({
+    max: 100,
+    optional: true,
+    description:
+      'The webhooks of the account with this name, or of all accounts with `*`. The key needs the scope `admin`.',
+  })
+  readonly account?: string;
 }
 
 /** Body of rotateWebhook. */

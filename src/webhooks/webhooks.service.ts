@@ -5,9 +5,9 @@ import { EventsRepository } from '../events';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
-import type { Page, PageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { SECOND_MS } from '../platform/runtime/time';
+import { AccountWebhooks, shown } from './account-webhooks';
 import { Deliveries } from './deliveries';
 import type { WebhookEntity } from './webhook.entity';
 import { WebhookSender } from './webhook-sender';
@@ -21,18 +21,14 @@ import type {
   WebhookWithSecret,
 } from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
-import {
-  type ShownColumns,
-  webhookPages,
-  WebhooksRepository,
-  type WebhookValues,
-} from './webhooks.repository';
+import { WebhooksRepository, type WebhookValues } from './webhooks.repository';
 
 @Injectable()
 export class WebhooksService {
   constructor(
     private readonly sql: Sql,
     private readonly webhooks: WebhooksRepository,
+    private readonly ofAccounts: AccountWebhooks,
     private readonly events: EventsRepository,
     private readonly deliveries: Deliveries,
     private readonly secrets: WebhookSecrets,
@@ -40,25 +36,19 @@ export class WebhooksService {
     private readonly sender: WebhookSender,
   ) {}
 
-  /** @throws ApiError `invalid_cursor` */
-  async list({ accountId }: Principal, query: PageQuery): Promise<Page<Webhook>> {
-    const page = await webhookPages.list(this.sql, query, { account_id: accountId });
-    return page.with(page.items.map(shown));
-  }
-
   /** @throws ApiError `validation_failed`, `too_many_webhooks` */
   create(
-    { accountId }: Principal,
-    { url, types }: NewWebhook,
+    principal: Principal,
+    { url, types = null }: NewWebhook,
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
     this.requirePublic(url);
     const { secret, stored } = this.secrets.create();
     const now = new Date(this.clock.now());
     const values = {
-      accountId,
+      accountId: principal.accountId,
       url,
-      types: types ?? null,
+      types,
       secret: stored,
       createdAt: now,
       updatedAt: now,
@@ -67,6 +57,7 @@ export class WebhooksService {
     return this.sql.transaction(async (transaction) => {
       const created = await this.webhooks.insert(values, transaction);
       if (!created) throw webhookErrors.too_many_webhooks();
+      await this.ofAccounts.record('create', created, principal.keyId, transaction);
       return Object.assign(shown(created), { secret });
     }, outer);
   }
@@ -89,7 +80,7 @@ export class WebhooksService {
   ): Promise<Webhook> {
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
-    return this.change(principal, id, undefined, async (previous, transaction) => {
+    return this.change('update', principal, id, undefined, async (previous, transaction) => {
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
       const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);
@@ -108,16 +99,6 @@ export class WebhooksService {
     });
   }
 
-  /** @throws ApiError `webhook_not_found`, `precondition_failed` */
-  remove({ accountId }: Principal, id: bigint, precondition: Precondition<Webhook>): Promise<void> {
-    return this.sql.transaction(async (transaction) => {
-      const webhook = await this.webhooks.find({ id, accountId }, transaction);
-      if (!webhook && precondition.isGiven) return;
-      precondition(shown(found(webhook)));
-      await this.webhooks.delete(found(webhook), transaction);
-    });
-  }
-
   /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
   async test({ accountId }: Principal, id: bigint): Promise<WebhookTest> {
     return this.deliveries.test(found(await this.webhooks.find({ id, accountId })));
@@ -131,7 +112,7 @@ export class WebhooksService {
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
     const { secret, stored } = this.secrets.create();
-    const webhook = await this.change(principal, id, outer, (previous) => ({
+    const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
       secret: stored,
       previousSecret: previous.secret,
       previousSecretUntil: new Date(this.clock.now() + graceSeconds * SECOND_MS),
@@ -140,8 +121,10 @@ export class WebhooksService {
     return Object.assign(webhook, { secret });
   }
 
+  /** Changes a webhook and records it. Values with its `updatedAt` repeat a change. */
   private change(
-    { accountId }: Principal,
+    change: string,
+    { accountId, keyId }: Principal,
     id: bigint,
     outer: EntityManager | undefined,
     valuesOf: (previous: WebhookEntity, transaction: EntityManager) => WebhookValues | Promise<WebhookValues>,
@@ -150,7 +133,10 @@ export class WebhooksService {
       const previous = found(await this.webhooks.find({ id, accountId }, transaction));
       const values = await valuesOf(previous, transaction);
       await this.webhooks.update(previous, { updatedAt: new Date(this.clock.now()), ...values }, transaction);
-      return shown(found(await this.webhooks.find({ id }, transaction)));
+      const changed = found(await this.webhooks.find({ id }, transaction));
+      if (values.updatedAt !== previous.updatedAt)
+        await this.ofAccounts.record(change, changed, keyId, transaction);
+      return shown(changed);
     }, outer);
   }
 
@@ -172,22 +158,6 @@ export class WebhooksService {
     const rule = this.sender.violatedRule(new URL(url));
     if (rule) throw validationFailed([{ pointer: '#/url', detail: `url ${rule}` }]);
   }
-}
-
-/** Returns a webhook as clients see it. */
-function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
-  const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt, waitingSince } = webhook;
-  return {
-    id,
-    url,
-    types,
-    status: disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active',
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
-    lastError,
-    waitingSince: waitingSince?.toISOString() ?? null,
-  };
 }
 
 /** @throws ApiError `webhook_not_found` */

@@ -211,7 +211,9 @@ describe('the commands of', () => {
     const known = new Set(await namesOf([]));
     const named = documents.flatMap(({ path, text }) => {
       const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, each]) => each!);
-      const commands = code.flatMap((each) => /^(?:keys|accounts|audit|db) [a-z-]+/.exec(each) ?? []);
+      const commands = code.flatMap(
+        (each) => /^(?:keys|accounts|audit|db|webhooks) [a-z-]+/.exec(each) ?? [],
+      );
       const options = path === 'docs/admin.md' ? code.join(' ').match(/--[a-z][a-z-]*/g) : [];
       return [...commands, ...(options ?? [])];
     });
