@@ -50,7 +50,7 @@ export class WebhooksController {
     id: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Sends each later event to a URL: the events of animals and of the orders of the account, in order, each at least once, signed by Standard Webhooks. Only the key that sent the request can repeat it with its Idempotency-Key.',
+      'Sends each later event to a URL: the events of animals and of the orders of the account, as far as the key may read them, in order, each at least once, signed by Standard Webhooks. Only the key that sent the request can repeat it with its Idempotency-Key.',
     scope,
     idempotent: true,
     returns: [201, WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
@@ -81,7 +81,7 @@ export class WebhooksController {
     id: 'updateWebhook',
     summary: 'Change a webhook',
     description:
-      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately.',
+      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately. From now on the webhook has only `types` that this key may read.',
     scope,
     returns: [200, Webhook, 'The changed webhook.'],
   })

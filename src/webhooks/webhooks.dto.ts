@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { EVENT_TYPE, type EventType } from '../events';
+import { EVENT_TYPE, type EventTypes } from '../events';
 import { SortedPageQuery } from '../platform/paging/page';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import {
@@ -80,9 +80,9 @@ export class NewWebhook {
   @SomeOf(EVENT_TYPE, {
     ...TYPES,
     optional: true,
-    description: 'Only events of these types; null or omitted: all.',
+    description: 'Only events of these types; null or omitted: all that the key may read.',
   })
-  readonly types?: EventType[] | null;
+  readonly types?: EventTypes;
 }
 
 /** Body of updateWebhook. */
@@ -94,8 +94,8 @@ export class WebhookUpdate {
   @ReceiverUrl({ optional: true })
   readonly url?: string;
 
-  @SomeOf(EVENT_TYPE, { ...TYPES, optional: true, description: 'Only events of these types; null: all.' })
-  readonly types?: EventType[] | null;
+  @SomeOf(EVENT_TYPE, { ...TYPES, optional: true, description: 'Only these types; null: all readable ones.' })
+  readonly types?: EventTypes;
 
   @OneOf(SET_STATUS, { optional: true, description: 'New status of the webhook.', example: 'active' })
   readonly status?: 'active' | 'disabled';
@@ -110,8 +110,8 @@ export class Webhook {
   @ReceiverUrl({})
   readonly url!: string;
 
-  @SomeOf(EVENT_TYPE, { ...TYPES, description: 'Only events of these types; null: all.' })
-  readonly types!: EventType[] | null;
+  @SomeOf(EVENT_TYPE, { ...TYPES, min: 0, description: 'Only these types; null: all; an empty list: none.' })
+  readonly types!: EventTypes;
 
   @OneOf(STATUS, { untagged: true, description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
-import { EventsRepository } from '../events';
+import { EventsRepository, readableTypes, requestedTypes } from '../events';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
@@ -36,19 +36,20 @@ export class WebhooksService {
     private readonly sender: WebhookSender,
   ) {}
 
-  /** @throws ApiError `validation_failed`, `too_many_webhooks` */
+  /** @throws ApiError `validation_failed`, `insufficient_scope`, `too_many_webhooks` */
   create(
     principal: Principal,
     { url, types = null }: NewWebhook,
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
+    const requested = requestedTypes(principal, types);
     this.requirePublic(url);
     const { secret, stored } = this.secrets.create();
     const now = new Date(this.clock.now());
     const values = {
       accountId: principal.accountId,
       url,
-      types,
+      types: requested,
       secret: stored,
       createdAt: now,
       updatedAt: now,
@@ -68,26 +69,29 @@ export class WebhooksService {
   }
 
   /**
-   * Changes the given members. A new URL and the status `active` end the pause after a failure.
+   * Changes the given members, and `types` to those that the key may read. A new URL and the status `active` end the
+   * pause after a failure.
    *
-   * @throws ApiError `validation_failed`, `webhook_not_found`, `precondition_failed`
+   * @throws ApiError `validation_failed`, `insufficient_scope`, `webhook_not_found`, `precondition_failed`
    */
   async update(
     principal: Principal,
     id: bigint,
-    { url, types, status }: WebhookUpdate,
+    { url, types: given, status }: WebhookUpdate,
     precondition: Precondition<Webhook>,
   ): Promise<Webhook> {
+    const requested = given && requestedTypes(principal, given);
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
     return this.change('update', principal, id, undefined, async (previous, transaction) => {
+      const types = requested ?? readableTypes(principal, given === undefined ? previous.types : null);
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
       const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);
       return {
         ...(isRepeated && { updatedAt: previous.updatedAt }),
         ...(url !== undefined && { url }),
-        ...(types !== undefined && {
+        ...(types !== previous.types && {
           types,
           ...(await this.skipOthers(previous, types, transaction)),
         }),
