@@ -46,7 +46,7 @@ const LISTS = [
     orderPages,
     { accountId: ACCOUNTS, status: STATUSES.orders, petId: [undefined, 1n, 7n], updatedSince: TIMES },
   ],
-  [webhookPages, { account_id: [1n, 5_000n] }],
+  [webhookPages, { accountId: ACCOUNTS }],
   [accountPages, {}],
   [keyPages, { account_id: [1n, 5_000n] }],
   [auditPages, { account: [undefined, 'acc1', 'none'] }],

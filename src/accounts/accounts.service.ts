@@ -22,6 +22,9 @@ export interface Maker {
   readonly transaction: EntityManager;
 }
 
+/** The id of no account, because identities begin at 1. */
+const NO_ACCOUNT = 0n;
+
 @Injectable()
 export class AccountsService {
   /** @internal */
@@ -58,9 +61,19 @@ export class AccountsService {
     return await this.repository.listAudit({ ...filter, account });
   }
 
+  /** Returns the account that `?account=` names, by default the own one; undefined for `*`, all accounts. @internal */
+  async idOfListed(own: bigint, name: string | undefined): Promise<bigint | undefined> {
+    if (name === undefined) return own;
+    return name === '*' ? undefined : ((await this.find(name))?.id ?? NO_ACCOUNT);
+  }
+
   /** Returns the names of accounts by id. */
-  async namesOf(ids: readonly bigint[]): Promise<ReadonlyMap<bigint, string>> {
-    const found = ids.length === 0 ? [] : await this.accounts.findBy({ id: In([...new Set(ids)]) });
+  async namesOf(
+    ids: readonly bigint[],
+    manager = this.accounts.manager,
+  ): Promise<ReadonlyMap<bigint, string>> {
+    const where = { id: In([...new Set(ids)]) };
+    const found = ids.length === 0 ? [] : await manager.findBy(AccountEntity, where);
     return new Map(found.map(({ id, name }) => [id, name]));
   }
 

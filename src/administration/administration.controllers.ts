@@ -120,7 +120,7 @@ export class AccountsController {
   @Operation({
     id: 'listAudit',
     summary: 'List administrative changes',
-    description: 'Lists the changes of accounts, keys and the database, those of the operator included.',
+    description: 'Lists the changes of accounts, keys, webhooks and the database, also by the operator.',
     scope: ADMIN_SCOPE,
     returns: [200, [AuditEntry], 'A page of entries. `Link` has the next page.'],
   })

@@ -244,7 +244,7 @@ export class IssuedKey extends AccountKey {
   readonly graceEndsAt?: Date;
 }
 
-@ApiSchema({ description: 'A change of an account, a key or the database, and where it came from.' })
+@ApiSchema({ description: 'A change of an account, key, webhook or the database, and where it came from.' })
 export class AuditEntry {
   @Int64({ description: 'Identifier. Later entries have higher ones.', example: 1 })
   readonly id!: bigint;

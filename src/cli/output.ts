@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { Command, Help, type Option } from 'commander';
+import { stringify } from 'lossless-json';
 import { outputError, UserError } from '../platform/errors/user-error';
 
 type Cell = string | number | Date | null;
@@ -37,7 +38,7 @@ export class OutputCommand extends Command {
       if (!output) return;
       const { json, text, failure } = output;
       remedy = output.remedy ?? '';
-      printLine(this.getOptionValue('json') === true ? JSON.stringify(json) : text);
+      printLine(this.getOptionValue('json') === true ? (stringify(json) ?? '') : text);
       if (failure !== undefined) throw new UserError(failure);
     });
   }

@@ -15,7 +15,7 @@ export class EventsController {
     id: 'listEvents',
     summary: 'List events',
     description:
-      "Lists the changes of animals, and of the orders of the key's account, in the order in which they happened; with the scope `orders:manage` the changes of all orders. Each page has a next one: to learn of later changes, request it again.",
+      'Lists the changes of animals, if the key has `pets:read`, and of the orders of its account, if it has `orders:read`, in the order in which they happened; with the scope `orders:manage` the changes of all orders. Each page has a next one: to learn of later changes, request it again.',
     scope: eventScopes.read,
     returns: [200, [Event], 'A page of events. `Link` has the next page, also on the last one.'],
     rejects: [eventErrors.cursor_expired],

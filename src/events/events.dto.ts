@@ -2,7 +2,7 @@ import { ApiSchema } from '@nestjs/swagger';
 import { PageQuery } from '../platform/paging/page';
 import { type Choice, Int64, Nested, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/declare-field';
-import { EVENT_TYPES, type EventType } from './events.repository';
+import { EVENT_TYPES, type EventType } from './event-types';
 
 export const EVENT_TYPE: Choice = {
   name: 'EventType',

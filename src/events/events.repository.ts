@@ -3,14 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
-
-/** The types of events, by the kind of what changed. */
-const PET_TYPES = ['pet.created', 'pet.updated', 'pet.deleted'] as const;
-const ORDER_TYPES = ['order.placed', 'order.approved', 'order.delivered', 'order.cancelled'] as const;
-
-export const EVENT_TYPES = [...PET_TYPES, ...ORDER_TYPES] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
+import { EVENT_TYPES, type EventType, type EventTypes, isOfOrder } from './event-types';
 
 /** An event as it is stored. */
 export interface StoredEvent {
@@ -25,8 +18,7 @@ export interface StoredEvent {
 
 /** Which events a reader sees. */
 export interface EventFilter {
-  /** Null for all. */
-  readonly types: readonly EventType[] | null;
+  readonly types: EventTypes;
   /** The account whose orders are seen; undefined for those of every account. */
   readonly accountId: bigint | undefined;
 }
@@ -144,7 +136,7 @@ export class EventsRepository {
     { types, accountId }: EventFilter,
     transaction?: EntityManager,
   ): Promise<FoundEvents> {
-    const isOwn = (type: EventType) => accountId !== undefined && type.startsWith('order.');
+    const isOwn = (type: EventType) => accountId !== undefined && isOfOrder(type);
     const size = Math.min(count, MAX_ITEMS);
     const wantedTypes = types ?? EVENT_TYPES;
     const others = wantedTypes.filter((type) => !isOwn(type));

@@ -8,6 +8,7 @@ import { Page, pageRequestOf } from '../platform/paging/page';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
 import { isStaff } from '../store-orders';
+import { requestedTypes } from './event-types';
 import type { Event, EventData, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
@@ -36,14 +37,14 @@ export class EventsService extends PeriodicWork {
   /**
    * Lists a page of the events that the key may see. Each page has a next one, from which a reader continues.
    *
-   * @throws ApiError `invalid_cursor`, `cursor_expired`
+   * @throws ApiError `insufficient_scope`, `invalid_cursor`, `cursor_expired`
    */
   async list(principal: Principal, query: ListEventsQuery): Promise<Page<Event>> {
+    const types = requestedTypes(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
     const after = request.hasCursor ? request.first - 1n : 0n;
     const accountId = isStaff(principal) ? undefined : principal.accountId;
-    const found = await this.events.read(after, request.limit, { types: query.type ?? null, accountId });
-    const { events, isKnown, last } = found;
+    const { events, isKnown, last } = await this.events.read(after, request.limit, { types, accountId });
     if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
     return new Page(request, await this.show(principal, events), last);
   }

@@ -1,3 +1,4 @@
+export { EVENT_TYPES, type EventTypes, readableTypes, requestedTypes } from './event-types';
 export { EVENT_TYPE } from './events.dto';
 export { eventsExtension, EventsModule } from './events.extension';
-export { EVENT_TYPES, EventsRepository, type EventType, NEWEST, type StoredEvent } from './events.repository';
+export { EventsRepository, NEWEST, type StoredEvent } from './events.repository';

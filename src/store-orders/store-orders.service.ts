@@ -25,9 +25,6 @@ import {
 /** The statuses that only the store's staff sets. */
 const OF_STAFF: ReadonlySet<OrderStatus> = new Set(['approved', 'delivered']);
 
-/** The id of no account, because identities begin at 1. It has no orders. */
-const NO_ACCOUNT = 0n;
-
 @Injectable()
 export class StoreOrdersService {
   /** @internal */
@@ -58,7 +55,7 @@ export class StoreOrdersService {
    * @throws ApiError `invalid_cursor`
    */
   async list(principal: Principal, query: ListOrdersQuery): Promise<Page<Order>> {
-    const accountId = await this.listedAccount(principal, query.account);
+    const accountId = await this.accounts.idOfListed(principal.accountId, query.account);
     const page = await orderPages.list(this.sql, query, { accountId });
     return page.with(await this.show(principal, page.items));
   }
@@ -136,13 +133,6 @@ export class StoreOrdersService {
     const order = await this.orders.find(key, transaction);
     if (!order) throw orderErrors.order_not_found();
     return order;
-  }
-
-  /** Returns the account that `?account=` names; undefined for `*`, all accounts. */
-  private async listedAccount({ accountId }: Principal, name: string | undefined) {
-    if (name === undefined) return accountId;
-    if (name === '*') return undefined;
-    return (await this.accounts.find(name))?.id ?? NO_ACCOUNT;
   }
 
   /** Returns orders as the key sees them: staff sees the names of their accounts. */

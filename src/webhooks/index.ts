@@ -1,1 +1,2 @@
-export { webhooksExtension } from './webhooks.extension';
+export { AccountWebhooks, namesOf } from './account-webhooks';
+export { AccountWebhooksModule, webhooksExtension } from './webhooks.extension';

@@ -1,12 +1,14 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { CurrentPrincipal, type Principal } from '../auth';
+import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Transaction } from '../platform/idempotency';
-import { SortedPageQuery } from '../platform/paging/page';
 import { PathId } from '../platform/validation/int64';
+import { AccountWebhooks } from './account-webhooks';
 import {
+  ListWebhooksQuery,
   NewWebhook,
   Webhook,
   WebhookRotation,
@@ -24,18 +26,23 @@ const scope = webhookScopes.manage;
 
 @Controller('webhooks')
 export class WebhooksController {
-  constructor(private readonly webhooks: WebhooksService) {}
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly ofAccounts: AccountWebhooks,
+  ) {}
 
   @Get()
+  @RequireScopeFor('account', ADMIN_SCOPE)
   @Operation({
     id: 'listWebhooks',
     summary: 'List webhooks',
-    description: "Lists the webhooks of the key's account in pages.",
-    scope,
+    description:
+      "Lists the webhooks of the key's account in pages. With the scope `admin` a key also lists those of other accounts: `?account=NAME`, or `?account=*` for all.",
+    scope: [scope, ADMIN_SCOPE],
     returns: [200, [Webhook], 'A page of webhooks in the order of `sort`. `Link` has the next page.'],
   })
-  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: SortedPageQuery) {
-    return this.webhooks.list(principal, query);
+  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: ListWebhooksQuery) {
+    return this.ofAccounts.listPage(principal, query);
   }
 
   @Post()
@@ -43,7 +50,7 @@ export class WebhooksController {
     id: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Sends each later event to a URL: the events of animals and of the orders of the account, in order, each at least once, signed by Standard Webhooks. Only the key that sent the request can repeat it with its Idempotency-Key.',
+      'Sends each later event to a URL: the events of animals and of the orders of the account, as far as the key may read them, in order, each at least once, signed by Standard Webhooks. Only the key that sent the request can repeat it with its Idempotency-Key.',
     scope,
     idempotent: true,
     returns: [201, WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
@@ -74,7 +81,7 @@ export class WebhooksController {
     id: 'updateWebhook',
     summary: 'Change a webhook',
     description:
-      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately.',
+      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately. From now on the webhook has only `types` that this key may read.',
     scope,
     returns: [200, Webhook, 'The changed webhook.'],
   })
@@ -91,8 +98,9 @@ export class WebhooksController {
   @Operation({
     id: 'deleteWebhook',
     summary: 'Remove a webhook',
-    description: 'Removes a webhook. Its undelivered events are not sent.',
-    scope,
+    description:
+      'Removes a webhook, with the scope `admin` of any account. Its undelivered events are not sent.',
+    scope: [scope, ADMIN_SCOPE],
     returns: [204, undefined, 'The webhook was removed.'],
   })
   deleteWebhook(
@@ -100,7 +108,7 @@ export class WebhooksController {
     @WebhookId() id: bigint,
     @IfMatch(Webhook) precondition: Precondition<Webhook>,
   ) {
-    return this.webhooks.remove(principal, id, precondition);
+    return this.ofAccounts.remove(id, principal, precondition);
   }
 
   @Post(':webhookId/test')

@@ -1,5 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { EVENT_TYPE, type EventType } from '../events';
+import { EVENT_TYPE, type EventTypes } from '../events';
+import { SortedPageQuery } from '../platform/paging/page';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import {
   type Choice,
@@ -79,9 +80,9 @@ export class NewWebhook {
   @SomeOf(EVENT_TYPE, {
     ...TYPES,
     optional: true,
-    description: 'Only events of these types; null or omitted: all.',
+    description: 'Only events of these types; null or omitted: all that the key may read.',
   })
-  readonly types?: EventType[] | null;
+  readonly types?: EventTypes;
 }
 
 /** Body of updateWebhook. */
@@ -93,8 +94,8 @@ export class WebhookUpdate {
   @ReceiverUrl({ optional: true })
   readonly url?: string;
 
-  @SomeOf(EVENT_TYPE, { ...TYPES, optional: true, description: 'Only events of these types; null: all.' })
-  readonly types?: EventType[] | null;
+  @SomeOf(EVENT_TYPE, { ...TYPES, optional: true, description: 'Only these types; null: all readable ones.' })
+  readonly types?: EventTypes;
 
   @OneOf(SET_STATUS, { optional: true, description: 'New status of the webhook.', example: 'active' })
   readonly status?: 'active' | 'disabled';
@@ -109,8 +110,8 @@ export class Webhook {
   @ReceiverUrl({})
   readonly url!: string;
 
-  @SomeOf(EVENT_TYPE, { ...TYPES, description: 'Only events of these types; null: all.' })
-  readonly types!: EventType[] | null;
+  @SomeOf(EVENT_TYPE, { ...TYPES, min: 0, description: 'Only these types; null: all; an empty list: none.' })
+  readonly types!: EventTypes;
 
   @OneOf(STATUS, { untagged: true, description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;
@@ -149,6 +150,21 @@ export class Webhook {
     example: null,
   })
   readonly waitingSince!: string | null;
+
+  @Text({ max: 100, optional: true, description: 'Its account. Only in lists with `?account=`.' })
+  readonly account?: string;
+}
+
+/** Query of listWebhooks. */
+@QuickDto()
+export class ListWebhooksQuery extends SortedPageQuery {
+  @Text({
+    max: 100,
+    optional: true,
+    description:
+      'The webhooks of the account with this name, or of all accounts with `*`. The key needs the scope `admin`.',
+  })
+  readonly account?: string;
 }
 
 /** Body of rotateWebhook. */

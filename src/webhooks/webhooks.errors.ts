@@ -6,8 +6,8 @@ export const MAX_WEBHOOKS = 10;
 export const webhookErrors = defineErrors({
   webhook_not_found: {
     status: 404,
-    when: 'your account has no webhook with this id',
-    message: 'Your account has no webhook with this id.',
+    when: 'there is no webhook with this id, or it belongs to another account',
+    message: 'There is no webhook with this id: list the webhooks.',
   },
   too_many_webhooks: {
     status: 409,

@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccountsModule } from '../accounts';
 import { EventsModule } from '../events';
 import type { Extension } from '../platform/extension/extension';
+import { AccountWebhooks } from './account-webhooks';
 import { Deliveries } from './deliveries';
 import { webhooksMigrations } from './migrations/webhooks.migrations';
 import { WebhookEntity } from './webhook.entity';
@@ -13,10 +15,18 @@ import { webhookScopes } from './webhooks.scopes';
 import { WebhooksService } from './webhooks.service';
 import { webhookSettings } from './webhooks.settings';
 
+/** Lists and removes webhooks, for HTTP and for the command line. */
 @Module({
-  imports: [TypeOrmModule.forFeature([WebhookEntity]), EventsModule],
+  imports: [TypeOrmModule.forFeature([WebhookEntity]), AccountsModule],
+  providers: [AccountWebhooks, WebhooksRepository],
+  exports: [AccountWebhooks, WebhooksRepository],
+})
+export class AccountWebhooksModule {}
+
+@Module({
+  imports: [AccountWebhooksModule, EventsModule],
   controllers: [WebhooksController],
-  providers: [Deliveries, WebhookSecrets, WebhookSender, WebhooksRepository, WebhooksService],
+  providers: [Deliveries, WebhookSecrets, WebhookSender, WebhooksService],
 })
 class WebhooksModule {}
 

@@ -11,6 +11,7 @@ import { MAX_WEBHOOKS } from './webhooks.errors';
 /** The columns that clients see. */
 export type ShownColumns = Pick<
   WebhookEntity,
+  | 'accountId'
   | 'attempts'
   | 'createdAt'
   | 'disabledAt'
@@ -23,14 +24,14 @@ export type ShownColumns = Pick<
   | 'waitingSince'
 >;
 
-/** The list of an account's webhooks. */
-export const webhookPages = pages<ShownColumns>(
+/** The list of webhooks. */
+export const webhookPages = pages<ShownColumns, 'accountId'>(
   {
     table: 'webhooks',
     columns:
-      'id, url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',
+      'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',
   },
-  { always: ['account_id'] },
+  { filters: { accountId: 'account_id' } },
 );
 
 /** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
@@ -191,6 +192,11 @@ export class WebhooksRepository {
   find(where: FindOptionsWhere<WebhookEntity>, transaction?: EntityManager): Promise<WebhookEntity | null> {
     const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
     return this.within(transaction).findOne({ where, ...lock });
+  }
+
+  /** Lists webhooks, by default all. */
+  list(where: FindOptionsWhere<WebhookEntity> = {}): Promise<WebhookEntity[]> {
+    return this.entities.find({ where, order: { id: 'ASC' } });
   }
 
   /** Changes a webhook. @returns false if another lease has begun since it was read, or it was deleted */

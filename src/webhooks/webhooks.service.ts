@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
-import { EventsRepository } from '../events';
+import { EventsRepository, readableTypes, requestedTypes } from '../events';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
-import type { Page, PageQuery } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { SECOND_MS } from '../platform/runtime/time';
+import { AccountWebhooks, shown } from './account-webhooks';
 import { Deliveries } from './deliveries';
 import type { WebhookEntity } from './webhook.entity';
 import { WebhookSender } from './webhook-sender';
@@ -21,18 +21,14 @@ import type {
   WebhookWithSecret,
 } from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
-import {
-  type ShownColumns,
-  webhookPages,
-  WebhooksRepository,
-  type WebhookValues,
-} from './webhooks.repository';
+import { WebhooksRepository, type WebhookValues } from './webhooks.repository';
 
 @Injectable()
 export class WebhooksService {
   constructor(
     private readonly sql: Sql,
     private readonly webhooks: WebhooksRepository,
+    private readonly ofAccounts: AccountWebhooks,
     private readonly events: EventsRepository,
     private readonly deliveries: Deliveries,
     private readonly secrets: WebhookSecrets,
@@ -40,25 +36,20 @@ export class WebhooksService {
     private readonly sender: WebhookSender,
   ) {}
 
-  /** @throws ApiError `invalid_cursor` */
-  async list({ accountId }: Principal, query: PageQuery): Promise<Page<Webhook>> {
-    const page = await webhookPages.list(this.sql, query, { account_id: accountId });
-    return page.with(page.items.map(shown));
-  }
-
-  /** @throws ApiError `validation_failed`, `too_many_webhooks` */
+  /** @throws ApiError `validation_failed`, `insufficient_scope`, `too_many_webhooks` */
   create(
-    { accountId }: Principal,
-    { url, types }: NewWebhook,
+    principal: Principal,
+    { url, types = null }: NewWebhook,
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
+    const requested = requestedTypes(principal, types);
     this.requirePublic(url);
     const { secret, stored } = this.secrets.create();
     const now = new Date(this.clock.now());
     const values = {
-      accountId,
+      accountId: principal.accountId,
       url,
-      types: types ?? null,
+      types: requested,
       secret: stored,
       createdAt: now,
       updatedAt: now,
@@ -67,6 +58,7 @@ export class WebhooksService {
     return this.sql.transaction(async (transaction) => {
       const created = await this.webhooks.insert(values, transaction);
       if (!created) throw webhookErrors.too_many_webhooks();
+      await this.ofAccounts.record('create', created, principal.keyId, transaction);
       return Object.assign(shown(created), { secret });
     }, outer);
   }
@@ -77,26 +69,29 @@ export class WebhooksService {
   }
 
   /**
-   * Changes the given members. A new URL and the status `active` end the pause after a failure.
+   * Changes the given members, and `types` to those that the key may read. A new URL and the status `active` end the
+   * pause after a failure.
    *
-   * @throws ApiError `validation_failed`, `webhook_not_found`, `precondition_failed`
+   * @throws ApiError `validation_failed`, `insufficient_scope`, `webhook_not_found`, `precondition_failed`
    */
   async update(
     principal: Principal,
     id: bigint,
-    { url, types, status }: WebhookUpdate,
+    { url, types: given, status }: WebhookUpdate,
     precondition: Precondition<Webhook>,
   ): Promise<Webhook> {
+    const requested = given && requestedTypes(principal, given);
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
-    return this.change(principal, id, undefined, async (previous, transaction) => {
+    return this.change('update', principal, id, undefined, async (previous, transaction) => {
+      const types = requested ?? readableTypes(principal, given === undefined ? previous.types : null);
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
       const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);
       return {
         ...(isRepeated && { updatedAt: previous.updatedAt }),
         ...(url !== undefined && { url }),
-        ...(types !== undefined && {
+        ...(types !== previous.types && {
           types,
           ...(await this.skipOthers(previous, types, transaction)),
         }),
@@ -105,16 +100,6 @@ export class WebhooksService {
           disabledAt: status === 'active' ? null : (previous.disabledAt ?? now),
         }),
       };
-    });
-  }
-
-  /** @throws ApiError `webhook_not_found`, `precondition_failed` */
-  remove({ accountId }: Principal, id: bigint, precondition: Precondition<Webhook>): Promise<void> {
-    return this.sql.transaction(async (transaction) => {
-      const webhook = await this.webhooks.find({ id, accountId }, transaction);
-      if (!webhook && precondition.isGiven) return;
-      precondition(shown(found(webhook)));
-      await this.webhooks.delete(found(webhook), transaction);
     });
   }
 
@@ -131,7 +116,7 @@ export class WebhooksService {
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
     const { secret, stored } = this.secrets.create();
-    const webhook = await this.change(principal, id, outer, (previous) => ({
+    const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
       secret: stored,
       previousSecret: previous.secret,
       previousSecretUntil: new Date(this.clock.now() + graceSeconds * SECOND_MS),
@@ -140,8 +125,10 @@ export class WebhooksService {
     return Object.assign(webhook, { secret });
   }
 
+  /** Changes a webhook and records it. Values with its `updatedAt` repeat a change. */
   private change(
-    { accountId }: Principal,
+    change: string,
+    { accountId, keyId }: Principal,
     id: bigint,
     outer: EntityManager | undefined,
     valuesOf: (previous: WebhookEntity, transaction: EntityManager) => WebhookValues | Promise<WebhookValues>,
@@ -150,7 +137,10 @@ export class WebhooksService {
       const previous = found(await this.webhooks.find({ id, accountId }, transaction));
       const values = await valuesOf(previous, transaction);
       await this.webhooks.update(previous, { updatedAt: new Date(this.clock.now()), ...values }, transaction);
-      return shown(found(await this.webhooks.find({ id }, transaction)));
+      const changed = found(await this.webhooks.find({ id }, transaction));
+      if (values.updatedAt !== previous.updatedAt)
+        await this.ofAccounts.record(change, changed, keyId, transaction);
+      return shown(changed);
     }, outer);
   }
 
@@ -172,22 +162,6 @@ export class WebhooksService {
     const rule = this.sender.violatedRule(new URL(url));
     if (rule) throw validationFailed([{ pointer: '#/url', detail: `url ${rule}` }]);
   }
-}
-
-/** Returns a webhook as clients see it. */
-function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
-  const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt, waitingSince } = webhook;
-  return {
-    id,
-    url,
-    types,
-    status: disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active',
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
-    lastError,
-    waitingSince: waitingSince?.toISOString() ?? null,
-  };
 }
 
 /** @throws ApiError `webhook_not_found` */

@@ -14,7 +14,7 @@ const SCOPES = createStore().scopes;
 
 /** The operations of administration, with a body that each accepts. */
 const OPERATIONS = Object.entries(operations)
-  .filter(([, { scopes }]) => scopes.includes('admin'))
+  .filter(([, { scopes }]) => scopes.join() === 'admin')
   .map(([id, { route }]) => [id, ...route.split(' ')] as [id: string, method: string, path: string]);
 const BODIES: Readonly<Record<string, () => object>> = {
   createAccount: () => ({ name: randomUUID() }),

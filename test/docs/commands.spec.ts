@@ -28,7 +28,7 @@ const STAFF_SCOPES = 'pets:read,pets:write,pets:manage,orders:read,orders:write,
 /** The arguments that create the key of a variable. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   AUTH: ['acme'],
-  DEMO: ['demo', '--scopes', 'pets:write,events:read,webhooks:manage'],
+  DEMO: ['demo', '--scopes', 'pets:read,pets:write,orders:read,events:read,webhooks:manage'],
   STAFF: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
   ANIMAL_STORE_KEY: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
 };
@@ -211,7 +211,9 @@ describe('the commands of', () => {
     const known = new Set(await namesOf([]));
     const named = documents.flatMap(({ path, text }) => {
       const code = [...text.matchAll(/`([^`\n]+)`/g)].map(([, each]) => each!);
-      const commands = code.flatMap((each) => /^(?:keys|accounts|audit|db) [a-z-]+/.exec(each) ?? []);
+      const commands = code.flatMap(
+        (each) => /^(?:keys|accounts|audit|db|webhooks) [a-z-]+/.exec(each) ?? [],
+      );
       const options = path === 'docs/admin.md' ? code.join(' ').match(/--[a-z][a-z-]*/g) : [];
       return [...commands, ...(options ?? [])];
     });

@@ -11,6 +11,7 @@ import { PATH, readerOf, settle } from './support/feed';
 const OFF: GivenConfig = { eventsRetentionDays: 0 };
 const DAY_SECONDS = 86_400;
 const ORDERS = '/v1/store/orders';
+const PETS = ['pet.created', 'pet.updated'];
 
 describe('GET /v1/events (listEvents)', () => {
   let app: TestApp;
@@ -64,12 +65,30 @@ describe('GET /v1/events (listEvents)', () => {
       const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
       await app.post(ORDERS, { petId }, { key });
     }
-    const reader = await app.createKey({ scopes: ['events:read', 'orders:read'] });
+    const reader = await app.createKey({ scopes: ['events:read', 'pets:read', 'orders:read'] });
     const orders = async (key?: string, query = 'type=order.placed') =>
       (await readerOf(app, key === undefined ? {} : { key }, query)()).map(({ data }) => data['id']);
     expect(await orders()).toHaveLength(2);
     expect(await orders(reader.key)).toEqual([]);
     expect(await orders(reader.key, 'limit=1')).toHaveLength(4);
+  });
+
+  it.each([
+    ['pets:read', PETS, 'orders:read orders:manage'],
+    ['orders:read', [], 'pets:read'],
+    ['orders:manage', ['order.placed'], 'pets:read'],
+    ['events:read', [], 'pets:read'],
+  ])('has only the types that a key may read: with %s %j', async (scope, visible, needed) => {
+    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+    await app.post(ORDERS, { petId });
+    const { key } = await app.createKey({ scopes: ['events:read', scope] });
+    expect((await readerOf(app, { key })()).map(({ type }) => type)).toEqual(visible);
+    const hidden = needed === 'pets:read' ? 'pet.deleted' : 'order.placed';
+    const response = await app.get(`${PATH}?type=${hidden}`, { key });
+    expectError(response, 403, 'insufficient_scope');
+    expect(response.headers['www-authenticate']).toContain(`scope="${needed}"`);
+    const types = visible.map((type) => `type=${type}`).join('&');
+    expect((await app.get(`${PATH}?${types}`, { key })).json).toHaveLength(visible.length);
   });
 
   it('filters by type, repeated', async () => {

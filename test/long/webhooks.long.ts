@@ -43,7 +43,7 @@ describe('webhooks, with fsync on', () => {
   });
   afterAll(folder.remove);
 
-  const scopes = ['pets:write', 'webhooks:manage'];
+  const scopes = ['pets:read', 'pets:write', 'webhooks:manage'];
   const post = async (path: string, key: string, body: object): Promise<{ readonly path: string }> => {
     const { status, headers, text } = await send(service.url, 'POST', path, { key, body });
     if (status !== 201) throw new Error(text);

@@ -66,6 +66,7 @@ const CHANGED_ONCE = {
 const KEYED = { ...BODY, 201: [], 409: ['idempotency_key_in_use'], 422: ['idempotency_key_reused'] };
 
 const WEBHOOKS = ['webhooks:manage'];
+const WEBHOOKS_OF_ANY = [...WEBHOOKS, 'admin'];
 
 const { 304: _tagged, ...OF_KEY } = { ...ONE, ...ALWAYS, 403: ['address_not_allowed'] };
 /** The facts of every operation of administration. */
@@ -138,7 +139,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     scopes: ['events:read'],
     isExtension: true,
   },
-  listWebhooks: { route: 'get /webhooks', codes: LIST, scopes: WEBHOOKS, isExtension: true },
+  listWebhooks: { route: 'get /webhooks', codes: LIST, scopes: WEBHOOKS_OF_ANY, isExtension: true },
   createWebhook: {
     route: 'post /webhooks',
     codes: { ...KEYED, 409: ['too_many_webhooks', ...KEYED[409]] },
@@ -166,7 +167,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
       400: ['malformed_request', 'validation_failed'],
       404: ['webhook_not_found'],
     },
-    scopes: WEBHOOKS,
+    scopes: WEBHOOKS_OF_ANY,
     isExtension: true,
   },
   testWebhook: {

@@ -47,7 +47,7 @@ describe('the example receiver', () => {
       };
       await delivered();
       await app.database.query(
-        'UPDATE webhooks SET position = position - 1, due_at = created_at, last_delivery_at = NULL',
+        'UPDATE webhooks SET position = position - 1, due_at = created_at, last_delivery_at = NULL, is_idle = false',
       );
       await delivered();
       expect(JSON.parse(printed.split('\n')[1]!)).toEqual(event);

@@ -43,15 +43,16 @@ describe('webhooks', () => {
 
   it('are those of the account', async () => {
     const { path } = await create();
+    const { key: other } = await app.createKey({ scopes: ['webhooks:manage'] });
     for (const response of [
-      await app.get(path),
-      await app.send('PATCH', path, { body: { url: URL } }),
-      await app.send('DELETE', path),
-      await app.post(`${path}/test`, undefined),
-      await app.post(`${path}/rotate`, undefined),
+      await app.get(path, { key: other }),
+      await app.send('PATCH', path, { key: other, body: { url: URL } }),
+      await app.send('DELETE', path, { key: other }),
+      await app.post(`${path}/test`, undefined, { key: other }),
+      await app.post(`${path}/rotate`, undefined, { key: other }),
     ])
       expectError(response, 404, 'webhook_not_found');
-    expect((await app.get(PATH)).json).toEqual([]);
+    expect((await app.get(PATH, { key: other })).json).toEqual([]);
   });
 
   it('are at most ten for an account, also if they are created concurrently', async () => {

@@ -127,6 +127,8 @@ export function OneOf(choice: Choice, facts: FieldFacts<string>): PropertyDecora
 }
 
 interface SomeFacts extends FieldFacts {
+  /** The fewest values, by default 1. */
+  readonly min?: 0 | 1;
   /** True if the document has a parameter with one value: generated clients send it as a text. Repeating it is valid. */
   readonly isShownAsOne?: true;
 }
@@ -135,19 +137,17 @@ interface SomeFacts extends FieldFacts {
  * Declares a list of different values of `choice`. In a query it is a repeated parameter, and the handler gets the values in
  * the order of the choice.
  */
-export function SomeOf(choice: Choice, { isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
+export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
   const { values } = choice;
   const placeOf = (value: unknown) => values.findIndex((known) => known === value);
   const items = { type: 'string', enum: [...values] };
+  const isNew = (each: unknown, at: number, all: unknown[]) => placeOf(each) >= 0 && all.indexOf(each) === at;
   return declareField(facts, {
     schema: isShownAsOne
       ? schemaOf(choice)
-      : { type: 'array', items, minItems: 1, maxItems: values.length, uniqueItems: true },
+      : { type: 'array', items, minItems: min, maxItems: values.length, uniqueItems: true },
     rule: (given, name) => `one or more of ${values.join(', ')}, each once${repeatHint(given, name, values)}`,
-    isValid: (given) =>
-      Array.isArray(given) &&
-      given.length > 0 &&
-      given.every((each, at) => placeOf(each) >= 0 && given.indexOf(each) === at),
+    isValid: (given) => Array.isArray(given) && given.length >= min && given.every(isNew),
     fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
   });
 }
