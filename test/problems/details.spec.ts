@@ -1,4 +1,5 @@
 import { type RawResponse, RawConnection } from '../edge/support/raw';
+import { runOut } from '../edge/support/run-out';
 import { BasketsModule, EMPTY } from '../modules/support/baskets.module';
 import { NestDtosModule } from '../modules/support/nest-dtos.module';
 import { startApp, type TestApp } from '../support/app';
@@ -10,8 +11,7 @@ import { expectProblem, PROBLEM } from './support/problem';
 describe('problem details of a request that is rejected', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const timeouts = { requestTimeoutMs: 300, headersTimeoutMs: 200 };
-    const settings = { ...timeouts, corsOrigins: ['https://shop.example'] };
+    const settings = { corsOrigins: ['https://shop.example'] };
     app = await startApp(settings, { modules: [BasketsModule, NestDtosModule] });
   });
   afterAll(() => app.close());
@@ -126,10 +126,12 @@ describe('problem details of a request that is rejected', () => {
       }
     });
 
-    const firstOf = async (bytes: string): Promise<RawResponse> => {
+    const firstOf = async (bytes: string, status: number): Promise<RawResponse> => {
       const raw = await RawConnection.open(app.url);
       raw.write(bytes);
+      const restore = status === 408 ? runOut(app) : undefined;
       const response = (await raw.response())!;
+      restore?.();
       raw.destroy();
       return response;
     };
@@ -150,7 +152,7 @@ describe('problem details of a request that is rejected', () => {
         (key) => post(key, 'Expect: 100-continue\r\nContent-Length: 500000\r\n', ''),
       ],
     ])('is obeyed below the router: %s gets problem details', async (_what, status, code, bytes) => {
-      const response = await firstOf(bytes(app.key));
+      const response = await firstOf(bytes(app.key), status);
       expectProblem(response, status, code);
       expect(response.headers['vary']).toMatch(/Accept$/);
     });
@@ -158,7 +160,7 @@ describe('problem details of a request that is rejected', () => {
     it.each(rejectedByParser)(
       'is unknown on %i %s of the HTTP parser: the Error body',
       async (status, code, bytes) => {
-        const response = await firstOf(bytes);
+        const response = await firstOf(bytes, status);
         expect([response.status, JSON.parse(response.text).code]).toEqual([status, code]);
         expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
       },

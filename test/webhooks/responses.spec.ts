@@ -41,15 +41,18 @@ describe('deliveries to hostile receivers', () => {
       /^The connection was closed before the end of the response\.$/,
     ],
     ['410', respondWith(410), 'disabled', /410/],
-  ] as [string, Receiver['respond'], string, RegExp][])('fail with %s', async (_, respond, status, error) => {
-    app.nest.get(WebhookSender, { strict: false }).timeoutMs = 200;
-    receiver.respond = respond;
-    const { path } = await createWebhook(app, { url: receiver.url });
-    await addPets(app, 'a');
-    await failed(app, path, 1);
-    expect(await state(path)).toMatchObject({ status, lastError: expect.stringMatching(error) });
-    expect(receiver.deliveries).toHaveLength(1);
-  });
+  ] as [string, Receiver['respond'], string, RegExp][])(
+    'fail with %s',
+    async (what, respond, status, error) => {
+      if (what.includes('in time')) app.nest.get(WebhookSender, { strict: false }).timeoutMs = 200;
+      receiver.respond = respond;
+      const { path } = await createWebhook(app, { url: receiver.url });
+      await addPets(app, 'a');
+      await failed(app, path, 1);
+      expect(await state(path)).toMatchObject({ status, lastError: expect.stringMatching(error) });
+      expect(receiver.deliveries).toHaveLength(1);
+    },
+  );
 
   it('close a connection that the receiver upgrades, so that its errors do not end the service', async () => {
     const isClosed = new Promise((resolve) => {

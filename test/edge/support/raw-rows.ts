@@ -63,11 +63,13 @@ export class RowRunner {
     return new RowRunner(this.app, this.key, url);
   }
 
-  async run([, bytes, responses, connection]: Row): Promise<void> {
+  /** @param beforeLate is called before it waits for the response to a request that never arrives whole */
+  async run([, bytes, responses, connection]: Row, beforeLate?: () => void): Promise<void> {
     const text = Buffer.from(bytes).toString('latin1').replaceAll(KEY, this.key);
     const raw = await RawConnection.open(this.url);
     raw.write(Buffer.from(text, 'latin1'));
     for (const expected of [responses].flat()) {
+      if (expected.startsWith('408')) beforeLate?.();
       this.expectResponse(await raw.response(text.startsWith('HEAD ')), expected);
     }
     if (connection === 'open') {
