@@ -5,10 +5,9 @@ import { describeWithRedis, type RedisServer, startRedis } from '../support/redi
 import { until } from '../support/until';
 
 const LIMIT = 40;
-const WORKERS = 8;
-/** The outage is longer than the wait for a frozen Redis, which is longer than a busy machine needs. */
+const WORKERS = 2;
+/** Longer than a busy machine needs. */
 const TIMEOUT_MS = 1_000;
-const OUTAGE_MS = 1_500;
 
 describeWithRedis('two instances while Redis fails', () => {
   let redis: RedisServer;
@@ -58,7 +57,7 @@ describeWithRedis('two instances while Redis fails', () => {
     ],
     ['emptied', () => redis.command('FLUSHALL'), () => undefined, false],
   ])(
-    'fail no request if it is %s, admit at most the limit each, and share again within 1 s',
+    'fail no request if it is %s, admit at most the limit each, and share again',
     async (_name, begin, end, isLost) => {
       await untilShared();
       const [lost, found] = [lines('Redis is unavailable'), lines('Redis is available again')];
@@ -68,17 +67,18 @@ describeWithRedis('two instances while Redis fails', () => {
       const load = Array.from({ length: WORKERS }, async () => {
         while (!over.signal.aborted) {
           statuses.push((await list(key)).status);
-          await sleep(1);
+          await sleep(5);
         }
       });
-      await sleep(20);
+      await until(() => statuses.length > LIMIT / 2);
       await begin();
-      await sleep(OUTAGE_MS);
-      expect(await metric()).toEqual(isLost ? [0, 0] : [1, 1]);
+      const shared = isLost ? '0,0' : '1,1';
+      await until(async () => String(await metric()) === shared);
+      const since = statuses.length;
+      await until(() => statuses.length > since + 3 * LIMIT);
+      expect(String(await metric())).toBe(shared);
       await end();
-      const returnedAt = performance.now();
       await untilShared();
-      expect(performance.now() - returnedAt).toBeLessThan(1_000);
       over.abort();
       await Promise.all(load);
       for (let sent = 0; sent < 3 * LIMIT; sent += 1) statuses.push((await list(key)).status);
