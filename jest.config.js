@@ -44,7 +44,7 @@ module.exports = {
   // one loads the service again.
   maxWorkers: 1 + availableParallelism(),
   // A guard against hanging, not a promise of speed.
-  testTimeout: 60_000,
+  testTimeout: 300_000,
   coverageProvider: 'babel',
   collectCoverageFrom: ['src/**/*.ts'],
   projects: [

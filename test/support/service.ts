@@ -6,7 +6,7 @@ import { NO_SETTINGS } from './no-settings';
 import { parentOfServers } from './server-folder';
 
 const ROOT = join(__dirname, '..', '..');
-export const MAX_START_MS = 60_000;
+export const MAX_START_MS = 180_000;
 const RUN_TYPESCRIPT = ['-r', join(__dirname, 'typescript.cjs')];
 
 /** The processes to kill after a failed spec; they would keep jest from exiting. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A guard against hanging, not a promise of speed: the machine may be busy. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 120_000;
 const POLL_MS = 10;
 
 /** Polls until the condition holds; throws after `limitMs`. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const ROOT = join(__dirname, '..', '..', '..');
 const EXAMPLE = join(ROOT, 'examples', 'grooming');
-const MAX_START_MS = 60_000;
+const MAX_START_MS = 180_000;
 
 /** Packs the store, and installs the package in a copy of the example. @returns the folder of the copy */
 export function installExample(): string {

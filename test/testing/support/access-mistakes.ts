@@ -20,8 +20,4 @@ export const ACCESS_MISTAKES: Mistakes = on(['list'], {
     sentence: /counts in a window, and its document has x-uncounted/,
     decorators: { list: [ApiExtension('x-uncounted', true)] },
   },
-  'scope-not-listed': {
-    sentence: /requires the scope pets:read, and its x-required-scopes names another/,
-    decorators: { list: [RequireScope('pets:read')] },
-  },
 });

@@ -1,4 +1,3 @@
-import { BadRequestException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../../src/platform/errors/api-error';
 import type { Items } from './items';
@@ -16,12 +15,6 @@ const ifTaken = (respond: (items: Items, reply: FastifyReply) => unknown): Chang
 
 /** Mistakes in the response to a name that is taken. */
 export const ERROR_MISTAKES: Mistakes = on(['create'], {
-  'conflict-as-bad-request': {
-    sentence: /responds 400.*body \/code must be one of/,
-    ...ifTaken(() => {
-      throw new BadRequestException('The name is taken.');
-    }),
-  },
   'code-of-another-status': {
     sentence: /responds 404.*status must be one of/,
     ...ifTaken(({ facts }) => {

@@ -28,11 +28,6 @@ const getting = (change: (row: object) => string): NonNullable<Changes['get']> =
   };
 
 export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
-  'code-not-declared': {
-    sentence: /responds 409.*status must be one of/,
-    facts: { create: { rejects: [], idempotent: undefined } as never },
-    create: creating((row) => row),
-  },
   'created-as-ok': {
     sentence: /responds 200.*status must be one of 201/,
     decorators: { create: [HttpCode(200)] },
@@ -42,11 +37,6 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
   'member-missing': {
     sentence: /responds 500.*"weight" is required/,
     create: creating((row) => ({ ...row, weight: undefined })),
-    facts: PLAIN,
-  },
-  'member-of-another-type': {
-    sentence: /responds 500/,
-    create: creating((row) => ({ ...row, weight: 'heavy' })),
     facts: PLAIN,
   },
   'member-not-declared': {
@@ -108,13 +98,6 @@ export const LIST_MISTAKES: Mistakes = on(['list'], {
     async list(query, reply) {
       void reply;
       return this.rows(0n, query.limit);
-    },
-  },
-  'page-descending': {
-    sentence: /is not in ascending order of id/,
-    ...STORED,
-    list(query) {
-      return this.rows(0n, query.limit, 'DESC');
     },
   },
   'page-too-large': {

@@ -138,14 +138,6 @@ export const TAG_MISTAKES: Mistakes = {
         return cutPage(request, await this.rows(request.first, request.count));
       },
     },
-    'sort-always-ascending': {
-      sentence: /is not in descending order of id/,
-      ...STORED,
-      async list(query) {
-        const request = pageRequestOf(this.facts.path, query);
-        return cutPage(request, await this.rows(0n, request.count));
-      },
-    },
   }),
   ...on(['list'], {
     'too-many-ids': {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Flag, Integer, ListOf, Nested, OneOf, SortedPageQuery, Text, Timestamp } from '../../../src';
+import { Flag, Integer, Nested, OneOf, SortedPageQuery, Text } from '../../../src';
 import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items, type Row } from './items';
 import { createTable, NOTE } from './items.parts';
 import { type Mistakes, on, STORED } from './mistake';
 
 const SIZES = { name: 'MistakenSize', description: 'Size of an item.', values: ['s', 'm'] };
-const TIME = { description: 'When.', example: '2027-03-01T09:00:00.000Z' };
 const QUIET = { description: 'True if it is quiet.', example: true };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
 
@@ -23,40 +22,12 @@ class BareResponse {
   readonly colour!: string;
 }
 
-class BareQuery extends SortedPageQuery {
-  readonly colour?: string;
-}
-
-class BareClass {
-  readonly name!: string;
-}
-
 const PLACE = { description: 'Its place.' };
 
 export const UNDECORATED_MISTAKES: Mistakes = {
-  'class-undecorated': {
-    sentence: /BareClass\.name, in class_undecorated_create, has no decorator for its value/,
-    bodyType: BareClass,
-  },
   'nested-undecorated': {
     sentence: /BareBody\.colour, in nested_undecorated_create, has no decorator for its value/,
     body: { place: [Nested(() => BareBody, PLACE)] },
-  },
-  'listed-undecorated': {
-    sentence: /BareBody\.colour, in listed_undecorated_create, has no decorator for its value/,
-    body: { places: [ListOf(() => BareBody, { max: 3, ...PLACE })] },
-  },
-  'nested-response-undecorated': {
-    sentence: /BareResponse\.colour, in nested_response_undecorated_list, has no decorator for its value/,
-    item: { place: [Nested(() => BareResponse, PLACE)] },
-  },
-  'body-undecorated': {
-    sentence: /BareBody\.colour, in body_undecorated_create, has no decorator for its value/,
-    bodyType: BareBody,
-  },
-  'query-undecorated': {
-    sentence: /BareQuery\.colour, in query_undecorated_list, has no decorator for its value/,
-    queryType: BareQuery,
   },
   'response-undecorated': {
     sentence: /BareResponse\.colour, in response_undecorated_get, has no decorator for its value/,
@@ -91,14 +62,6 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       list(query, reply) {
         const { accountId } = reply.request.principal;
         return listWhere(this, `note = '${accountId}'`, query);
-      },
-    },
-    'location-elsewhere': {
-      sentence: /responds with the Location \/v1\/v1\/location-elsewhere\/\d+, where GET responds 404/,
-      async create(body, reply, transaction) {
-        const row = await this.insert(body, transaction);
-        reply.header('Location', `/v1/v1${this.facts.path}/${row.id}`);
-        return row;
       },
     },
   }),
@@ -158,21 +121,6 @@ export const UNNOTICED_MISTAKES: Mistakes = {
       async create(body, _reply, transaction) {
         const { note: _, ...row } = await this.insert(body, transaction);
         return row;
-      },
-    },
-    'constant-stored': {
-      sentence: /POST .* responds with note = Quiet to note = Quiet \d/,
-      body: NOTE,
-      create(body, _reply, transaction) {
-        return this.insert({ ...body, note: 'Quiet' }, transaction);
-      },
-    },
-    'time-of-the-example': {
-      sentence: /POST .* responds with at = 2027-03-01T09:00:00.000Z to at = 2027-03-0[23]T09/,
-      body: { at: [Timestamp(TIME)] },
-      item: { at: [Timestamp(TIME)] },
-      async create(body, _reply, transaction) {
-        return { ...(await this.insert(body, transaction)), at: TIME.example };
       },
     },
     'flag-lost': {
