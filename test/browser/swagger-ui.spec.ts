@@ -12,6 +12,7 @@ import { openBrowser, overflowOf, visit, type Visit, WINDOWS } from './support/v
 
 /** JavaScript rounds it to 9007199254740992. */
 const ODD = '9007199254740993';
+const LONGEST = 5;
 const MAX = '9223372036854775807';
 const MIN = '-9223372036854775808';
 
@@ -54,6 +55,18 @@ inChromium('Swagger UI', (chromium) => {
     await browser.close();
     await app.close();
   });
+
+  /** The operations whose description is longest: each opened one costs a second of processor time. */
+  const longest = async () => {
+    const { paths } = (await app.get('/openapi.json')).json;
+    const operations = Object.values<object>(paths).flatMap((path) => Object.values<any>(path));
+    const length = (operation: object) => JSON.stringify(operation).length;
+    return operations
+      .filter(({ operationId }) => operationId)
+      .toSorted((one, other) => length(other) - length(one))
+      .slice(0, LONGEST)
+      .map(({ operationId }) => String(operationId));
+  };
 
   // A load and each open operation cost a second of processor time, so the tests share them.
   it('opens the operation of a link, with its scope, in a narrow window', async () => {
@@ -156,7 +169,7 @@ inChromium('Swagger UI', (chromium) => {
     ['wide', 'light', 3_000],
     ['narrow', 'dark', 5_000],
   ] as const)(
-    'in a %s window, %s: each opened operation has at most %i px, and nothing has too little contrast or a list without a name',
+    'in a %s window, %s: the longest operations have at most %i px, and nothing has too little contrast or a list without a name',
     async (window, colorScheme, height) => {
       const broken = async () => {
         // A button has other colors while it changes them.
@@ -173,7 +186,8 @@ inChromium('Swagger UI', (chromium) => {
       await page.locator('.modal-ux').waitFor();
       expect(await broken()).toEqual([]);
       await page.locator('.modal-ux .btn-done').click();
-      for (const block of await page.locator('.opblock').all()) {
+      for (const operation of await longest()) {
+        const block = page.locator(`.opblock[id$="-${operation}"]`);
         await block.locator('.opblock-summary-control').click();
         await block.locator('.responses-wrapper').waitFor();
         const id = await block.getAttribute('id');
