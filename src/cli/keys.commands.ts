@@ -31,6 +31,7 @@ interface CreateOptions extends PlanOptions {
 export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
   addCreateAndListCommands(keys, context);
   addSetCommands(keys, context);
+  addExpiryAndPauseCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
@@ -42,11 +43,7 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--existing', 'fail if the account is new')
     .addOptions(planOptions('plan of a new account (default: free)'))
     .addOption(scopesOption(context.store.scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
-    .addOption(
-      new Option('--expires <when>', 'time until the key expires, such as 1h or 90d, or never')
-        .argParser(expiry)
-        .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
-    )
+    .addOption(expiresOption().default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY))
     .option('--label <text>', 'purpose of the key', label, '')
     .option('--addresses <list>', 'the only addresses or CIDR blocks that may use the key', addresses)
     .prints(async (options: CreateOptions, command: Command) => {
@@ -101,6 +98,35 @@ function addSetCommands(keys: OutputCommand, context: CommandContext): void {
   }
 }
 
+function addExpiryAndPauseCommands(keys: OutputCommand, context: CommandContext): void {
+  keys
+    .command('set-expiry <id>')
+    .description('replace the expiry of a key; takes effect everywhere within 5 s')
+    .addOption(expiresOption().makeOptionMandatory())
+    .prints(async (id: string, { expires }: Pick<CreateOptions, 'expires'>) => {
+      const expiresAt = expires === 'never' ? null : expires;
+      await context.withService(ApiKeysService, (service) => service.update(id, { expiresAt }));
+      const when = expiresAt ? `expires at ${cellText(expiresAt)}` : 'never expires';
+      return { json: { id, expiresAt }, text: `The key ${id} ${when}; takes effect everywhere within 5 s.` };
+    });
+  for (const [verb, state] of [
+    ['pause', 'invalid'],
+    ['resume', 'valid'],
+  ] as const) {
+    keys
+      .command(`${verb} <id>`)
+      .description(`make a key ${state}${verb === 'pause' ? ' until it is resumed' : ' again'}`)
+      .prints(async (id: string) => {
+        const isPaused = verb === 'pause';
+        const isNew = await context.withService(ApiKeysService, (service) => service.setPaused(id, isPaused));
+        const text = isNew
+          ? `The key ${id} is now ${verb}d; takes effect everywhere within 5 s.`
+          : `The key ${id} is ${verb}d already.`;
+        return { json: { id, paused: isPaused }, text };
+      });
+  }
+}
+
 function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
   keys
     .command('rotate <id>')
@@ -140,6 +166,11 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
       const text = isNew ? `Ban of ${id} lifted; takes effect within 5 s.` : `The key ${id} is not banned.`;
       return { json: { id, unbanned: isNew }, text };
     });
+}
+
+function expiresOption(): Option {
+  const meaning = 'time until the key expires, such as 1h or 90d, or never';
+  return new Option('--expires <when>', meaning).argParser(expiry);
 }
 
 /** Says what to do if the secret of a key cannot be shown. */

@@ -94,6 +94,7 @@ describe('migrations', () => {
       'Usage1795219200032',
       'ReplacedSecrets1795219200034',
       'WaitingWebhooks1795219200035',
+      'PausedKeys1795219200036',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
