@@ -40,6 +40,16 @@ interface FoundEvents {
   readonly last: bigint;
 }
 
+/** An open transaction. */
+interface OpenTransaction {
+  /** Its process, or its name if it is prepared. */
+  readonly name: string;
+  readonly application: string;
+  readonly role: string | null;
+  readonly database: string | null;
+  readonly since: Date | null;
+}
+
 /** The facts of the feed, and null for the columns of an event if there is none. */
 type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
 
@@ -92,6 +102,22 @@ export const READ: Statement = {
     ) AS page ON true
     ORDER BY id`,
 };
+
+/** The oldest event that readers do not see. */
+const HIDDEN = `
+  SELECT created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
+  FROM events WHERE id >= ${END} ORDER BY id LIMIT 1`;
+
+/** The oldest open transaction of the server with a number. A role sees the begin of its own sessions only. */
+const HOLDER = `
+  SELECT name, application, role, database, since FROM (
+    SELECT 'pid ' || pid AS name, application_name AS application, usename AS role, datname AS database,
+      xact_start AS since, backend_xid AS number
+    FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+    UNION ALL
+    SELECT 'prepared transaction ' || quote_literal(gid), '', owner, database, prepared, transaction
+    FROM pg_prepared_xacts
+  ) AS open ORDER BY age(number) DESC LIMIT 1`;
 
 /** The statements before new numbers, which no running change may miss, and those that switch the triggers. */
 const PREPARATIONS = `
@@ -153,6 +179,16 @@ export class EventsRepository {
     const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
     const events = found.flatMap((row) => row.events);
     return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };
+  }
+
+  /** Finds the oldest event that readers do not see yet. */
+  async findHidden() {
+    return (await this.sql.rows<{ createdAt: Date; seconds: number }>(HIDDEN, []))[0];
+  }
+
+  /** Finds the transaction of the server, also in another database, that holds events back from readers. */
+  async findHolder(): Promise<OpenTransaction | undefined> {
+    return (await this.sql.rows<OpenTransaction>(HOLDER, []))[0];
   }
 
   /**

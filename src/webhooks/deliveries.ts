@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import type { EntityManager } from 'typeorm';
 import { EventsRepository, type StoredEvent } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../platform/runtime/time';
 import { Pace } from './pace';
@@ -239,19 +239,9 @@ export class Deliveries extends PeriodicWork {
     }
   }
 
-  /** Adds a metric that is read from the database at each scrape: NaN if that takes too long. */
   private gauge(name: string, help: string, member: keyof Waiting, registry: Registry): void {
-    const read = () =>
-      this.webhooks.waiting().then(
-        (waiting) => waiting?.[member],
-        () => undefined,
-      );
-    const gauge: Gauge = new Gauge({
-      name: `animal_store_webhook${name}`,
-      help,
-      registers: [registry],
-      collect: async () => gauge.set((await Promise.race([read(), sleep(SECOND_MS)])) ?? NaN),
-    });
+    const read = async () => (await this.webhooks.waiting())?.[member];
+    addScrapedGauge(registry, `animal_store_webhook${name}`, help, read);
   }
 
   private count({ account }: WebhookEntity, outcome: string): void {
