@@ -4,6 +4,7 @@ import { EntityManager, type FindOneOptions } from 'typeorm';
 import { ORDERS, pages } from '../platform/database/pages';
 import { Sql, type Statement } from '../platform/database/sql';
 import type { Direction, PageRequest } from '../platform/paging/page';
+import { MAX_CLOCK_DIFFERENCE_MS } from '../platform/runtime/time';
 import { AccountEntity } from './account.entity';
 import { accountErrors } from './accounts.errors';
 import { ApiKeyEntity } from './api-key.entity';
@@ -57,7 +58,8 @@ const KEYS = `
          k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
          k.paused_at AS "pausedAt", b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
-  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
+  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
+    AND b.banned_at <= $2::timestamptz + interval '${MAX_CLOCK_DIFFERENCE_MS} ms'`;
 
 /** Its first number is $6. A key is valid or not at $2. */
 const list = ({ from, order }: (typeof ORDERS)[Direction]): Statement => ({

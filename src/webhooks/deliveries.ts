@@ -8,7 +8,7 @@ import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { Pace } from './pace';
 import type { WebhookEntity } from './webhook.entity';
 import { DeliveryError, WebhookSender } from './webhook-sender';
@@ -43,8 +43,6 @@ const MAX_FAILING_MS = 3 * DAY_MS;
 const STOP_MS = 2 * SECOND_MS;
 /** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
 const LEASE_MS = 30 * SECOND_MS;
-/** How far the clocks of instances may differ. */
-const MAX_CLOCK_DIFFERENCE_MS = 10 * SECOND_MS;
 const GONE = 410;
 const MISSED = 'Undelivered events were removed, because they were older than EVENTS_RETENTION_DAYS.';
 

@@ -4,6 +4,9 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** How far the clocks of instances may differ. */
+export const MAX_CLOCK_DIFFERENCE_MS = 10 * SECOND_MS;
+
 /** Returns the UTC date of a time, such as `2026-11-21`. */
 export function dateOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
