@@ -95,7 +95,8 @@ export class ApiKeysService {
 
   /** @throws ApiError if the account does not exist */
   async list(filter: KeyFilter = {}): Promise<Omit<ListedKey, 'number'>[]> {
-    return (await this.keys.list(filter, this.now())).map(({ number: _, ...key }) => key);
+    const keys = await this.keys.list(filter, this.now());
+    return keys.map(({ number: _number, ...key }) => key);
   }
 
   /** @param transaction locks the row until it ends @throws ApiError if the key does not exist */

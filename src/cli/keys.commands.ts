@@ -31,7 +31,7 @@ interface CreateOptions extends PlanOptions {
 export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
   addCreateAndListCommands(keys, context);
   addSetCommands(keys, context);
-  addExpiryAndPauseCommands(keys, context);
+  addPauseCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
@@ -82,42 +82,32 @@ function addSetCommands(keys: OutputCommand, context: CommandContext): void {
     label: new Option('--label <text>', 'new purpose of the key').argParser(label),
     scopes: scopesOption(context.store.scopes),
     addresses: new Option('--addresses <list>', 'comma-separated list, or any').argParser(addresses),
+    expiry: expiresOption(),
   };
-  for (const [member, option] of Object.entries(settable)) {
+  for (const [name, option] of Object.entries(settable)) {
+    const member = option.attributeName();
     keys
-      .command(`set-${member} <id>`)
-      .description(`replace the ${member} of a key; takes effect everywhere within 5 s`)
+      .command(`set-${name} <id>`)
+      .description(`replace the ${name} of a key; takes effect everywhere within 5 s`)
       .addOption(option.makeOptionMandatory())
-      .prints(async (id: string, { [member]: value }: Record<string, string | readonly string[]>) => {
-        const change = { [member]: value };
+      .prints(async (id: string, { [member]: value }: Record<string, string | Date | readonly string[]>) => {
+        const time = value instanceof Date ? value : null;
+        const change = name === 'expiry' ? { expiresAt: time } : { [name]: value };
         await context.withService(ApiKeysService, (service) => service.update(id, change));
-        const values = [value].flat().join(', ') || 'any';
-        const text = `The key ${id} now has the ${member} ${values}; takes effect everywhere within 5 s.`;
+        const values = time ? cellText(time) : [value].flat().join(', ') || 'any';
+        const text = `The key ${id} now has the ${name} ${values}; takes effect everywhere within 5 s.`;
         return { json: { id, ...change }, text };
       });
   }
 }
 
-function addExpiryAndPauseCommands(keys: OutputCommand, context: CommandContext): void {
-  keys
-    .command('set-expiry <id>')
-    .description('replace the expiry of a key; takes effect everywhere within 5 s')
-    .addOption(expiresOption().makeOptionMandatory())
-    .prints(async (id: string, { expires }: Pick<CreateOptions, 'expires'>) => {
-      const expiresAt = expires === 'never' ? null : expires;
-      await context.withService(ApiKeysService, (service) => service.update(id, { expiresAt }));
-      const when = expiresAt ? `expires at ${cellText(expiresAt)}` : 'never expires';
-      return { json: { id, expiresAt }, text: `The key ${id} ${when}; takes effect everywhere within 5 s.` };
-    });
-  for (const [verb, state] of [
-    ['pause', 'invalid'],
-    ['resume', 'valid'],
-  ] as const) {
+function addPauseCommands(keys: OutputCommand, context: CommandContext): void {
+  for (const verb of ['pause', 'resume'] as const) {
+    const isPaused = verb === 'pause';
     keys
       .command(`${verb} <id>`)
-      .description(`make a key ${state}${verb === 'pause' ? ' until it is resumed' : ' again'}`)
+      .description(`make a key ${isPaused ? 'invalid until it is resumed' : 'valid again'}`)
       .prints(async (id: string) => {
-        const isPaused = verb === 'pause';
         const isNew = await context.withService(ApiKeysService, (service) => service.setPaused(id, isPaused));
         const text = isNew
           ? `The key ${id} is now ${verb}d; takes effect everywhere within 5 s.`

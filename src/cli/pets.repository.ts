@@ -90,15 +90,17 @@ export async function importPets(
 /** Opens a temporary file that ends with the process. Streams of the handles close them. */
 async function openUnnamedFile() {
   const path = join(tmpdir(), `animal-store-${randomUUID()}`);
-  const target = await open(path, 'wx', 0o600).catch((error: unknown) => rejectWrite(error, 'write'));
+  const target = await open(path, 'wx', 0o600).catch((error: Error) =>
+    rejectWrite(Object.assign(error, { syscall: 'write' })),
+  );
   const source = await open(path);
   await rm(path);
   return { target, source };
 }
 
 /** Explains an error of the temporary file; passes those of the input on. */
-function rejectWrite(error: unknown, syscall = (error as NodeJS.ErrnoException).syscall): never {
-  if (syscall !== 'write') throw error;
+function rejectWrite(error: NodeJS.ErrnoException): never {
+  if (error.syscall !== 'write') throw error;
   throw new UserError(
     `The temporary folder ${tmpdir()} cannot be written (${codeOf(error)}): set TMPDIR to one with enough space.`,
   );

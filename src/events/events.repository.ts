@@ -40,16 +40,6 @@ interface FoundEvents {
   readonly last: bigint;
 }
 
-/** An open transaction. */
-interface OpenTransaction {
-  /** Its process, or its name if it is prepared. */
-  readonly name: string;
-  readonly application: string;
-  readonly role: string | null;
-  readonly database: string | null;
-  readonly since: Date | null;
-}
-
 /** The facts of the feed, and null for the columns of an event if there is none. */
 type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
 
@@ -110,7 +100,7 @@ const HIDDEN = `
 
 /** The oldest open transaction of the server with a number. A role sees the begin of its own sessions only. */
 const HOLDER = `
-  SELECT name, application, role, database, since FROM (
+  SELECT concat_ws(', ', name, nullif(application, ''), 'role ' || role, 'database ' || database) AS name, since FROM (
     SELECT 'pid ' || pid AS name, application_name AS application, usename AS role, datname AS database,
       xact_start AS since, backend_xid AS number
     FROM pg_stat_activity WHERE backend_xid IS NOT NULL
@@ -187,8 +177,8 @@ export class EventsRepository {
   }
 
   /** Finds the transaction of the server, also in another database, that holds events back from readers. */
-  async findHolder(): Promise<OpenTransaction | undefined> {
-    return (await this.sql.rows<OpenTransaction>(HOLDER, []))[0];
+  async findHolder() {
+    return (await this.sql.rows<{ name: string; since: Date | null }>(HOLDER, []))[0];
   }
 
   /**

@@ -29,11 +29,9 @@ export class FeedHorizon extends PeriodicWork {
     const isLate = hidden !== undefined && hidden.seconds > MAX_HIDDEN_SECONDS;
     const holder = isLate ? await this.events.findHolder() : undefined;
     if (isLate && holder && !this.isHeldBack) {
-      const { name, application, role, database, since } = holder;
-      const facts = [name, application, `role ${role}`, `database ${database}`].filter(Boolean).join(', ');
-      const begin = since?.toISOString() ?? `before ${hidden.createdAt.toISOString()}`;
+      const begin = holder.since?.toISOString() ?? `before ${hidden.createdAt.toISOString()}`;
       this.logger.warn(
-        `An open transaction has held back the feed and all webhooks for ${Math.round(hidden.seconds)} s: ${facts}, open since ${begin}. End it.`,
+        `An open transaction has held back the feed and all webhooks for ${Math.round(hidden.seconds)} s: ${holder.name}, open since ${begin}. End it.`,
       );
     }
     this.isHeldBack = holder !== undefined;

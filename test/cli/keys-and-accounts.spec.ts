@@ -59,6 +59,7 @@ describe('keys and accounts of the command line while the service runs', () => {
       'keys create --account big --plan enterprise --per-minute 5 --per-day 50 --scopes pets:read --expires never --label till',
     );
     expect(created).toEqual({ account: 'big', plan: 'enterprise', scopes: ['pets:read'], expiresAt: null });
+    const never = { expiresAt: null, revokedAt: null, pausedAt: null, bannedUntil: null, lastUsedAt: null };
     const list = await json('keys list --account big');
     expect(list).toEqual([
       {
@@ -70,11 +71,7 @@ describe('keys and accounts of the command line while the service runs', () => {
         scopes: ['pets:read'],
         addresses: [],
         createdAt: expect.any(String),
-        expiresAt: null,
-        revokedAt: null,
-        pausedAt: null,
-        bannedUntil: null,
-        lastUsedAt: null,
+        ...never,
       },
     ]);
     const table = (await cli('keys list')).out;
