@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { accountPages, keyPages } from '../src/accounts/accounts.repository';
+import { accountPages } from '../src/accounts/accounts.repository';
 import { auditPages } from '../src/administration/administration.repository';
 import { EVENT_TYPES } from '../src/events';
 import { READ } from '../src/events/events.repository';
@@ -48,7 +48,6 @@ const LISTS = [
   ],
   [webhookPages, { accountId: ACCOUNTS }],
   [accountPages, {}],
-  [keyPages, { account_id: [1n, 5_000n] }],
   [auditPages, { account: [undefined, 'acc1', 'none'] }],
 ] as const;
 

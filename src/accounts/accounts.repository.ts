@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { EntityManager, type FindOneOptions } from 'typeorm';
-import { pages } from '../platform/database/pages';
-import { Sql } from '../platform/database/sql';
+import { ORDERS, pages } from '../platform/database/pages';
+import { Sql, type Statement } from '../platform/database/sql';
+import type { Direction, PageRequest } from '../platform/paging/page';
+import { MAX_CLOCK_DIFFERENCE_MS } from '../platform/runtime/time';
 import { AccountEntity } from './account.entity';
 import { accountErrors } from './accounts.errors';
 import { ApiKeyEntity } from './api-key.entity';
@@ -14,7 +16,7 @@ export const nameOfEnabled = (row: string) =>
   `SELECT name FROM accounts WHERE id = ${row}.account_id AND disabled_at IS NULL`;
 
 /** A key as `keys list` shows it, without its secret. */
-export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'number' | 'secretHash'> {
+export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
   readonly account: string;
   /** Null if the key is not banned now. */
   readonly bannedUntil: Date | null;
@@ -37,10 +39,10 @@ export interface ListedAuditEntry {
 export interface KeyFilter {
   readonly account?: string | undefined;
   /** Only valid keys that expire before this time. */
-  readonly expiring?: Date;
+  readonly expiring?: Date | undefined;
   readonly revoked?: true;
-  /** Only keys that are banned now. */
-  readonly banned?: true;
+  /** Only keys that are banned now; false: only the others. */
+  readonly banned?: boolean | undefined;
 }
 
 /** Which entries to list; all by default. */
@@ -52,19 +54,26 @@ export interface AuditFilter {
 }
 
 const KEYS = `
-  SELECT k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
+  SELECT k.number, k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
          k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-         b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
+         k.paused_at AS "pausedAt", b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
-  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
+  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
+    AND b.banned_at <= $2::timestamptz + interval '${MAX_CLOCK_DIFFERENCE_MS} ms'`;
 
-const LIST = `${KEYS}
-  WHERE ($1::text IS NULL OR a.name = $1)
+/** Its first number is $6. A key is valid or not at $2. */
+const list = ({ from, order }: (typeof ORDERS)[Direction]): Statement => ({
+  isPlannedAnew: true,
+  text: `${KEYS}
+  WHERE ($1::bigint IS NULL OR k.account_id = $1) AND k.number ${from} $6
     AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
-    AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
-  ORDER BY k.created_at, k.id`;
+    AND (NOT $4 OR k.revoked_at IS NOT NULL) AND ($5::boolean IS NULL OR $5 = (b.banned_until IS NOT NULL))
+  ORDER BY k.number ${order} LIMIT $7`,
+});
 
-const FIND = `${KEYS} WHERE k.id = ANY ($1::uuid[]) ORDER BY k.number`;
+const LISTS = { ascending: list(ORDERS.ascending), descending: list(ORDERS.descending) };
+
+const FIND = `${KEYS} WHERE k.id = $1`;
 
 /** All accounts, in the order of their creation. */
 export const accountPages = pages<AccountEntity>({
@@ -72,12 +81,6 @@ export const accountPages = pages<AccountEntity>({
   columns:
     'id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt", disabled_at AS "disabledAt"',
 });
-
-/** The ids of the keys of an account, in the order of their creation. */
-export const keyPages = pages<{ readonly id: bigint; readonly keyId: string }>(
-  { table: 'numbered_keys', columns: 'id, key_id AS "keyId"' },
-  { always: ['account_id'] },
-);
 
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id';
@@ -172,15 +175,21 @@ export class AccountsRepository {
     return rows.map(({ address }) => address);
   }
 
-  /** Lists keys in the order of their creation. */
-  list({ account, expiring, revoked, banned }: KeyFilter, now: Date): Promise<ListedKey[]> {
-    const values = [account ?? null, now, expiring ?? null, revoked ?? false, banned ?? false];
-    return this.sql.rows<ListedKey>(LIST, values);
+  /** Lists keys in the order of their creation, or the other way. @param page default: all */
+  async list(
+    { account, expiring, revoked, banned }: KeyFilter,
+    now: Date,
+    page?: PageRequest,
+  ): Promise<ListedKey[]> {
+    const id = account === undefined ? null : (await this.require(account)).id;
+    const values = [id, now, expiring ?? null, revoked ?? false, banned ?? null];
+    const statement = LISTS[page?.direction ?? 'ascending'];
+    return this.sql.rows<ListedKey>(statement, [...values, page?.first ?? 0, page?.count ?? null]);
   }
 
-  /** Lists the keys with these ids in the order of their creation. */
-  findKeys(ids: readonly string[], now: Date, transaction?: EntityManager): Promise<ListedKey[]> {
-    return this.sql.rows<ListedKey>(FIND, [ids, now], transaction);
+  /** @returns undefined if no key has the id */
+  async findKey(id: string, now: Date, transaction?: EntityManager): Promise<ListedKey | undefined> {
+    return (await this.sql.rows<ListedKey>(FIND, [id, now], transaction))[0];
   }
 
   /** @returns true if the key was banned in the last 24 h, or still is */

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Page, PageQuery } from '../platform/paging/page';
+import { cutPage, type Page, type PageQuery, pageRequestOf } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
-import { AccountsRepository, type KeyFilter, keyPages, type ListedKey } from './accounts.repository';
+import { AccountsRepository, type KeyFilter, type ListedKey } from './accounts.repository';
 import { FREE, type Plan, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { type AuditEntry, recordAudit } from '../platform/database/audit';
@@ -35,9 +35,11 @@ export interface KeyChange {
   readonly label?: string;
   readonly scopes?: readonly string[];
   readonly addresses?: readonly string[];
+  /** Null: the key never expires. */
+  readonly expiresAt?: Date | null;
 }
 
-type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'revokedAt'>>;
+type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'pausedAt' | 'revokedAt'>>;
 
 /** A new key with its secret, which is not stored and cannot be read again. */
 export interface IssuedKey {
@@ -92,27 +94,29 @@ export class ApiKeysService {
   }
 
   /** @throws ApiError if the account does not exist */
-  async list(filter: KeyFilter = {}): Promise<ListedKey[]> {
-    const { account: name } = filter;
-    const account = name === undefined ? name : (await this.keys.require(name)).name;
-    return await this.keys.list({ ...filter, account }, this.now());
+  async list(filter: KeyFilter = {}): Promise<Omit<ListedKey, 'number'>[]> {
+    const keys = await this.keys.list(filter, this.now());
+    return keys.map(({ number: _number, ...key }) => key);
   }
 
   /** @param transaction locks the row until it ends @throws ApiError if the key does not exist */
   async get(id: string, transaction?: EntityManager): Promise<ListedKey> {
     if (transaction) await this.lock(id, transaction);
-    const [key] = isKeyId(id) ? await this.keys.findKeys([id], this.now(), transaction) : [];
+    const key = isKeyId(id) ? await this.keys.findKey(id, this.now(), transaction) : undefined;
     if (!key) throw unknownKey(id);
     return key;
   }
 
-  /** Lists a page of the keys of an account. @throws ApiError `account_not_found`, `invalid_cursor` */
-  async listPage(account: string, query: PageQuery): Promise<Page<ListedKey>> {
-    const { id } = await this.keys.require(account);
-    const page = await keyPages.list(this.sql, query, { account_id: id });
-    const ids = page.items.map(({ keyId }) => keyId);
-    const found = new Map((await this.keys.findKeys(ids, this.now())).map((key) => [key.id, key]));
-    return page.with(ids.flatMap((each) => found.get(each) ?? []));
+  /** Lists a page of keys. @throws ApiError `account_not_found`, `invalid_cursor` */
+  async listPage(query: PageQuery, filter: KeyFilter): Promise<Page<ListedKey>> {
+    // The cursors of earlier versions have this name.
+    const request = pageRequestOf('/numbered/keys', query);
+    const keys = await this.keys.list(filter, this.now(), request);
+    const page = cutPage(
+      request,
+      keys.map((key) => ({ id: key.number, key })),
+    );
+    return page.with(page.items.map(({ key }) => key));
   }
 
   /** Revokes a key. @returns false if it was revoked before @throws ApiError if the key does not exist */
@@ -121,18 +125,29 @@ export class ApiKeysService {
     return this.change([{ command: 'keys revoke' }], id, values, by);
   }
 
+  /** Makes a key invalid, or valid again, within 5 s. @returns false if it is already */
+  setPaused(id: string, isPaused: boolean, by?: Maker): Promise<boolean> {
+    const values = ({ pausedAt }: ApiKeyEntity) =>
+      (pausedAt !== null) !== isPaused && { pausedAt: isPaused ? this.now() : null };
+    return this.change([{ command: isPaused ? 'keys pause' : 'keys resume' }], id, values, by);
+  }
+
   /** Replaces values of a key. Each instance applies them within 5 s. @throws ApiError if the key does not exist */
   async update(id: string, change: KeyChange, by?: Maker): Promise<void> {
-    const { label, scopes, addresses } = change;
+    const { label, scopes, addresses, expiresAt } = change;
     const entries = [
       { command: 'keys set-label', details: label === undefined ? label : `label ${label}` },
       { command: 'keys set-scopes', details: scopes && `scopes ${scopes.join(', ')}` },
       { command: 'keys set-addresses', details: addresses && detailsOf(addresses) },
+      {
+        command: 'keys set-expiry',
+        details: expiresAt === undefined ? expiresAt : `expires ${expiresAt?.toISOString() ?? 'never'}`,
+      },
     ];
     const given = entries.filter(({ details }) => details !== undefined);
     const normal = async (manager: EntityManager) =>
       addresses ? { ...change, addresses: await this.keys.normalAddresses(addresses, manager) } : change;
-    await this.change(given, id, (_, manager) => normal(manager), by);
+    if (given.length > 0) await this.change(given, id, (_, manager) => normal(manager), by);
   }
 
   /** Lifts the ban of a key. @returns false if it has none @throws ApiError if neither a key nor a ban has the id */

@@ -14,6 +14,7 @@ import {
   AuditEntry,
   IssuedKey,
   KeyChange,
+  ListKeysQuery,
   NAME_SCHEMA,
   NewAccount,
   NewKey,
@@ -145,8 +146,20 @@ export class KeysController {
     scope: ADMIN_SCOPE,
     returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
   })
-  listKeys(@AccountName() account: string, @Query() query: SortedPageQuery) {
-    return this.keys.listPage(account, query);
+  listKeys(@AccountName() account: string, @Query() query: ListKeysQuery) {
+    return this.administration.listKeys(account, query);
+  }
+
+  @Get('keys')
+  @Operation({
+    id: 'listAllKeys',
+    summary: 'List the keys of all accounts',
+    description: 'Lists the keys of every account in the order of their creation, revoked ones included.',
+    scope: ADMIN_SCOPE,
+    returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
+  })
+  listAllKeys(@Query() query: ListKeysQuery) {
+    return this.administration.listKeys(undefined, query);
   }
 
   @Post('accounts/:account/keys')
@@ -187,7 +200,7 @@ export class KeysController {
   @Operation({
     id: 'updateKey',
     summary: 'Change a key',
-    description: `Replaces the label, the scopes or the addresses of a key. ${SOON}`,
+    description: `Replaces the label, the scopes, the addresses or the expiry of a key, or makes it invalid or valid again. ${SOON}`,
     scope: ADMIN_SCOPE,
     returns: [200, AccountKey, 'The changed key.'],
     rejects: [errors.last_admin_key],

@@ -14,6 +14,7 @@ import {
   SHORT_TEXT_RULE,
 } from '../accounts';
 import { isCidr } from '../platform/config/parsers';
+import { SortedPageQuery } from '../platform/paging/page';
 import { HOUR_MS, SECOND_MS } from '../platform/runtime/time';
 import { Flag, Instant, Int64, Integer, OneOf, Text, Timestamp } from '../platform/validation/fields';
 import {
@@ -64,6 +65,7 @@ const EXPIRY = {
   description: `When it expires; null for never. A new key expires by default after ${KEY_DAYS} days.`,
   example: '2099-12-31T23:59:59.000Z',
 } as const;
+const EXPIRING = /^[1-9][0-9]{0,4}[smhd]$/;
 const LIMIT = { min: 1, max: MAX_REQUESTS, nullable: true } as const;
 const KEY = {
   max: 255,
@@ -182,6 +184,9 @@ export class AccountKey {
   @Timestamp({ nullable: true, description: 'When it was revoked; null if it was not.' })
   readonly revokedAt!: Date | null;
 
+  @Timestamp({ nullable: true, description: 'Since when it is paused; null if it is not.' })
+  readonly pausedAt!: Date | null;
+
   @Timestamp({ nullable: true, description: 'When its ban ends; null if it is not banned.' })
   readonly bannedUntil!: Date | null;
 
@@ -191,6 +196,22 @@ export class AccountKey {
     description: 'The minute of its last use; null if it was never used.',
   })
   readonly lastUsedAt!: Date | null;
+}
+
+/** Query of listKeys. */
+export class ListKeysQuery extends SortedPageQuery {
+  @declareField(
+    { optional: true, description: 'Only valid keys that expire within this time.', example: '30d' },
+    {
+      schema: { type: 'string', minLength: 2, maxLength: 6, pattern: EXPIRING.source },
+      rule: 'a time such as 12h or 30d',
+      isValid: (value) => typeof value === 'string' && EXPIRING.test(value),
+    },
+  )
+  readonly expiring?: string;
+
+  @Flag({ optional: true, description: 'Only keys that are banned now; `false`: only the others.' })
+  readonly banned?: boolean;
 }
 
 @BodyExample({ label: 'shop' })
@@ -217,7 +238,10 @@ export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes',
 @AtLeastOne()
 @BodyExample({ label: 'shop window' })
 @ApiSchema({ description: 'New values of a key. Members that are left out keep their value.' })
-export class KeyChange extends PickType(NewKey, ['label', 'scopes', 'addresses']) {}
+export class KeyChange extends PickType(NewKey, ['label', 'scopes', 'addresses', 'expiresAt']) {
+  @Flag({ optional: true, description: 'True makes it invalid, false valid again.', example: false })
+  readonly paused?: boolean;
+}
 
 @ApiSchema({ description: 'How to rotate a key.' })
 @OptionalBody()

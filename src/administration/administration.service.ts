@@ -22,9 +22,9 @@ import type { Page, PageQuery } from '../platform/paging/page';
 import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
 import { StoreScopes } from '../platform/runtime/runtime.module';
-import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, durationMs, SECOND_MS } from '../platform/runtime/time';
 import type * as dto from './administration.dto';
-import { AdministrationRepository } from './administration.repository';
+import { type Administrator, AdministrationRepository } from './administration.repository';
 
 /** The transaction of a request with an Idempotency-Key. */
 export type Outer = EntityManager | undefined;
@@ -46,6 +46,12 @@ export class AdministrationService {
 
   listAudit(query: PageQuery): Promise<Page<dto.AuditEntry>> {
     return this.repository.listAudit(query);
+  }
+
+  listKeys(account: string | undefined, query: dto.ListKeysQuery): Promise<Page<dto.AccountKey>> {
+    const { expiring, banned } = query;
+    const until = expiring === undefined ? expiring : new Date(this.clock.now() + durationMs(expiring));
+    return this.keys.listPage(query, { account, banned, expiring: until });
   }
 
   createAccount(by: Client, { name, ...given }: dto.NewAccount, outer: Outer): Promise<dto.Account> {
@@ -73,8 +79,9 @@ export class AdministrationService {
 
   createKey(by: Client, account: string, given: dto.NewKey, outer: Outer): Promise<dto.IssuedKey> {
     const { label = '', addresses, scopes = this.scopes.ofNewKey } = given;
+    const { expiresAt = new Date(this.clock.now() + KEY_DAYS * DAY_MS).toISOString() } = given;
     this.requireKnown(scopes);
-    const facts = { account, label, addresses, scopes, expiresAt: this.expiryOf(given) };
+    const facts = { account, label, addresses, scopes, expiresAt: this.expiryOf(expiresAt) ?? undefined };
     return this.change(by, outer, async (maker) => {
       const { id, key } = await this.keys.create({ ...facts, isExisting: true }, maker);
       return { ...(await this.keys.get(id, maker.transaction)), key };
@@ -95,26 +102,32 @@ export class AdministrationService {
     });
   }
 
-  /** @param change undefined revokes the key */
+  /** @param given undefined revokes the key */
   changeKey(
     by: Client,
     id: string,
-    change: dto.KeyChange | undefined,
+    given: dto.KeyChange | undefined,
     precondition: Precondition<dto.AccountKey>,
   ): Promise<dto.AccountKey> {
-    this.requireKnown(change?.scopes);
+    const { paused, expiresAt: time, ...values } = given ?? {};
+    this.requireKnown(values.scopes);
+    const expiresAt = this.expiryOf(time);
+    const change = { ...values, ...(expiresAt !== undefined && { expiresAt }) };
     return this.change(by, undefined, async (maker) => {
       const key = await this.keys.get(id, maker.transaction);
-      const isRepeated = change ? isInForce(change, key) : key.revokedAt !== null;
+      const isSame = paused === undefined || paused === (key.pausedAt !== null);
+      const isRepeated = given ? isSame && isInForce(change, key) : key.revokedAt !== null;
       if (!isRepeated) precondition(key);
-      await (change ? this.keys.update(id, change, maker) : this.keys.revoke(id, maker));
+      await (given ? this.keys.update(id, change, maker) : this.keys.revoke(id, maker));
+      if (paused !== undefined) await this.keys.setPaused(id, paused, maker);
       return this.keys.get(id, maker.transaction);
     });
   }
 
   /**
    * Makes a change of a key that is usable now: other instances know a revoked one for up to 5 s, in which it could make
-   * keys for itself. At least one usable key with the scope `admin` is left that works from the client's address.
+   * keys for itself. At least one usable key with the scope `admin` is left that works from the client's address, and that
+   * does not expire earlier than before.
    *
    * @throws ApiError `insufficient_scope`, `address_not_allowed`, `last_admin_key`, `validation_failed`
    */
@@ -129,8 +142,12 @@ export class AdministrationService {
       if (own && !isOpenTo(ip, own)) throw platformErrors.address_not_allowed();
       const result = await work({ key: keyId, transaction });
       const left = await this.repository.administrators(keyId, now, transaction);
-      if (own && !left.some((key) => key.isUsable && isOpenTo(ip, key))) throw errors.last_admin_key();
+      const isShorter = ({ id, expiresAt }: Administrator) =>
+        keys.some((before) => before.id === id && expiresAt < before.expiresAt);
+      const lasting = left.some((key) => key.isUsable && isOpenTo(ip, key) && !isShorter(key));
+      if (own && !lasting) throw errors.last_admin_key();
       if (left.some((key) => key.id === keyId && !isOpenTo(ip, key))) throw ownAddressMissing(ip);
+      if (left.some((key) => key.id === keyId && key.isPaused)) throw ownKeyPaused();
       return result;
     }, outer);
   }
@@ -143,11 +160,10 @@ export class AdministrationService {
   }
 
   /** @throws ApiError `validation_failed` for a time that has passed */
-  private expiryOf({ expiresAt }: dto.NewKey): Date | undefined {
-    const now = this.clock.now();
-    if (expiresAt === null) return undefined;
-    const expiry = new Date(expiresAt ?? now + KEY_DAYS * DAY_MS);
-    if (expiry.getTime() > now) return expiry;
+  private expiryOf(expiresAt: string | null | undefined): Date | null | undefined {
+    if (typeof expiresAt !== 'string') return expiresAt;
+    const expiry = new Date(expiresAt);
+    if (expiry.getTime() > this.clock.now()) return expiry;
     throw validationFailed([{ ...inBody(['expiresAt']), detail: 'expiresAt must be a later time' }]);
   }
 }
@@ -160,6 +176,10 @@ function isOpenTo(ip: string, { addresses }: { readonly addresses: readonly stri
 function ownAddressMissing(ip: string): ApiError {
   const detail = `addresses must include yours, ${clientAddress(ip, undefined) ?? 'which the proxy does not know'}`;
   return validationFailed([{ ...inBody(['addresses']), detail }]);
+}
+
+function ownKeyPaused(): ApiError {
+  return validationFailed([{ ...inBody(['paused']), detail: 'paused must be false for your own key' }]);
 }
 
 /**

@@ -10,8 +10,8 @@ export const {
   revoked_api_key: revokedApiKey,
 } = platformErrors;
 
-function invalidWith(message: string): ApiError {
-  return invalidApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
+function invalidWith(message: string, create = invalidApiKey): ApiError {
+  return create({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
 }
 
 const TWICE = invalidWith('The word Bearer is sent twice: send it once, before the API key.');
@@ -24,10 +24,12 @@ export function malformedApiKey(secret: string): ApiError {
 }
 
 /** For a secret that a rotation has replaced, after its grace period. */
-export function rotatedOutApiKey(): ApiError {
-  const message = 'The API key was replaced by a rotation and its grace period has ended.';
-  return revokedApiKey({ message, headers: { 'WWW-Authenticate': invalidToken(message) } });
-}
+export const ROTATED_OUT = invalidWith(
+  'The API key was replaced by a rotation and its grace period has ended.',
+  revokedApiKey,
+);
+
+export const PAUSED = invalidWith('The API key is paused: ask the operator to resume it.', revokedApiKey);
 
 /** For a key of production in another deployment, and the reverse. @param prefix of the keys of this deployment */
 export function foreignApiKey(prefix: KeyPrefix): ApiError {

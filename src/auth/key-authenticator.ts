@@ -11,8 +11,9 @@ import {
   invalidApiKey,
   malformedApiKey,
   missingApiKey,
+  PAUSED,
   revokedApiKey,
-  rotatedOutApiKey,
+  ROTATED_OUT,
 } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
@@ -86,8 +87,9 @@ export class KeyAuthenticator extends Authenticator {
     if (!key) return invalidApiKey();
     if (key.isRevoked) return revokedApiKey();
     // Compared on every request, because a cached key may have expired since it was read.
-    if (this.isPast(key.secretValidUntil)) return rotatedOutApiKey();
-    return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
+    if (this.isPast(key.secretValidUntil)) return ROTATED_OUT;
+    if (this.isPast(key.expiresAt)) return expiredApiKey();
+    return key.isPaused ? PAUSED : undefined;
   }
 
   private isPast(time: Date | null): boolean {

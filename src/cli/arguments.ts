@@ -12,11 +12,11 @@ import {
 } from '../accounts';
 import type { Plan, PlanChoice } from '../accounts';
 import { isCidr } from '../platform/config/parsers';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, durationMs } from '../platform/runtime/time';
 import { isCalendarDate } from '../platform/validation/fields';
 
-const MS_PER_UNIT: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 const MAX_DAYS = 36_500;
+const MAX_MS = MAX_DAYS * DAY_MS;
 
 /** Returns the parser of an option. It rejects undefined as wrong usage: exit status 2. */
 function parserOf<T>(parse: (text: string) => T | undefined, rule: string): (text: string) => T {
@@ -27,16 +27,9 @@ function parserOf<T>(parse: (text: string) => T | undefined, rule: string): (tex
   };
 }
 
-/** Returns the milliseconds of a time such as `24h` or `0`; NaN for other texts and longer times. */
-function msOf(text: string, maxMs = MAX_DAYS * DAY_MS): number {
-  const [, digits, unit = ''] = /^(0|[1-9][0-9]{0,6})([smhd])$/.exec(text === '0' ? '0s' : text) ?? [];
-  const ms = Number(digits) * (MS_PER_UNIT[unit] ?? Number.NaN);
-  return ms <= maxMs ? ms : Number.NaN;
-}
-
 /** Parses a time from now, such as `1h` or `90d`. */
 function fromNow(text: string): Date | undefined {
-  const ms = msOf(text);
+  const ms = durationMs(text, MAX_MS);
   return ms > 0 ? new Date(Date.now() + ms) : undefined;
 }
 
@@ -50,7 +43,7 @@ export const expiry = parserOf(
 
 /** Parses a time before now, such as `7d`, or a date. */
 export const since = parserOf((text) => {
-  const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Date.now() - msOf(text));
+  const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Date.now() - durationMs(text, MAX_MS));
   return Number.isNaN(at.getTime()) ? undefined : at;
 }, 'a time before now such as 12h or 30d, or a date such as 2026-11-22 or 2026-11-22T20:51Z');
 
@@ -59,7 +52,7 @@ export const day = parserOf((text) => (isCalendarDate(text) ? text : undefined),
 
 /** Parses a duration up to 7 days, such as `24h`, into milliseconds. */
 export const grace = parserOf((text) => {
-  const ms = msOf(text, MAX_GRACE_MS);
+  const ms = durationMs(text, MAX_GRACE_MS);
   return Number.isNaN(ms) ? undefined : ms;
 }, '0, or a time up to 7 days such as 90s, 30m, 24h or 7d');
 

@@ -31,6 +31,7 @@ interface CreateOptions extends PlanOptions {
 export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
   addCreateAndListCommands(keys, context);
   addSetCommands(keys, context);
+  addPauseCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
@@ -42,11 +43,7 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--existing', 'fail if the account is new')
     .addOptions(planOptions('plan of a new account (default: free)'))
     .addOption(scopesOption(context.store.scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
-    .addOption(
-      new Option('--expires <when>', 'time until the key expires, such as 1h or 90d, or never')
-        .argParser(expiry)
-        .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
-    )
+    .addOption(expiresOption().default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY))
     .option('--label <text>', 'purpose of the key', label, '')
     .option('--addresses <list>', 'the only addresses or CIDR blocks that may use the key', addresses)
     .prints(async (options: CreateOptions, command: Command) => {
@@ -85,18 +82,37 @@ function addSetCommands(keys: OutputCommand, context: CommandContext): void {
     label: new Option('--label <text>', 'new purpose of the key').argParser(label),
     scopes: scopesOption(context.store.scopes),
     addresses: new Option('--addresses <list>', 'comma-separated list, or any').argParser(addresses),
+    expiry: expiresOption(),
   };
-  for (const [member, option] of Object.entries(settable)) {
+  for (const [name, option] of Object.entries(settable)) {
+    const member = option.attributeName();
     keys
-      .command(`set-${member} <id>`)
-      .description(`replace the ${member} of a key; takes effect everywhere within 5 s`)
+      .command(`set-${name} <id>`)
+      .description(`replace the ${name} of a key; takes effect everywhere within 5 s`)
       .addOption(option.makeOptionMandatory())
-      .prints(async (id: string, { [member]: value }: Record<string, string | readonly string[]>) => {
-        const change = { [member]: value };
+      .prints(async (id: string, { [member]: value }: Record<string, string | Date | readonly string[]>) => {
+        const time = value instanceof Date ? value : null;
+        const change = name === 'expiry' ? { expiresAt: time } : { [name]: value };
         await context.withService(ApiKeysService, (service) => service.update(id, change));
-        const values = [value].flat().join(', ') || 'any';
-        const text = `The key ${id} now has the ${member} ${values}; takes effect everywhere within 5 s.`;
+        const values = time ? cellText(time) : [value].flat().join(', ') || 'any';
+        const text = `The key ${id} now has the ${name} ${values}; takes effect everywhere within 5 s.`;
         return { json: { id, ...change }, text };
+      });
+  }
+}
+
+function addPauseCommands(keys: OutputCommand, context: CommandContext): void {
+  for (const verb of ['pause', 'resume'] as const) {
+    const isPaused = verb === 'pause';
+    keys
+      .command(`${verb} <id>`)
+      .description(`make a key ${isPaused ? 'invalid until it is resumed' : 'valid again'}`)
+      .prints(async (id: string) => {
+        const isNew = await context.withService(ApiKeysService, (service) => service.setPaused(id, isPaused));
+        const text = isNew
+          ? `The key ${id} is now ${verb}d; takes effect everywhere within 5 s.`
+          : `The key ${id} is ${verb}d already.`;
+        return { json: { id, paused: isPaused }, text };
       });
   }
 }
@@ -140,6 +156,11 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
       const text = isNew ? `Ban of ${id} lifted; takes effect within 5 s.` : `The key ${id} is not banned.`;
       return { json: { id, unbanned: isNew }, text };
     });
+}
+
+function expiresOption(): Option {
+  const meaning = 'time until the key expires, such as 1h or 90d, or never';
+  return new Option('--expires <when>', meaning).argParser(expiry);
 }
 
 /** Says what to do if the secret of a key cannot be shown. */

@@ -100,7 +100,8 @@ export class PetFile {
       if (rows !== '') yield rows;
       if (rest.length > MAX_LINE_BYTES)
         throw new UserError(`Line ${line} of ${this.path} is longer than ${MAX_LINE_BYTES} bytes.`);
-      this.onProgress(file.bytesRead / stats.size);
+      // A pipe has no size.
+      this.onProgress(Math.min(file.bytesRead / stats.size, 1));
     }
     yield await rowsOf(rest, true);
     if (this.format === 'csv' && !this.columns) await this.rowOf(Buffer.alloc(0), line);

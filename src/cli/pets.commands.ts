@@ -54,9 +54,10 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
             name === '-' ? '/dev/stdin' : resolve(name),
             format,
             options.newIds === true,
-            show,
+            // The second half is that of the database.
+            (share) => show(options.dryRun ? share : share / 2),
           );
-          return readPets(databaseUrl, file, options.dryRun === true);
+          return readPets(databaseUrl, file, options.dryRun === true, show);
         }),
       );
     });
@@ -70,8 +71,13 @@ function formatOf(name = '', { format }: Options): PetFormat | undefined {
   return format ?? PET_FORMATS.find((each) => name.toLowerCase().endsWith(`.${each}`));
 }
 
-async function readPets(databaseUrl: string, file: PetFile, isDryRun: boolean) {
-  const isGood = await importPets(databaseUrl, file, isDryRun);
+async function readPets(
+  databaseUrl: string,
+  file: PetFile,
+  isDryRun: boolean,
+  show: (share: number) => void,
+) {
+  const isGood = await importPets(databaseUrl, file, isDryRun, (share) => show(0.5 + share / 2));
   const { path, animals: valid, badLines: bad, problems } = file;
   const json = { file: path, valid, bad, imported: isGood && !isDryRun ? valid : 0, problems };
   if (isGood) return { json, text: `${isDryRun ? 'Checked' : 'Imported'} ${named(valid)} of ${path}.` };

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
@@ -5,7 +9,7 @@ import { recordAudit } from '../platform/database/audit';
 import { countLines } from '../platform/database/backup/backup-database';
 import { openConnection } from '../platform/database/data-source';
 import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
-import { UserError } from '../platform/errors/user-error';
+import { codeOf, UserError } from '../platform/errors/user-error';
 import type { PetFile, PetFormat } from './pet-file';
 
 const PETS = 'SELECT id, name, category_id AS "categoryId", status FROM pets ORDER BY id';
@@ -57,37 +61,87 @@ export function exportPets(
 /**
  * Adds the animals of a file, all or none. They keep their ids if the file has some.
  *
+ * The input may stall, and an open transaction holds back the feed: the transaction begins when all lines are read.
+ *
+ * @param onProgress the share of the animals that the database has got
  * @returns false if the file has a bad line
  * @throws UserError if the file has ids, and the store has animals
  */
-export function importPets(databaseUrl: string, file: PetFile, isDryRun: boolean): Promise<boolean> {
-  return inOwnTransaction(databaseUrl, async (client) => {
-    const rows = file.rows();
-    // The first animal says whether the file has ids.
-    const first = await rows.next();
-    if (file.hasIds) {
-      // A running service could use one of the ids meanwhile.
-      if (!isDryRun) await client.query('LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE');
-      const { rowCount } = await client.query('SELECT FROM pets LIMIT 1');
-      if (rowCount) {
-        throw new UserError(
-          'The file has ids, and the store has animals: add --new-ids, or import into a store without animals.',
-        );
-      }
-    }
-    const copied = (async function* () {
-      if (!first.done) yield first.value;
-      yield* rows;
-    })();
-    const columns = file.hasIds ? 'id, name, category_id, status' : 'name, category_id, status';
-    if (isDryRun) for await (const _ of copied);
-    else await pipeline(copied, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
-    if (file.badLines > 0) await client.query('ROLLBACK');
+export async function importPets(
+  databaseUrl: string,
+  file: PetFile,
+  isDryRun: boolean,
+  onProgress: (share: number) => void,
+): Promise<boolean> {
+  const { target, source } = await openUnnamedFile();
+  try {
+    const rows = rowsOf(databaseUrl, file);
+    if (isDryRun) for await (const _ of rows);
+    else await pipeline(rows, target.createWriteStream()).catch(rejectWrite);
     if (isDryRun || file.badLines > 0) return file.badLines === 0;
-    if (file.hasIds) await client.query(CONTINUE_IDS, [file.lastId]);
-    // Without it the planner uses the old statistics until autovacuum runs.
-    await client.query('ANALYZE pets');
-    await recordAudit(client, { command: 'pets import', details: `${file.animals} animals` });
+    await inOwnTransaction(databaseUrl, (client) => copyPets(client, file, source, onProgress));
     return true;
-  });
+  } finally {
+    await target.close();
+    await source.close();
+  }
+}
+
+/** Opens a temporary file that ends with the process. Streams of the handles close them. */
+async function openUnnamedFile() {
+  const path = join(tmpdir(), `animal-store-${randomUUID()}`);
+  const target = await open(path, 'wx', 0o600).catch((error: Error) =>
+    rejectWrite(Object.assign(error, { syscall: 'write' })),
+  );
+  const source = await open(path);
+  await rm(path);
+  return { target, source };
+}
+
+/** Explains an error of the temporary file; passes those of the input on. */
+function rejectWrite(error: NodeJS.ErrnoException): never {
+  if (error.syscall !== 'write') throw error;
+  throw new UserError(
+    `The temporary folder ${tmpdir()} cannot be written (${codeOf(error)}): set TMPDIR to one with enough space.`,
+  );
+}
+
+/** Returns the rows of a file. @throws UserError after its first id if the store has animals */
+async function* rowsOf(databaseUrl: string, file: PetFile): AsyncGenerator<string> {
+  let isChecked = false;
+  for await (const rows of file.rows()) {
+    if (file.hasIds && !isChecked) await inOwnTransaction(databaseUrl, requireNoPets);
+    isChecked = file.hasIds === true;
+    yield rows;
+  }
+}
+
+async function requireNoPets(client: Client): Promise<void> {
+  const { rowCount } = await client.query('SELECT FROM pets LIMIT 1');
+  if (!rowCount) return;
+  throw new UserError(
+    'The file has ids, and the store has animals: add --new-ids, or import into a store without animals.',
+  );
+}
+
+async function copyPets(
+  client: Client,
+  { animals, hasIds, lastId }: PetFile,
+  source: FileHandle,
+  onProgress: (share: number) => void,
+): Promise<void> {
+  if (hasIds) {
+    // A running service could use one of the ids meanwhile.
+    await client.query('LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE');
+    await requireNoPets(client);
+  }
+  const { size } = await source.stat();
+  const parts = source.createReadStream();
+  parts.on('data', () => onProgress(parts.bytesRead / size));
+  const columns = hasIds ? 'id, name, category_id, status' : 'name, category_id, status';
+  await pipeline(parts, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
+  if (hasIds) await client.query(CONTINUE_IDS, [lastId]);
+  // Without it the planner uses the old statistics until autovacuum runs.
+  await client.query('ANALYZE pets');
+  await recordAudit(client, { command: 'pets import', details: `${animals} animals` });
 }

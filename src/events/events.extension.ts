@@ -6,12 +6,13 @@ import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
 import { EventsService } from './events.service';
 import { eventSettings } from './events.settings';
+import { FeedHorizon } from './feed-horizon';
 import { eventsMigrations } from './migrations/events.migrations';
 
 @Module({
   imports: [AccountsModule],
   controllers: [EventsController],
-  providers: [EventsRepository, EventsService],
+  providers: [EventsRepository, EventsService, FeedHorizon],
   exports: [EventsRepository],
 })
 export class EventsModule {}

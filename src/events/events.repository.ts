@@ -85,6 +85,22 @@ export const READ: Statement = {
     ORDER BY id`,
 };
 
+/** The oldest event that readers do not see. */
+const HIDDEN = `
+  SELECT created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
+  FROM events WHERE id >= ${END} ORDER BY id LIMIT 1`;
+
+/** The oldest open transaction of the server with a number. A role sees the begin of its own sessions only. */
+const HOLDER = `
+  SELECT concat_ws(', ', name, nullif(application, ''), 'role ' || role, 'database ' || database) AS name, since FROM (
+    SELECT 'pid ' || pid AS name, application_name AS application, usename AS role, datname AS database,
+      xact_start AS since, backend_xid AS number
+    FROM pg_stat_activity WHERE backend_xid IS NOT NULL
+    UNION ALL
+    SELECT 'prepared transaction ' || quote_literal(gid), '', owner, database, prepared, transaction
+    FROM pg_prepared_xacts
+  ) AS open ORDER BY age(number) DESC LIMIT 1`;
+
 /** The statements before new numbers, which no running change may miss, and those that switch the triggers. */
 const PREPARATIONS = `
   SELECT 'LOCK TABLE pets, store_orders IN SHARE ROW EXCLUSIVE MODE' AS text, false AS "isSwitch"
@@ -145,6 +161,16 @@ export class EventsRepository {
     const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
     const events = found.flatMap((row) => row.events);
     return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };
+  }
+
+  /** Finds the oldest event that readers do not see yet. */
+  async findHidden() {
+    return (await this.sql.rows<{ createdAt: Date; seconds: number }>(HIDDEN, []))[0];
+  }
+
+  /** Finds the transaction of the server, also in another database, that holds events back from readers. */
+  async findHolder() {
+    return (await this.sql.rows<{ name: string; since: Date | null }>(HOLDER, []))[0];
   }
 
   /**

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, MAX_CLOCK_DIFFERENCE_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { type Ban, RateLimitRepository } from './rate-limit.repository';
 import { type Decision, type Standing, tightest } from './rate-limit.store';
 
@@ -47,11 +47,17 @@ export class Bans {
     this.banMs = rateLimitBanSeconds * SECOND_MS;
   }
 
+  /** Returns an empty history for a key without one. */
+  historyOf(keyId: string): KeyHistory {
+    const known = this.histories.get(keyId);
+    return known && !isAhead(known, this.clock.now()) ? known : NO_HISTORY;
+  }
+
   /** Records the decision on a request of a key with a history, or on a 429. @returns the decision; that of a ban if this request is its last strike */
   record(keyId: string, decision: Decision): Decision {
     if (this.banAfter === 0) return decision;
     const now = this.clock.now();
-    const known = this.histories.get(keyId) ?? NO_HISTORY;
+    const known = this.historyOf(keyId);
     const next = this.next(known, now, decision);
     const { bannedUntil } = next;
     this.histories.set(keyId, next);
@@ -65,7 +71,7 @@ export class Bans {
   /** Returns the strikes that count, and the end of the ban if the key is banned. */
   standing(keyId: string): Pick<Standing, 'strikes' | 'bannedUntil'> {
     const now = this.clock.now();
-    const known = this.histories.get(keyId) ?? NO_HISTORY;
+    const known = this.historyOf(keyId);
     const strikes = recentStrikes(known, now).length;
     return known.bannedUntil > now ? { strikes, bannedUntil: known.bannedUntil } : { strikes };
   }
@@ -84,15 +90,14 @@ export class Bans {
     if (this.banAfter === 0) return;
     const now = this.clock.now();
     const rows = await this.repository.readBans(now);
-    const bans = new Map(rows.map(({ keyId, ...ban }) => [keyId, ban]));
+    const bans = new Map(rows.filter((ban) => !isAhead(ban, now)).map(({ keyId, ...ban }) => [keyId, ban]));
     for (const [keyId, known] of this.histories) {
       const isOver = known.askedToWaitUntil <= now && recentStrikes(known, now).length === 0;
       const isBan = known.bannedAt > 0;
       if (isBan ? !bans.has(keyId) && !this.unsaved.has(keyId) : isOver) this.histories.delete(keyId);
     }
     for (const [keyId, ban] of bans) {
-      const known = this.histories.get(keyId) ?? NO_HISTORY;
-      if (known.bannedAt < ban.bannedAt) this.histories.set(keyId, { ...NO_HISTORY, ...ban });
+      if (this.historyOf(keyId).bannedAt < ban.bannedAt) this.histories.set(keyId, { ...NO_HISTORY, ...ban });
     }
   }
 
@@ -125,6 +130,11 @@ const NO_HISTORY: KeyHistory = {
   bannedAt: 0,
   bannedUntil: 0,
 };
+
+/** True for a ban that begins later: a wrong clock wrote it, and it counts as over. */
+function isAhead({ bannedAt }: Pick<Ban, 'bannedAt'>, now: number): boolean {
+  return bannedAt > now + MAX_CLOCK_DIFFERENCE_MS;
+}
 
 /** Returns the strikes that count: a ban needs them within the strike period. */
 function recentStrikes({ strikes }: KeyHistory, now: number): number[] {

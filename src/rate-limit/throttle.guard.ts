@@ -88,7 +88,7 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
       });
     }
     if (request.raw[COUNTED]) return true;
-    const bannedUntil = principal && this.bans.histories.get(principal.keyId)?.bannedUntil;
+    const bannedUntil = principal && this.bans.historyOf(principal.keyId).bannedUntil;
     if (bannedUntil && bannedUntil > this.clock.now()) {
       const windows = this.store.peek(owner, limits);
       return apply({ verdict: 'banned', windows, now: this.clock.now(), bannedUntil }, request, reply);

@@ -10,6 +10,13 @@ export const orderSettings = {
     meaning:
       'Hours after which an order that is still `placed` is cancelled; `0`: never. Orders that have an expiry keep it when this changes, but for `0`.',
   },
+  ordersMaxOpenPerAccount: {
+    variable: 'ORDERS_MAX_OPEN_PER_ACCOUNT',
+    defaultText: '1000',
+    parse: parsers.integer(0, 1_000_000),
+    meaning:
+      'Open orders (`placed` or `approved`) that an account may have, exact for up to 100 concurrent ones; `0`: any number.',
+  },
 } as const;
 
 export type OrderConfig = ConfigOf<typeof orderSettings>;

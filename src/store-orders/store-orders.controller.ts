@@ -40,7 +40,7 @@ export class StoreOrdersController {
     scope: orderScopes.write,
     idempotent: true,
     returns: [201, Order, 'The placed order. `Location` is its URL.'],
-    rejects: [petErrors.pet_not_found, petErrors.pet_not_available],
+    rejects: [petErrors.pet_not_found, petErrors.pet_not_available, orderErrors.too_many_open_orders],
   })
   placeOrder(
     @CurrentPrincipal() principal: Principal,

@@ -92,7 +92,8 @@ export class ListOrdersQuery extends SortedPageQuery {
 
   @Instant({
     optional: true,
-    description: 'Only orders that were placed or changed at this time or later (RFC 3339).',
+    description:
+      'Only orders that were placed or changed at this time or later (RFC 3339). To miss none, ask from 15 seconds before the newest `updatedAt` that you have: an order appears when its transaction ends, and the clocks of instances may differ by a second.',
     example: '2026-11-21T12:00:00Z',
   })
   readonly updatedSince?: string;

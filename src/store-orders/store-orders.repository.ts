@@ -40,15 +40,27 @@ export const orderPages = pages(
   },
 );
 
-/** Inserts nothing if the animal has an open order. The unique index decides, not the status of the animal. */
-const INSERT: Statement = {
+/**
+ * Inserts nothing if the animal has an open order, or the account $5 of them; null: any number. For the animal the unique
+ * index decides, not its status. Of an account the open orders are a range of an index, read to $5 at most.
+ */
+export const INSERT: Statement = {
   read,
   text: `
     INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at, expires_at)
-    VALUES ($1, $2, 'placed', $3, $3, $4)
+    SELECT $1::bigint, $2::bigint, 'placed', $3::timestamptz, $3::timestamptz, $4::timestamptz
+    WHERE $5::int IS NULL OR $5 > (SELECT count(*) FROM (
+      SELECT FROM store_orders WHERE account_id = $1 AND status IN ('placed', 'approved') LIMIT $5
+    ) AS open)
     ON CONFLICT (pet_id) WHERE status IN ('placed', 'approved') DO NOTHING
     RETURNING ${COLUMNS}`,
 };
+
+/** Other orders of the account that is at its bound wait. The reference to it does not. */
+const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
+
+/** An account places fewer orders concurrently: a server has as many connections by default. */
+const MAX_CONCURRENT = 100;
 
 /** The most orders that a transaction changes without a request. */
 export const MAX_AT_ONCE = 100;
@@ -90,17 +102,25 @@ export class StoreOrdersRepository {
     return found ? storedOrderOf(found) : undefined;
   }
 
-  /** @returns undefined if any account has an open order of the animal */
+  /**
+   * @param maxOpen the most open orders of the account; 0: any number
+   * @returns undefined if any account has an open order of the animal, or this one too many
+   */
   async insert(
     accountId: bigint,
     petId: bigint,
-    placedAt: Date,
-    expiresAt: Date | null,
+    { placedAt, expiresAt }: Pick<StoreOrderEntity, 'placedAt' | 'expiresAt'>,
+    maxOpen: number,
     transaction: EntityManager,
   ): Promise<StoredOrder | undefined> {
     const values = [accountId, petId, placedAt, expiresAt];
-    const [order] = await this.sql.rows<StoredOrder>(INSERT, values, transaction);
-    return order;
+    const insert = async (bound: number | null) =>
+      (await this.sql.rows<StoredOrder>(INSERT, [...values, bound], transaction))[0];
+    if (maxOpen === 0) return insert(null);
+    const order = maxOpen > MAX_CONCURRENT ? await insert(maxOpen - MAX_CONCURRENT) : undefined;
+    if (order) return order;
+    await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
+    return insert(maxOpen);
   }
 
   /** Locks orders whose time has passed until the transaction ends, the oldest first. @param others are left out */

@@ -71,15 +71,19 @@ export class StoreOrdersService {
    * Places an order and reserves its animal in one transaction. Of concurrent orders of one animal exactly one succeeds.
    * The order has no `account`, which staff sees elsewhere: any key of the account may repeat the request.
    *
-   * @throws ApiError `pet_not_found`, `pet_not_available`
+   * @throws ApiError `pet_not_found`, `pet_not_available`, `too_many_open_orders`
    */
   place({ accountId }: Principal, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
     return this.sql.transaction(async (transaction) => {
       await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
-      const now = new Date(this.clock.now());
-      const expiresAt = expiryOf(this.config, now);
-      const placed = await this.orders.insert(accountId, petId, now, expiresAt, transaction);
-      if (!placed) throw petErrors.pet_not_available();
+      const placedAt = new Date(this.clock.now());
+      const times = { placedAt, expiresAt: expiryOf(this.config, placedAt) };
+      const maxOpen = this.config.ordersMaxOpenPerAccount;
+      const placed = await this.orders.insert(accountId, petId, times, maxOpen, transaction);
+      if (!placed) {
+        const isTaken = await this.orders.hasOpenOrder(petId, transaction);
+        throw isTaken ? petErrors.pet_not_available() : orderErrors.too_many_open_orders();
+      }
       await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
     }, outer);

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Counter, Registry } from 'prom-client';
 import type { EntityManager } from 'typeorm';
 import { EventsRepository, type StoredEvent } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { Pace } from './pace';
 import type { WebhookEntity } from './webhook.entity';
 import { DeliveryError, WebhookSender } from './webhook-sender';
@@ -43,8 +43,6 @@ const MAX_FAILING_MS = 3 * DAY_MS;
 const STOP_MS = 2 * SECOND_MS;
 /** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
 const LEASE_MS = 30 * SECOND_MS;
-/** How far the clocks of instances may differ. */
-const MAX_CLOCK_DIFFERENCE_MS = 10 * SECOND_MS;
 const GONE = 410;
 const MISSED = 'Undelivered events were removed, because they were older than EVENTS_RETENTION_DAYS.';
 
@@ -239,19 +237,9 @@ export class Deliveries extends PeriodicWork {
     }
   }
 
-  /** Adds a metric that is read from the database at each scrape: NaN if that takes too long. */
   private gauge(name: string, help: string, member: keyof Waiting, registry: Registry): void {
-    const read = () =>
-      this.webhooks.waiting().then(
-        (waiting) => waiting?.[member],
-        () => undefined,
-      );
-    const gauge: Gauge = new Gauge({
-      name: `animal_store_webhook${name}`,
-      help,
-      registers: [registry],
-      collect: async () => gauge.set((await Promise.race([read(), sleep(SECOND_MS)])) ?? NaN),
-    });
+    const read = async () => (await this.webhooks.waiting())?.[member];
+    addScrapedGauge(registry, `animal_store_webhook${name}`, help, read);
   }
 
   private count({ account }: WebhookEntity, outcome: string): void {

@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../support/cli';
@@ -181,6 +183,29 @@ describe('pets export and pets import', () => {
     });
     expect(await rowsOf(database)).toEqual([]);
     expect(await database.query(`SELECT FROM audit_entries WHERE command = 'pets import'`)).toEqual([]);
+  });
+
+  it('opens no transaction before its input has ended: a pipe that stalls holds back no event', async () => {
+    const pipe = fileOf('pipe.jsonl');
+    execFileSync('mkfifo', [pipe]);
+    const run = pets(['import', pipe]);
+    const writer = await open(pipe, 'w');
+    // More than a pipe holds, so that the command has read the first part.
+    await writer.write('{"name":"Rex","categoryId":1}\n'.repeat(9_000));
+    const transactions = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND xact_start IS NOT NULL`;
+    expect(await database.query(transactions)).toEqual([]);
+    await writer.close();
+    expect(await run).toMatchObject({ status: 0, all: `Imported 9000 animals of ${pipe}.\n` });
+  });
+
+  it('exits with a sentence if the temporary folder cannot be written', async () => {
+    const environment = { DATABASE_URL: database.url, TMPDIR: '/dev/null' };
+    writeFileSync(fileOf('one.jsonl'), '{"name":"Rex","categoryId":1}\n');
+    expect(await runCli(['pets', 'import', fileOf('one.jsonl')], environment)).toMatchObject({
+      status: 1,
+      all: 'The temporary folder /dev/null cannot be written (ENOTDIR): set TMPDIR to one with enough space.\n',
+    });
   });
 
   it('--dry-run checks all lines, writes nothing, and fails as the import would', async () => {

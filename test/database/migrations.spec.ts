@@ -94,7 +94,8 @@ describe('migrations', () => {
       'Usage1795219200032',
       'ReplacedSecrets1795219200034',
       'WaitingWebhooks1795219200035',
-      'LateOrders1795219200036',
+      'PausedKeys1795219200036',
+      'LateOrders1795219200037',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`

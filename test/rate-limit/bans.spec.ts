@@ -141,6 +141,23 @@ describe('bans', () => {
     expect((await ask()).retryAfter).toBe(6 * BAN_SECONDS);
   });
 
+  it('counts as over if it began in the future, by a clock that was ahead; the next one counts', async () => {
+    await app.restart();
+    app.clock.advance({ seconds: 1_200 });
+    await hammer(BAN_AFTER);
+    await until(async () => (await listed()) !== undefined);
+    app.clock.advance({ seconds: -1_200 });
+    expect((await ask()).code).not.toBe('api_key_banned');
+    expect([await strikes(), await listed()]).toEqual([NO_STRIKES, undefined]);
+    await app.restart();
+    expect((await ask()).code).not.toBe('api_key_banned');
+    app.clock.advance({ seconds: 60 });
+    expect((await hammer(BAN_AFTER)).at(-1)).toBe('api_key_banned');
+    expect((await ask()).retryAfter).toBe(BAN_SECONDS);
+    await until(async () => (await listed()) === app.clock.now() + BAN_SECONDS * 1_000);
+    expect((await ask()).code).toBe('api_key_banned');
+  });
+
   it('stays in force while the database is unavailable, and is saved when it returns', async () => {
     await app.database.query('ALTER TABLE key_bans RENAME TO away');
     await hammer(BAN_AFTER);

@@ -1,4 +1,5 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
+import type { GivenConfig } from '../../src/app/build';
 import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import { petScopes } from '../../src/pets/pets.scopes';
 import { orderScopes } from '../../src/store-orders/store-orders.scopes';
@@ -114,5 +115,53 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     const page = await app.get(`${PATH}?limit=1`, { key });
     expect(page.text).toBe(`[${placed.text}]`);
     expect((await app.get(linksOf(page)['next']!, { key })).text).toBe(`[${second.text}]`);
+  });
+});
+
+describe('ORDERS_MAX_OPEN_PER_ACCOUNT', () => {
+  let app: TestApp;
+  afterEach(() => app.close());
+
+  const start = async (ordersMaxOpenPerAccount: number) => {
+    const settings: GivenConfig = { ordersMaxOpenPerAccount, databasePoolWaitMs: 30_000 };
+    app = await startApp(settings);
+    await fillPets(app, 40);
+  };
+  const place = (petId: number, options = {}) => app.post(PATH, { petId }, options);
+  const open = (count: number, status = 'placed') =>
+    app.database.query(
+      `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+       SELECT (SELECT max(account_id) FROM api_keys), 100 + i, $2, now() FROM generate_series(1, $1) AS i`,
+      [count, status],
+    );
+
+  // Above 100 far from its bound, no order waits for another one of the account.
+  it.each([
+    [3, 0],
+    [102, 99],
+    [400, 397],
+  ])('of %i: with %i open orders exactly three of concurrent ones succeed', async (bound, before) => {
+    await start(bound);
+    await open(before);
+    await open(200, 'delivered');
+    const responses = await Promise.all(Array.from({ length: CLIENTS }, (_, at) => place(at + 1)));
+    const placed = responses.filter(({ status }) => status === 201);
+    expect(placed).toHaveLength(3);
+    const rejected = responses.findIndex(({ status }) => status !== 201);
+    expectError(responses[rejected]!, 409, 'too_many_open_orders');
+    expect((await app.get(`/v1/pets/${rejected + 1}`)).json.status).toBe('available');
+    expectError(await place(Number(placed[0]!.json.petId)), 409, 'pet_not_available');
+    expect((await place(30, { key: (await app.createKey()).key })).status).toBe(201);
+    const [one] = placed;
+    await app.send('PATCH', one!.headers['location']!, { body: { status: 'approved' } });
+    expectError(await place(31), 409, 'too_many_open_orders');
+    await app.send('PATCH', one!.headers['location']!, { body: { status: 'delivered' } });
+    expect([(await place(31)).status, (await place(32)).status]).toEqual([201, 409]);
+  });
+
+  it('of 0 bounds nothing', async () => {
+    await start(0);
+    await open(1_100);
+    expect((await place(1)).status).toBe(201);
   });
 });

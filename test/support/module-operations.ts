@@ -111,7 +111,11 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   listOrders: { route: 'get /store/orders', codes: LIST, scopes: ['orders:read', 'orders:manage'] },
   placeOrder: {
     route: 'post /store/orders',
-    codes: { ...KEYED, 404: ['pet_not_found'], 409: ['pet_not_available', ...KEYED[409]] },
+    codes: {
+      ...KEYED,
+      404: ['pet_not_found'],
+      409: ['pet_not_available', 'too_many_open_orders', ...KEYED[409]],
+    },
     scopes: ['orders:write'],
     isExtension: true,
   },
@@ -208,6 +212,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     codes: { ...BODY, ...CONDITIONAL, ...ACCOUNT, 200: [], 409: ['plan_conflict', 'last_admin_key'] },
   },
   listAudit: { ...ADMIN, route: 'get /audit', codes: LIST },
+  listAllKeys: { ...ADMIN, route: 'get /keys', codes: LIST },
   listKeys: { ...ADMIN, route: 'get /accounts/{account}/keys', codes: { ...LIST, ...ACCOUNT } },
   createKey: {
     ...ADMIN,

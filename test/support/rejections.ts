@@ -44,6 +44,18 @@ async function order(app: TestApp, status: string) {
   return app.post('/v1/store/orders', { petId });
 }
 
+/** Orders with a key whose account has 1,000 open orders. */
+async function orderMore(app: TestApp) {
+  const { id, key } = await app.createKey();
+  await app.database.query(
+    `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+     SELECT account_id, account_id * 10000 + n, 'placed', now() FROM api_keys, generate_series(1, 1000) AS n WHERE api_keys.id = $1`,
+    [id],
+  );
+  const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+  return app.post('/v1/store/orders', { petId }, { key });
+}
+
 /** Reads from before an event that was deleted. */
 async function readRemoved(app: TestApp): Promise<HttpResponse> {
   const { next } = linksOf(await app.get('/v1/events?type=pet.deleted'));
@@ -142,6 +154,7 @@ export const rejections: readonly Rejection[] = [
   [409, 'pet_in_use', removeVisited],
   [404, 'order_not_found', (app) => app.get('/v1/store/orders/9999')],
   [409, 'pet_not_available', (app) => order(app, 'sold')],
+  [409, 'too_many_open_orders', orderMore],
   [409, 'invalid_transition', deliverPlaced],
   [404, 'webhook_not_found', (app) => app.get('/v1/webhooks/9999')],
   [409, 'too_many_webhooks', createWebhooks],

@@ -83,7 +83,7 @@ const blocksOf = (table: string, from: string) => `
   )`;
 
 /** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
-const ORDERS = {
+export const ORDERS = {
   ascending: { from: '>=', to: '<=', order: 'ASC', nulls: 'NULLS FIRST' },
   descending: { from: '<=', to: '>=', order: 'DESC', nulls: 'NULLS LAST' },
 } as const;

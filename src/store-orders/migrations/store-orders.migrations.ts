@@ -104,7 +104,7 @@ export class ForgottenOrders1795219200020 implements MigrationInterface {
   }
 }
 
-export class LateOrders1795219200036 implements MigrationInterface {
+export class LateOrders1795219200037 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     // For the pages of an animal's orders, and of those since a time (decision 34).
     await runner.query(`
@@ -134,5 +134,5 @@ export const storeOrdersMigrations = [
   ManagedOrders1795219200009,
   OrdersOrder1795219200011,
   ForgottenOrders1795219200020,
-  LateOrders1795219200036,
+  LateOrders1795219200037,
 ];

@@ -208,6 +208,11 @@ export class Administration1795219200025 extends SqlMigration {
     ALTER TABLE audit_entries DROP COLUMN made_by_key, ALTER COLUMN os_user SET NOT NULL`;
 }
 
+export class PausedKeys1795219200036 extends SqlMigration {
+  override readonly upSql = 'ALTER TABLE api_keys ADD COLUMN paused_at timestamptz';
+  override readonly downSql = 'ALTER TABLE api_keys DROP COLUMN paused_at';
+}
+
 /** The migrations that belong to no extension. */
 export const coreMigrations = [
   AccountsAndApiKeys1795219200000,
@@ -221,4 +226,5 @@ export const coreMigrations = [
   DeploymentAndDisabledAccounts1795219200015,
   MigrationFingerprints1795219200016,
   Administration1795219200025,
+  PausedKeys1795219200036,
 ] as const;
