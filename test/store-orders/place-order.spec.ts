@@ -7,6 +7,8 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets, moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
+import { lockWaits } from '../support/lock-waits';
+import { until } from '../support/until';
 import { type AnimalState, explain, isLinearizable } from './support/animal-model';
 import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
 
@@ -157,6 +159,19 @@ describe('ORDERS_MAX_OPEN_PER_ACCOUNT', () => {
     expectError(await place(31), 409, 'too_many_open_orders');
     await app.send('PATCH', one!.headers['location']!, { body: { status: 'delivered' } });
     expect([(await place(31)).status, (await place(32)).status]).toEqual([201, 409]);
+  });
+
+  it.each([3, 400])('of %i: near it an order waits for another one of its account', async (bound) => {
+    await start(bound);
+    await open(bound - 1);
+    await app.database.query('BEGIN');
+    await app.database.query('SELECT FROM accounts FOR NO KEY UPDATE');
+    await app.database.query(`INSERT INTO store_orders (account_id, pet_id, status, placed_at)
+      SELECT account_id, 40, 'placed', now() FROM store_orders LIMIT 1`);
+    const placing = place(1);
+    await until(async () => (await lockWaits(app.database)).length === 1);
+    await app.database.query('COMMIT');
+    expectError(await placing, 409, 'too_many_open_orders');
   });
 
   it('of 0 bounds nothing', async () => {
