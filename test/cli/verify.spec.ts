@@ -11,7 +11,7 @@ import { BREAKAGES, combined } from './support/breakages';
 const FREE = { plan: 'free', perMinute: null, perDay: null } as const;
 const SMALL_DAY = { plan: 'enterprise', perMinute: 100, perDay: 20 } as const;
 
-/** The operations of administration alone. */
+/** The operations that need the scope `admin`. */
 const ADMINISTRATION = new ApiDocument(readCommittedDocument()).operations
   .filter(({ scopes }) => scopes.join() === 'admin')
   .map(({ title }) => title);
