@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
-import { createApp } from './create-app';
+import { createApp, requireIndexes } from './create-app';
 import { checkExtensions } from './extension-checks';
 import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
@@ -74,6 +74,10 @@ export async function buildService(
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
+    await requireIndexes(app, config, logger).catch(async (error: unknown) => {
+      await app.close();
+      throw error;
+    });
     const notices = [...database.notices, ...found];
     return { app, config, database: { ...database, notices }, store };
   } catch (error) {

@@ -62,6 +62,20 @@ export async function createApp(
   return app;
 }
 
+/** @throws UserError in development if the pages of a list would be slow; elsewhere the log says so */
+export async function requireIndexes(
+  app: NestFastifyApplication,
+  { deployment }: Pick<ServiceConfig, 'deployment'>,
+  logger: Logger,
+): Promise<void> {
+  const missing = await missingIndexes(app.get(Sql, { strict: false }));
+  if (missing.length === 0) return;
+  const sentence = `A list lacks an index, without which its pages are slow: add ${missing.join('; ')} to a migration.`;
+  // A service with customers had better be slow than stopped.
+  if (deployment === 'development') throw new UserError(sentence);
+  logger.warn(sentence);
+}
+
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */
 async function assemble(app: NestFastifyApplication, config: ServiceConfig, logger: Logger, store: Store) {
   const fastify = app.getHttpAdapter().getInstance();
@@ -82,13 +96,6 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   const sql = app.get(Sql, { strict: false });
-  const missing = await missingIndexes(sql);
-  if (missing.length > 0) {
-    const sentence = `A list lacks an index, without which its pages are slow: add ${missing.join('; ')} to a migration.`;
-    // A service with customers had better be slow than stopped.
-    if (config.deployment === 'development') throw new UserError(sentence);
-    logger.warn(sentence);
-  }
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store.extensions(config), added, planTable());

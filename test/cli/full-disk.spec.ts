@@ -30,6 +30,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'accounts disable': 'acme',
   'accounts enable': 'acme',
   'audit list': '',
+  'webhooks list': '',
+  'webhooks remove': 'WEBHOOK --yes',
   usage: '',
   verify: '--base-url URL --key KEY --leave',
   seed: '--pets 1',
@@ -90,6 +92,7 @@ describe('a command whose standard output is on a full disk', () => {
       PETS: join(folder.path, 'pets.jsonl'),
       URL: app.url,
       KEY: await app.unlimitedKey(),
+      WEBHOOK: String((await app.post('/v1/webhooks', { url: 'https://shop.example' })).json.id),
     };
     writeFileSync(values['PETS']!, `${JSON.stringify(aNewPet())}\n`);
     const runs = Object.entries(COMMANDS).flatMap(([name, given]) => {

@@ -252,6 +252,7 @@ describe('deliveries of a webhook', () => {
     for (let at = 1; at <= 9; at += 1) {
       await received(app, receiver, at);
       await settled(app);
+      await ticked(app);
       app.clock.advance({ seconds: 20 });
     }
     expect(receiver.seen()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);

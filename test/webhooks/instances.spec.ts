@@ -10,6 +10,7 @@ import {
   settled,
   startReceiver,
   tick,
+  ticked,
 } from './support/receivers';
 
 const SETTINGS: GivenConfig = { webhooksAllowPrivate: true };
@@ -60,9 +61,11 @@ describe('deliveries of instances', () => {
     await app.database.query('UPDATE webhooks SET due_at = $2 WHERE id = $1', [id, lease]);
     await addPets(app, 'a');
     await tick(app);
+    await ticked(app);
     app.clock.advance({ seconds: 29 });
     await tick(app);
     expect(receiver.connections()).toBe(0);
+    await ticked(app);
     app.clock.advance({ seconds: 1 });
     await received(app, receiver, 1);
   });
@@ -77,6 +80,7 @@ describe('deliveries of instances', () => {
     const { path } = await createWebhook(app, { url: receiver.url });
     await addPets(app, 'a', 'b');
     await received(app, receiver, 1);
+    await Promise.all([ticked(app), ticked(other)]);
     app.clock.advance({ seconds: 31 });
     await received(other, receiver, 3);
     await settled(app);

@@ -13,6 +13,7 @@ import {
   respondWith,
   settled,
   startReceiver,
+  ticked,
 } from './support/receivers';
 
 const SETTINGS: GivenConfig = { webhooksAllowPrivate: true, metricsPort: 0 };
@@ -117,6 +118,7 @@ describe('events that wait for their delivery', () => {
     await addPets(app, 'a');
     await received(app, receiver, 1);
     await settled(app);
+    await ticked(app);
     await app.database.query("UPDATE webhooks SET due_at = due_at + interval '20 s'");
     await addPets(app, 'b');
     await app.send('PATCH', path, { body: { status: 'active' } });
