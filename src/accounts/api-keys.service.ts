@@ -233,7 +233,10 @@ export class ApiKeysService {
     const secret = createSecret(prefix);
     const expiresAt = request.expiresAt ?? null;
     const stored = storedFormOf(secret, prefix);
-    const lists = { scopes: [...new Set(scopes)], addresses: await this.keys.normalAddresses(addresses, manager) };
+    const lists = {
+      scopes: [...new Set(scopes)],
+      addresses: await this.keys.normalAddresses(addresses, manager),
+    };
     const key = { accountId: account.id, ...stored, ...lists, label, expiresAt };
     const id = await this.keys.insert(key, manager);
     const { name, plan } = account;

@@ -6,6 +6,7 @@ import { aNewPet } from '../support/factories';
 import { scrape, valueOf } from '../support/metrics';
 import { until } from '../support/until';
 import { readerOf, settle } from './support/feed';
+import { withoutTable } from '../support/without-table';
 
 const METRIC = 'animal_store_events_hidden_seconds';
 
@@ -67,9 +68,7 @@ describe('events behind an open transaction', () => {
   });
 
   it('have no age while the database does not tell it', async () => {
-    await app.database.query('ALTER TABLE events RENAME TO away');
-    expect(await hidden()).toBeNaN();
-    await app.database.query('ALTER TABLE away RENAME TO events');
+    expect(await withoutTable(app.database, 'events', hidden)).toBeNaN();
     expect(await hidden()).not.toBeNaN();
   });
 });

@@ -13,6 +13,7 @@ import type { Rejection } from '../support/module-operations';
 import { rejectedByParser, rejections } from '../support/rejections';
 import { until } from '../support/until';
 import { asProblems, expectProblem, PROBLEM } from './support/problem';
+import { withoutTable } from '../support/without-table';
 
 /** Two requests for an error differ in these. */
 const OWN = /^(content-type|content-length|x-request-id|date|etag|(x-)?ratelimit.*)$/;
@@ -35,11 +36,8 @@ async function inUse(app: TestApp): Promise<HttpResponse> {
   return second;
 }
 
-async function failed(app: TestApp): Promise<HttpResponse> {
-  await app.database.query('ALTER TABLE pets RENAME TO lost');
-  const response = await app.get('/v1/pets');
-  await app.database.query('ALTER TABLE lost RENAME TO pets');
-  return response;
+function failed(app: TestApp): Promise<HttpResponse> {
+  return withoutTable(app.database, 'pets', () => app.get('/v1/pets'));
 }
 
 const MORE: readonly Rejection[] = [

@@ -3,6 +3,7 @@ import { OutcomeUnknownError } from '../../src/platform/database/database-errors
 import { UsageRecorder } from '../../src/usage/usage-recorder';
 import { UsageRepository } from '../../src/usage/usage.repository';
 import { startApp, type TestApp } from '../support/app';
+import { withoutTable } from '../support/without-table';
 
 const recorderOf = ({ nest }: TestApp) => nest.get(UsageRecorder, { strict: false });
 const repositoryOf = ({ nest }: TestApp) => nest.get(UsageRepository, { strict: false });
@@ -42,10 +43,10 @@ describe('the recorder of usage', () => {
 
   it('retries a write that failed, and counts nothing twice', async () => {
     await app.get('/v1/pets', { key });
-    await app.database.query('ALTER TABLE key_usage RENAME TO hidden');
-    await expect(recorderOf(app).run()).rejects.toThrow(/key_usage/);
-    await app.get('/v1/pets', { key });
-    await app.database.query('ALTER TABLE hidden RENAME TO key_usage');
+    await withoutTable(app.database, 'key_usage', async () => {
+      await expect(recorderOf(app).run()).rejects.toThrow(/key_usage/);
+      await app.get('/v1/pets', { key });
+    });
     await recorderOf(app).run();
     await recorderOf(app).run();
     expect(await admitted()).toBe(2);
