@@ -104,13 +104,18 @@ describe('a database that responds but cannot do everything', () => {
   });
 
   it('a session that became read-only fails one order with 503, and is not used again', async () => {
-    const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
-    const turned = Array.from({ length: POOL_SIZE }, () => poolOf(app).query(TURN_READ_ONLY));
-    await Promise.all(turned);
     const statuses: number[] = [];
-    do statuses.push((await app.post('/v1/store/orders', { petId })).status);
-    while (statuses.at(-1) === 503 && statuses.length <= POOL_SIZE);
-    expect([statuses[0], statuses.at(-1)]).toEqual([503, 201]);
+    // Work in the background may find the sessions first, and close them.
+    await until(async () => {
+      const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
+      const turned = Array.from({ length: POOL_SIZE }, () => poolOf(app).query(TURN_READ_ONLY));
+      await Promise.all(turned);
+      statuses.length = 0;
+      do statuses.push((await app.post('/v1/store/orders', { petId })).status);
+      while (statuses.at(-1) === 503 && statuses.length <= POOL_SIZE);
+      return statuses[0] === 503;
+    });
+    expect(statuses.at(-1)).toBe(201);
   });
 });
 
