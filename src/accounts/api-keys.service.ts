@@ -179,14 +179,15 @@ export class ApiKeysService {
       requireUsable(key, now);
       const { prefix, scopes, expiresAt } = key;
       const secret = createSecret(prefix);
-      const end = new Date(now + graceMs);
+      const latest = new Date(now + graceMs);
+      // A later expiry of the key must not extend the grace period that the response names.
+      const end = expiresAt && expiresAt < latest ? expiresAt : latest;
       await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
       const { name, plan } = account;
       const details = `older secrets until ${end.toISOString()}`;
       const entry = { command: 'keys rotate', account: name, keyId: key.id, details, madeByKey: by?.key };
       await recordAudit(manager, entry);
-      const graceEndsAt = expiresAt && expiresAt < end ? expiresAt : end;
-      return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt };
+      return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt: end };
     }, by?.transaction);
   }
 

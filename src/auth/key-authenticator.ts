@@ -87,7 +87,8 @@ export class KeyAuthenticator extends Authenticator {
     if (!key) return invalidApiKey();
     if (key.isRevoked) return revokedApiKey();
     // Compared on every request, because a cached key may have expired since it was read.
-    if (this.isPast(key.secretValidUntil)) return ROTATED_OUT;
+    const endsWithKey = key.secretValidUntil?.getTime() === key.expiresAt?.getTime();
+    if (this.isPast(key.secretValidUntil) && !endsWithKey) return ROTATED_OUT;
     if (this.isPast(key.expiresAt)) return expiredApiKey();
     return key.isPaused ? PAUSED : undefined;
   }

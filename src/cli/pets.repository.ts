@@ -73,12 +73,15 @@ export async function importPets(
   isDryRun: boolean,
   onProgress: (share: number) => void,
 ): Promise<boolean> {
+  const rows = rowsOf(databaseUrl, file);
+  if (isDryRun) {
+    for await (const _ of rows);
+    return file.badLines === 0;
+  }
   const { target, source } = await openUnnamedFile();
   try {
-    const rows = rowsOf(databaseUrl, file);
-    if (isDryRun) for await (const _ of rows);
-    else await pipeline(rows, target.createWriteStream()).catch(rejectWrite);
-    if (isDryRun || file.badLines > 0) return file.badLines === 0;
+    await pipeline(rows, target.createWriteStream()).catch(rejectWrite);
+    if (file.badLines > 0) return false;
     await inOwnTransaction(databaseUrl, (client) => copyPets(client, file, source, onProgress));
     return true;
   } finally {

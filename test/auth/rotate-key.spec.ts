@@ -74,6 +74,16 @@ describe('changes of keys', () => {
       await expect(rotate(id, 0)).rejects.toThrow(/has expired/);
     });
 
+    it('a later expiry of the key does not extend the grace period', async () => {
+      const { id, key } = await app.createKey({ expiresAt: inMs(MINUTE_MS) });
+      const { key: newer } = await rotate(id, DAY_MS);
+      const { status } = await app.send('PATCH', `/v1/keys/${id}`, { body: { expiresAt: null } });
+      expect([status, await statusOf(key), await statusOf(newer)]).toEqual([200, 200, 200]);
+      app.clock.advance({ seconds: 60 });
+      expectError(await app.get('/v1/pets', { key }), 401, 'revoked_api_key');
+      expect(await statusOf(newer)).toBe(200);
+    });
+
     it('a second rotation does not extend the grace period of the first secret', async () => {
       const { id, key: first } = await app.createKey();
       const { key: second } = await rotate(id, MINUTE_MS);

@@ -199,13 +199,15 @@ describe('pets export and pets import', () => {
     expect(await run).toMatchObject({ status: 0, all: `Imported 9000 animals of ${pipe}.\n` });
   });
 
-  it('exits with a sentence if the temporary folder cannot be written', async () => {
+  it('exits with a sentence if the temporary folder cannot be written; --dry-run needs none', async () => {
     const environment = { DATABASE_URL: database.url, TMPDIR: '/dev/null' };
     writeFileSync(fileOf('one.jsonl'), '{"name":"Rex","categoryId":1}\n');
-    expect(await runCli(['pets', 'import', fileOf('one.jsonl')], environment)).toMatchObject({
+    const command = ['pets', 'import', fileOf('one.jsonl')];
+    expect(await runCli(command, environment)).toMatchObject({
       status: 1,
       all: 'The temporary folder /dev/null cannot be written (ENOTDIR): set TMPDIR to one with enough space.\n',
     });
+    expect(await runCli([...command, '--dry-run'], environment)).toMatchObject({ status: 0 });
   });
 
   it('--dry-run checks all lines, writes nothing, and fails as the import would', async () => {
