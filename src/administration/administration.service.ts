@@ -126,8 +126,8 @@ export class AdministrationService {
 
   /**
    * Makes a change of a key that is usable now: other instances know a revoked one for up to 5 s, in which it could make
-   * keys for itself. At least one usable key with the scope `admin` is left that works from the client's address, and that
-   * does not expire earlier than before.
+   * keys for itself. At least one usable key with the scope `admin` is left that works from the client's address, that
+   * does not expire earlier than before, and that lasts for another day if one did.
    *
    * @throws ApiError `insufficient_scope`, `address_not_allowed`, `last_admin_key`, `validation_failed`
    */
@@ -144,7 +144,11 @@ export class AdministrationService {
       const left = await this.repository.administrators(keyId, now, transaction);
       const isShorter = ({ id, expiresAt }: Administrator) =>
         keys.some((before) => before.id === id && expiresAt < before.expiresAt);
-      const lasting = left.some((key) => key.isUsable && isOpenTo(ip, key) && !isShorter(key));
+      // Otherwise a change of one key after the other could leave none that lasts.
+      const isOpen = (key: Administrator) => key.isUsable && isOpenTo(ip, key);
+      const latest = Math.max(...keys.filter(isOpen).map(({ expiresAt }) => expiresAt));
+      const end = Math.min((now.getTime() + DAY_MS) / SECOND_MS, latest);
+      const lasting = left.some((key) => isOpen(key) && !isShorter(key) && key.expiresAt >= end);
       if (own && !lasting) throw errors.last_admin_key();
       if (left.some((key) => key.id === keyId && !isOpenTo(ip, key))) throw ownAddressMissing(ip);
       if (left.some((key) => key.id === keyId && key.isPaused)) throw ownKeyPaused();

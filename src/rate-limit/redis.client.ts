@@ -148,7 +148,7 @@ async function importLibrary() {
 export function withTimeout<T>(limitMs: number, response: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let left = Math.min(PARTS, limitMs);
-    const partMs = limitMs / left;
+    const partMs = Math.ceil(limitMs / left);
     const wait = (): void => {
       left -= 1;
       if (left < 0) reject(new Error(`no response within ${limitMs} ms`));

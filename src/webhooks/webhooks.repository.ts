@@ -199,13 +199,19 @@ export class WebhooksRepository {
     return this.entities.find({ where, order: { id: 'ASC' } });
   }
 
-  /** Changes a webhook. @returns false if another lease has begun since it was read, or it was deleted */
+  /**
+   * Changes a webhook.
+   *
+   * @param transaction has locked the row
+   * @returns false if another lease has begun since it was read, or it was deleted
+   */
   async update(
     { id, dueAt }: WebhookEntity,
     values: WebhookValues,
     transaction?: EntityManager,
   ): Promise<boolean> {
-    return (await this.within(transaction).update({ id, dueAt }, values)).affected === 1;
+    const where = transaction ? { id } : { id, dueAt };
+    return (await this.within(transaction).update(where, values)).affected === 1;
   }
 
   async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {

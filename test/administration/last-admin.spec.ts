@@ -35,6 +35,16 @@ describe('the last usable key with the scope admin', () => {
     expect((await app.send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
   });
 
+  it('lasts for a day, although each of two keys got an earlier expiry', async () => {
+    const { id } = await app.createKey();
+    const { id: own } = (await app.get('/v1/key')).json;
+    const expiresAt = new Date(app.clock.now() + 60_000).toISOString();
+    const shorten = (key: string) => app.send('PATCH', `/v1/keys/${key}`, { body: { expiresAt } });
+    expect((await shorten(id)).status).toBe(200);
+    expectError(await shorten(own), 409, 'last_admin_key');
+    expectError(await app.send('DELETE', `/v1/keys/${own}`), 409, 'last_admin_key');
+  });
+
   const [ELSEWHERE, YOURS] = [['192.0.2.0/24', '2001:db8::/32'], 'addresses must include yours, 127.0.0.1.'];
 
   it.each([

@@ -119,7 +119,7 @@ describe('events that wait for their delivery', () => {
     await received(app, receiver, 1);
     await settled(app);
     await ticked(app);
-    await app.database.query("UPDATE webhooks SET due_at = due_at + interval '20 s'");
+    await app.database.query("UPDATE webhooks SET due_at = due_at + interval '20.000001 s'");
     await addPets(app, 'b');
     await app.send('PATCH', path, { body: { status: 'active' } });
     await received(app, receiver, 2);

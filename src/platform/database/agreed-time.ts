@@ -26,7 +26,7 @@ export class AgreedTime {
     const isApart = Math.abs(aheadMs) > MINUTE_MS;
     if (isApart && !this.isApart)
       this.logger.warn(
-        `The clock of this machine is ${Math.round(aheadMs / SECOND_MS)} s ahead of that of the database. Correct it (NTP): until then keys expire and limits end at wrong times.`,
+        `The clock of this machine is ${Math.abs(Math.round(aheadMs / SECOND_MS))} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of the database. Correct it (NTP): until then keys expire and limits end at wrong times, and receivers reject the signatures of webhooks.`,
       );
     this.isApart = isApart;
     return own - Math.max(aheadMs, 0);

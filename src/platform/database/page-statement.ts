@@ -28,7 +28,7 @@ const MAX_LATE = 1_000;
 /** Equal for 4,096 neighbouring ids. An index on blocks and a time finds the late rows of each block (decision 34). */
 export const BLOCK = '(id >> 12)';
 
-/** 0 for each id. The planner does not take an index that begins with it for other pages. */
+/** 0 for each id from 0 to 2^62 − 1. The planner does not take an index that begins with it for other pages. */
 export const ALL_IDS = '(id >> 62)';
 
 /** Finds the blocks of a page. If there are gaps of millions of ids, it skips them. */

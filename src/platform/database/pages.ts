@@ -30,7 +30,7 @@ interface ListFilters<Member extends string> {
   readonly filters?: Readonly<Record<Member, string>>;
   /** The columns of filters with few rows for each value. Their indexes also have the columns of `values`. */
   readonly rare?: Readonly<Record<string, string>>;
-  /** The column of which a request gives the lowest value, by the member of its query. */
+  /** The column of which a request gives the lowest value, by the member of its query. Ids are below 2^62. */
   readonly since?: Readonly<Record<string, string>>;
   /** All values of the filters with few values, by member: `rare` reads those of each. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
