@@ -106,25 +106,22 @@ export class ForgottenOrders1795219200020 implements MigrationInterface {
 
 export class LateOrders1795219200037 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // For the pages of an animal's orders, and of those since a time (decision 34).
+    // For the pages of an animal's orders, and of those since a time (decision 34). An earlier program that runs during the
+    // upgrade needs store_orders_updated_at and store_orders_account_id_updated_at: a later version may drop them.
     await runner.query(`
       CREATE INDEX store_orders_pet_id_status_id ON store_orders (pet_id NULLS FIRST, status, id);
       CREATE INDEX store_orders_account_id_pet_id_status_id
         ON store_orders (account_id NULLS FIRST, pet_id, status, id);
       CREATE INDEX store_orders_late ON store_orders ((id >> 62), updated_at);
       CREATE INDEX store_orders_account_id_late ON store_orders ((id >> 62), account_id, updated_at);
-      DROP INDEX store_orders_updated_at, store_orders_account_id_updated_at;
-      CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), updated_at, status);
-      CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, updated_at, status)`);
+      CREATE INDEX store_orders_blocks ON store_orders ((id >> 12), updated_at, status);
+      CREATE INDEX store_orders_account_id_blocks ON store_orders ((id >> 12), account_id, updated_at, status)`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP INDEX store_orders_pet_id_status_id, store_orders_account_id_pet_id_status_id,
-        store_orders_late, store_orders_account_id_late;
-      DROP INDEX store_orders_updated_at, store_orders_account_id_updated_at;
-      CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), status, updated_at);
-      CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, status, updated_at)`);
+        store_orders_late, store_orders_account_id_late, store_orders_blocks, store_orders_account_id_blocks`);
   }
 }
 
