@@ -3,13 +3,14 @@ import {
   type Error,
   type HttpResponse,
   OrderStatus,
+  PetStatus,
 } from '../generated/clients/swagger-typescript-api/Api';
 import type { Flow } from './flow.js';
 
 export const flow: Flow = async (baseUrl, key) => {
   const baseApiParams = { headers: { authorization: `Bearer ${key}` } };
   const { pets, store } = new Api({ baseUrl, baseApiParams });
-  const listed = await pets.listPets({ status: 'available' });
+  const listed = await pets.listPets({ status: PetStatus.Available });
   const created = await pets.createPet({ name: 'Rex', categoryId: 3 });
   const placed = await store.placeOrder({ petId: created.data.id });
   const cancelled = await store.updateOrder(placed.data.id, { status: OrderStatus.Cancelled });
