@@ -54,7 +54,8 @@ describe('the package', () => {
     ];
     for (const name of [...texts, ...others]) write(name);
     for (const name of ['package.json', '.npmrc']) cpSync(join(ROOT, name), join(project, name));
-    write('bin/nest', '#!/bin/sh\nmkdir -p dist/types; touch dist/index.js dist/types/index.d.ts\n');
+    write('bin/nest', '#!/bin/sh\nmkdir -p dist; touch dist/index.js\n');
+    write('bin/tsc', '#!/bin/sh\nmkdir -p dist/types; touch dist/types/index.d.ts\n');
     write('bin/rollup', '#!/bin/sh\ncp dist/types/index.d.ts dist\n');
     const env = { ...process.env, PATH: `${join(project, 'bin')}:${process.env['PATH']}` };
     const packed = spawnSync('sh', ['-c', manifest.scripts.pack], { cwd: project, env, encoding: 'utf8' });
