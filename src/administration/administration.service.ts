@@ -126,8 +126,8 @@ export class AdministrationService {
 
   /**
    * Makes a change of a key that is usable now: other instances know a revoked one for up to 5 s, in which it could make
-   * keys for itself. At least one usable key with the scope `admin` is left that works
-   * from the client's address. It does not expire earlier than before, and lasts for another day if one did.
+   * keys for itself. At least one usable key with the scope `admin` is left that works from the client's address. It does not
+   * expire earlier than before, and lasts for another day if one did.
    *
    * @throws ApiError `insufficient_scope`, `address_not_allowed`, `last_admin_key`, `validation_failed`
    */
