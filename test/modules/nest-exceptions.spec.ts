@@ -79,6 +79,29 @@ describe('an exception thrown by a module', () => {
     expect(failures().slice(before)).toEqual([expect.stringContaining(logged)]);
   });
 
+  it.each(['object', 'text', 'nothing'])(
+    'a handler with @Idempotent() that returns without its call (%s) gets 500, and the log names it',
+    async (result) => {
+      for (const headers of [{}, { 'idempotency-key': result }]) {
+        const before = failures().length;
+        const response = await app.post(`/v1/lab/forgotten/${result}`, undefined, {
+          headers,
+          isDocumented: false,
+        });
+        expectError(response, 500, 'internal_error');
+        expect(failures().slice(before)).toEqual([
+          expect.stringContaining(
+            'LabController.forgotten has @Idempotent() and does not call it: return once((transaction) => …).',
+          ),
+        ]);
+      }
+    },
+  );
+
+  it('before the call of @Idempotent() keeps its status', async () => {
+    expectError(await app.post('/v1/lab/forgotten/no', undefined, { isDocumented: false }), 404, 'not_found');
+  });
+
   it('after the response is logged, and does not change the response', async () => {
     const headers = { 'x-request-id': 'responded' };
     const response = await app.get('/v1/lab/responded', { headers });

@@ -15,7 +15,7 @@ import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
-import { addParameterFacts, routeFacts } from '../routes/route-facts';
+import { addParameterFacts } from '../routes/route-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { seal, unseal } from '../runtime/seal';
@@ -39,6 +39,12 @@ export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
   schema: text(512, PATTERN, { minLength: 1 }),
 };
 
+/** Gets the transaction that it must use, or undefined if the request has no Idempotency-Key. */
+type Work<T> = (transaction?: EntityManager) => Promise<T>;
+
+/** Does the work of a request, at most once for an Idempotency-Key. */
+export type Once = <T>(work: Work<T>) => Promise<T | string>;
+
 /** Does the work of idempotent operations. */
 @Injectable()
 export class IdempotentWork {
@@ -53,24 +59,25 @@ export class IdempotentWork {
    * Does the work. With an Idempotency-Key it is done at most once within 24 h, per account, method, path and key, and
    * later requests get the first response.
    *
-   * @param work gets the transaction that it must use, or undefined if the request has no key
+   * @param isSealed true if the stored response is encrypted
    * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
    * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
    * `idempotency_key_reused` if the body differs from that of the first request
    */
-  run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
+  run<T>(reply: FastifyReply, isSealed: boolean, work: Work<T>): Promise<T | string> {
     const header = reply.request.headers['idempotency-key'];
-    return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, work);
+    return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, isSealed, work);
   }
 
   private async runOnce(
     key: string,
     reply: FastifyReply,
-    work: (transaction: EntityManager) => Promise<unknown>,
+    isSealed: boolean,
+    work: Work<unknown>,
   ): Promise<string> {
-    const { rawBody = '', routeOptions } = reply.request;
+    const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
-    const cipherKey = routeOptions.config.isSealed ? cipherKeyOf(reply.request, key) : undefined;
+    const cipherKey = isSealed ? cipherKeyOf(reply.request, key) : undefined;
     // Another API key sends another request, and gets 422.
     const parts = [cipherKey ?? '', rawBody].map((part) => Buffer.from(part));
     const bodyHash = hash('sha256', Buffer.concat(parts), 'buffer');
@@ -154,55 +161,48 @@ function opened(stored: string, cipherKey: Buffer | undefined): string {
   return cipherKey ? unseal(cipherKey, Buffer.from(stored, 'base64')).toString() : stored;
 }
 
-/** Runs the work of a request: `IdempotentWork.run`. */
-type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
-
-@Injectable()
-class RunPipe implements PipeTransform<ExecutionContext, Run> {
-  constructor(private readonly idempotent: IdempotentWork) {}
-
-  transform(context: ExecutionContext): Run {
-    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work);
-  }
+interface Given {
+  readonly isSealed: boolean;
+  readonly context: ExecutionContext;
 }
 
 // Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
-const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) => context);
+const GivenOnce = createParamDecorator((isSealed: boolean, context): Given => ({ isSealed, context }));
+
+@Injectable()
+class OncePipe implements PipeTransform<Given, Once> {
+  constructor(private readonly idempotent: IdempotentWork) {}
+
+  transform({ isSealed, context }: Given): Once {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    reply.request.uncalledOnce = context;
+    return (work) => {
+      reply.request.uncalledOnce = undefined;
+      return this.idempotent.run(reply, isSealed, work);
+    };
+  }
+}
 
 /**
- * Injects the transaction in which an idempotent operation must work, or undefined if the request has no
- * Idempotency-Key. The operation has `idempotent: true`.
+ * Injects the function that does the work of an idempotent operation, which has `idempotent: true`.
  *
  * @param options.isSealed true for a response with a secret: it is stored encrypted, and only the API key of the first
  * request gets it again
  */
-export function Transaction({ isSealed = false } = {}): ParameterDecorator {
+export function Idempotent({ isSealed = false } = {}): ParameterDecorator {
   return (target, key = '', index) => {
-    RunOfRequest(RunPipe)(target, key, index);
+    GivenOnce(isSealed, OncePipe)(target, key, index);
     const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
-    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index), routeFacts({ isSealed })];
+    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER)];
     addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
   };
 }
 
-/**
- * Makes a handler the work of `IdempotentWork`. An interceptor would begin the transaction before the pipes have
- * validated the request.
- *
- * @param index that of the parameter with `@Transaction()`
- */
-function asIdempotentWork(index: number): MethodDecorator {
-  return (_target, _key, descriptor: PropertyDescriptor) => {
-    const handler: (...args: unknown[]) => Promise<unknown> = descriptor.value;
-    const work = function (this: unknown, ...args: unknown[]): Promise<unknown> {
-      // RunPipe has transformed the parameter.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const run = args[index] as Run;
-      return run(async (transaction) => handler.apply(this, args.with(index, transaction)));
-    };
-    for (const name of Reflect.getMetadataKeys(handler))
-      Reflect.defineMetadata(name, Reflect.getMetadata(name, handler), work);
-    // @nestjs/swagger finds a handler by its name.
-    descriptor.value = Object.defineProperty(work, 'name', { value: handler.name });
-  };
+/** Rejects a success of a handler that did its work without `once`. @throws Error */
+export function requireOnce({ request, statusCode }: FastifyReply): void {
+  const { uncalledOnce: context } = request;
+  if (!context || statusCode >= 400) return;
+  request.uncalledOnce = undefined;
+  const handler = `${context.getClass().name}.${context.getHandler().name}`;
+  throw new Error(`${handler} has @Idempotent() and does not call it: return once((transaction) => …).`);
 }
