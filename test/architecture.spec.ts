@@ -168,7 +168,7 @@ describe('the architecture', () => {
   });
 
   it('builds Error bodies in one place', () => {
-    const builders = files.filter(({ text }) => /JSON\.stringify\(\{ code/.test(text));
+    const builders = files.filter(({ text }) => /(JSON\.stringify|super)\(\{ code/.test(text));
     expect(builders.map(({ path }) => path)).toEqual(['platform/errors/api-error.ts']);
   });
 
