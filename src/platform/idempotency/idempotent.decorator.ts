@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import {
+  type ArgumentMetadata,
   createParamDecorator,
   type ExecutionContext,
   Inject,
@@ -42,12 +43,22 @@ export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
 /** Gets the transaction that it must use, or undefined if the request has no Idempotency-Key. */
 type Work<T> = (transaction?: EntityManager) => Promise<T>;
 
-/** Does the work of a request, at most once for an Idempotency-Key. */
+/**
+ * Does the work of a request. With an Idempotency-Key it is done at most once within 24 h, per account, method, path and
+ * key, and later requests get the first response.
+ *
+ * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
+ * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
+ * `idempotency_key_reused` if the body differs from that of the first request
+ */
 export type Once = <T>(work: Work<T>) => Promise<T | string>;
 
-/** Does the work of idempotent operations. */
+// Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
+const ContextOfRequest = createParamDecorator((_sealed: string | undefined, context) => context);
+
+/** Makes the `Once` of a request. */
 @Injectable()
-export class IdempotentWork {
+class OncePipe implements PipeTransform<ExecutionContext, Once> {
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
@@ -55,29 +66,26 @@ export class IdempotentWork {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /**
-   * Does the work. With an Idempotency-Key it is done at most once within 24 h, per account, method, path and key, and
-   * later requests get the first response.
-   *
-   * @param isSealed true if the stored response is encrypted
-   * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
-   * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
-   * `idempotency_key_reused` if the body differs from that of the first request
-   */
-  run<T>(reply: FastifyReply, isSealed: boolean, work: Work<T>): Promise<T | string> {
-    const header = reply.request.headers['idempotency-key'];
-    return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, isSealed, work);
+  transform(context: ExecutionContext, { data: sealed }: ArgumentMetadata): Once {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const { request } = reply;
+    request.uncalledOnce = context;
+    return (work) => {
+      request.uncalledOnce = undefined;
+      const header = request.headers['idempotency-key'];
+      return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, sealed, work);
+    };
   }
 
   private async runOnce(
     key: string,
     reply: FastifyReply,
-    isSealed: boolean,
+    sealed: string | undefined,
     work: Work<unknown>,
   ): Promise<string> {
     const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
-    const cipherKey = isSealed ? cipherKeyOf(reply.request, key) : undefined;
+    const cipherKey = sealed ? cipherKeyOf(reply.request, key) : undefined;
     // Another API key sends another request, and gets 422.
     const parts = [cipherKey ?? '', rawBody].map((part) => Buffer.from(part));
     const bodyHash = hash('sha256', Buffer.concat(parts), 'buffer');
@@ -161,28 +169,6 @@ function opened(stored: string, cipherKey: Buffer | undefined): string {
   return cipherKey ? unseal(cipherKey, Buffer.from(stored, 'base64')).toString() : stored;
 }
 
-interface Given {
-  readonly isSealed: boolean;
-  readonly context: ExecutionContext;
-}
-
-// Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
-const GivenOnce = createParamDecorator((isSealed: boolean, context): Given => ({ isSealed, context }));
-
-@Injectable()
-class OncePipe implements PipeTransform<Given, Once> {
-  constructor(private readonly idempotent: IdempotentWork) {}
-
-  transform({ isSealed, context }: Given): Once {
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
-    reply.request.uncalledOnce = context;
-    return (work) => {
-      reply.request.uncalledOnce = undefined;
-      return this.idempotent.run(reply, isSealed, work);
-    };
-  }
-}
-
 /**
  * Injects the function that does the work of an idempotent operation, which has `idempotent: true`.
  *
@@ -191,7 +177,7 @@ class OncePipe implements PipeTransform<Given, Once> {
  */
 export function Idempotent({ isSealed = false } = {}): ParameterDecorator {
   return (target, key = '', index) => {
-    GivenOnce(isSealed, OncePipe)(target, key, index);
+    ContextOfRequest(isSealed ? 'sealed' : undefined, OncePipe)(target, key, index);
     const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
     const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER)];
     addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
