@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ApiError, isClientError } from '../platform/errors/api-error';
+import { type ApiError, isClientError } from '../platform/errors/api-error';
 import { BEARER_CHALLENGE, fromNestException } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/routes/request-context';
 
@@ -56,12 +56,8 @@ function withStorableKey(principal: Principal): Principal {
 
 /** A 401 has a challenge (RFC 9110, section 15.5.2). */
 function withChallenge(rejection: ApiError): ApiError {
-  const { code, message, headers } = rejection;
-  const status = rejection.getStatus();
+  const { headers } = rejection;
   const hasChallenge = Object.keys(headers).some((name) => name.toLowerCase() === 'www-authenticate');
-  if (status !== 401 || hasChallenge) return rejection;
-  return new ApiError(
-    { code, message, status },
-    { headers: { ...headers, 'WWW-Authenticate': BEARER_CHALLENGE } },
-  );
+  if (rejection.getStatus() === 401 && !hasChallenge) headers['WWW-Authenticate'] = BEARER_CHALLENGE;
+  return rejection;
 }

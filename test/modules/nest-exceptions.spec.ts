@@ -138,7 +138,9 @@ describe('an error of the store', () => {
     Object.defineProperty(Error, 'stackTraceLimit', {
       configurable: true,
       get: () => stackTraceLimit,
-      set: (limit) => void limits.push(limit),
+      set(limit) {
+        limits.push(limit);
+      },
     });
     try {
       expect(platformErrors.route_not_found().stack).toBeUndefined();

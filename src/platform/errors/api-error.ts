@@ -38,7 +38,7 @@ export class ApiError extends ExpectedException {
   override readonly name = 'ApiError';
   /** Machine-readable. */
   readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
   readonly problems: readonly Problem[];
 
   constructor(
