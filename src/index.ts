@@ -1,5 +1,3 @@
-import './platform/runtime/prepare-process';
-
 /** The public API of the package, for the modules of a team: docs/extending.md. */
 
 export { createAnimalStore } from './app/build';
