@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: ['platform'],
   accounts: ['platform'],
   auth: ['accounts', 'platform'],
-  'rate-limit': ['auth', 'accounts', 'platform'],
+  'rate-limit': ['platform'],
 };
 
 /** These may import everything: they assemble the service or stand in front of it. */
