@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-
 /** The flags of V8 in the process of the service (docs/decisions/0014). */
 export const V8_FLAGS: readonly string[] = [
   // The objects of a request stay in the young generation. Costs without it: a fifth of the mixed pages, 100 MiB.
@@ -12,8 +10,3 @@ export const V8_FLAGS: readonly string[] = [
 
 /** The size of the young generation, an option of the start commands: V8 reads it before any code runs. */
 export const YOUNG_GENERATION = '--max-semi-space-size=32';
-
-/** Sets the flags for all code that runs from now on. */
-export function setV8Flags(): void {
-  for (const flag of V8_FLAGS) setFlagsFromString(flag);
-}
