@@ -2,15 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { V8_FLAGS } from '../src/platform/runtime/prepare-process';
+import { V8_FLAGS, YOUNG_GENERATION } from '../src/app/v8-flags';
 import { freePort } from '../test/support/free-port';
 import { handwrittenList, type ListAddress, serviceList, textbookList } from './loads';
 
 const ROOT = join(__dirname, '..');
 const MAX_START_MS = 60_000;
 const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
-/** The option of the start script (package.json); every server gets it. */
-const YOUNG_GENERATION = '--max-semi-space-size=32';
 const HANDWRITTEN = [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')];
 
 /** The arguments of Node.js and the addresses of pages, in the order of the tables. The service sets V8_FLAGS itself. */

@@ -1,5 +1,3 @@
-import './platform/runtime/prepare-process';
-
 /** The public API of the package, for the modules of a team: docs/extending.md. */
 
 export { createAnimalStore } from './app/build';
@@ -34,7 +32,7 @@ export { PathId } from './platform/validation/int64';
 export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
 export { Page, SortedPageQuery } from './platform/paging/page';
 export { Pages, pages } from './platform/database/pages';
-export { Transaction } from './platform/idempotency';
+export { Idempotent, type Once } from './platform/idempotency';
 
 export { Sql, type Statement } from './platform/database/sql';
 export { Clock } from './platform/runtime/clock';

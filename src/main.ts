@@ -1,4 +1,4 @@
-import './platform/runtime/prepare-process';
+import './platform/runtime/node-version';
 import { startAnimalStore } from './app/start';
 
 void startAnimalStore();

@@ -1,5 +1,3 @@
-import './platform/runtime/prepare-process';
-
 /** The public API of `animal-store/replace`, for a team's own authenticator: docs/extending.md. */
 
 export {

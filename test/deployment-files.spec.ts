@@ -6,7 +6,7 @@ import { load } from 'js-yaml';
 import { createStore } from '../src/app/store';
 import { settings } from '../src/platform/config/settings';
 import { isPublicAddress } from '../src/webhooks/webhook-sender';
-import { V8_FLAGS } from '../src/platform/runtime/prepare-process';
+import { V8_FLAGS, YOUNG_GENERATION as size } from '../src/app/v8-flags';
 
 const read = (file: string): string => readFileSync(join(__dirname, '..', file), 'utf8');
 
@@ -174,7 +174,6 @@ function optionsOf(text: string): string[] {
 describe('options of Node.js', () => {
   it('start scripts, image and systemd unit set the same size of the young generation', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const size = '--max-semi-space-size=32';
     expect(optionsOf(`${scripts['start']}\n${scripts['start:prod']}`)).toEqual([size, size]);
     expect(/ NODE_OPTIONS=(.*?) \\$/m.exec(read('Dockerfile'))?.[1]).toBe(size);
     expect(optionsOf(/^ExecStart=.*$/m.exec(read('deploy/systemd/animal-store.service'))?.[0] ?? '')).toEqual(
@@ -200,7 +199,7 @@ function check(version: string): { exit: number | undefined; message: string } {
   const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   Object.defineProperty(process.versions, 'node', { value: version });
   try {
-    jest.isolateModules(() => require('../src/platform/runtime/prepare-process'));
+    jest.isolateModules(() => require('../src/platform/runtime/node-version'));
     return { exit: exit.mock.calls[0]?.[0] as number | undefined, message: write.mock.calls.join('') };
   } finally {
     Object.defineProperty(process.versions, 'node', { value: node });

@@ -15,6 +15,7 @@ import { Sql } from '../platform/database/sql';
 import { UserError } from '../platform/errors/user-error';
 import { accountErrors } from './accounts.errors';
 import type { Page, PageQuery } from '../platform/paging/page';
+import { Clock } from '../platform/runtime/clock';
 
 /** The key that makes a change over HTTP, and the transaction that the change joins. A command has neither. */
 export interface Maker {
@@ -32,6 +33,7 @@ export class AccountsService {
     private readonly sql: Sql,
     @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,
     private readonly repository: AccountsRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** Lists all accounts by name. */
@@ -116,7 +118,9 @@ export class AccountsService {
       name,
       '',
       ({ disabledAt }) =>
-        (disabledAt !== null) !== isDisabled && { disabledAt: isDisabled ? new Date() : null },
+        (disabledAt !== null) !== isDisabled && {
+          disabledAt: isDisabled ? new Date(this.clock.now()) : null,
+        },
       by,
     );
   }

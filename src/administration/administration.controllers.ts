@@ -4,7 +4,7 @@ import { accountErrors as errors, AccountsService, ApiKeysService, isKeyId } fro
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import { Transaction } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PathParam } from '../platform/routes/route-facts';
 import {
@@ -21,7 +21,7 @@ import {
   Rotation,
 } from './administration.dto';
 import { auditPages } from './administration.repository';
-import { AdministrationService, type Client, type Outer } from './administration.service';
+import { AdministrationService, type Client } from './administration.service';
 
 const AccountName = () =>
   PathParam(
@@ -83,8 +83,8 @@ export class AccountsController {
     returns: [201, Account, 'The created account. `Location` is its URL.'],
     rejects: [errors.account_exists],
   })
-  createAccount(@Req() by: Client, @Body() account: NewAccount, @Transaction() outer: Outer) {
-    return this.administration.createAccount(by, account, outer);
+  createAccount(@Req() by: Client, @Body() account: NewAccount, @Idempotent() once: Once) {
+    return once((outer) => this.administration.createAccount(by, account, outer));
   }
 
   @Get('accounts/:account')
@@ -179,9 +179,9 @@ export class KeysController {
     @Req() by: Client,
     @AccountName() account: string,
     @Body() key: NewKey,
-    @Transaction({ isSealed: true }) outer: Outer,
+    @Idempotent({ isSealed: true }) once: Once,
   ) {
-    return this.administration.createKey(by, account, key, outer);
+    return once((outer) => this.administration.createKey(by, account, key, outer));
   }
 
   @Get('keys/:keyId')
@@ -243,9 +243,9 @@ export class KeysController {
     @Req() by: Client,
     @KeyId() id: string,
     @Body() rotation: Rotation,
-    @Transaction({ isSealed: true }) outer: Outer,
+    @Idempotent({ isSealed: true }) once: Once,
   ) {
-    return this.administration.rotateKey(by, id, rotation, outer);
+    return once((outer) => this.administration.rotateKey(by, id, rotation, outer));
   }
 
   @Post('keys/:keyId/unban')
@@ -257,7 +257,7 @@ export class KeysController {
     idempotent: true,
     returns: [200, AccountKey, 'The key.'],
   })
-  unbanKey(@Req() by: Client, @KeyId() id: string, @Transaction() outer: Outer) {
-    return this.administration.unbanKey(by, id, outer);
+  unbanKey(@Req() by: Client, @KeyId() id: string, @Idempotent() once: Once) {
+    return once((outer) => this.administration.unbanKey(by, id, outer));
   }
 }

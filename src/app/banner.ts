@@ -5,6 +5,7 @@ import { ApiKeysService, KEY_DAYS } from '../accounts';
 import type { StandardOutput } from '../server/standard-output';
 import type { Config } from '../platform/config/config';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { Clock } from '../platform/runtime/clock';
 import { DAY_MS } from '../platform/runtime/time';
 import type { StartedService } from './start';
 import { DEFAULT_SCOPES, type Store, version } from './store';
@@ -48,7 +49,7 @@ export async function createDemoKey(
     account: 'demo',
     choice: { plan: 'business', perMinute: null, perDay: null },
     scopes: scopes.filter((scope) => scope !== ADMIN_SCOPE),
-    expiresAt: new Date(Date.now() + KEY_DAYS * DAY_MS),
+    expiresAt: new Date(app.get(Clock).now() + KEY_DAYS * DAY_MS),
     label: 'first start',
   });
   return issued?.key;

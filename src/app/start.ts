@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { printBanner } from './banner';
 import { buildService, type BuiltService, type StoreOptions } from './build';
 import { StandardOutput } from '../server/standard-output';
@@ -5,6 +6,7 @@ import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
+import { V8_FLAGS } from './v8-flags';
 import type { LogStream } from '../server/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 
@@ -22,6 +24,7 @@ export interface StartedService extends BuiltService {
  * during the start ends it with 128 and the number of the signal.
  */
 export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
+  for (const flag of V8_FLAGS) setFlagsFromString(flag);
   exitOnStopSignal();
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.

@@ -41,9 +41,9 @@ const UNKNOWN_DEPENDENCY =
 export function userMessage(error: unknown): string {
   const [, method, url] = DUPLICATED_ROUTE.exec(String(error)) ?? [];
   if (url !== undefined) return `Two handlers serve ${method} ${url}: change the path of one of them.`;
-  if (!types.isNativeError(error)) return String(error);
   if (error instanceof UserError || error instanceof ApiError || error instanceof EmbeddedServerError)
     return error.message;
+  if (!types.isNativeError(error)) return String(error);
   const [, type, dependency, module] = UNKNOWN_DEPENDENCY.exec(error.message) ?? [];
   if (dependency) {
     return `${type} needs ${dependency}, which ${module} does not have: import the module that exports it, or add it to the providers.`;

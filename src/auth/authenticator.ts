@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ApiError } from '../platform/errors/api-error';
+import { type ApiError, isClientError } from '../platform/errors/api-error';
 import { BEARER_CHALLENGE, fromNestException } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/routes/request-context';
 
@@ -38,9 +38,8 @@ export class ChallengingAuthenticator extends Authenticator {
       if ('rejection' in identity) return { ...identity, rejection: withChallenge(identity.rejection) };
       return { principal: withStorableKey(identity.principal) };
     } catch (error) {
-      const rejection = error instanceof HttpException ? fromNestException(error) : error;
-      if (rejection instanceof ApiError && rejection.status < 500)
-        return { rejection: withChallenge(rejection) };
+      const rejection = error instanceof HttpException ? fromNestException(error) : undefined;
+      if (rejection && isClientError(rejection.getStatus())) return { rejection: withChallenge(rejection) };
       throw error;
     }
   }
@@ -57,8 +56,8 @@ function withStorableKey(principal: Principal): Principal {
 
 /** A 401 has a challenge (RFC 9110, section 15.5.2). */
 function withChallenge(rejection: ApiError): ApiError {
-  const { status, message, headers } = rejection;
+  const { headers } = rejection;
   const hasChallenge = Object.keys(headers).some((name) => name.toLowerCase() === 'www-authenticate');
-  if (status !== 401 || hasChallenge) return rejection;
-  return new ApiError(rejection, { message, headers: { ...headers, 'WWW-Authenticate': BEARER_CHALLENGE } });
+  if (rejection.getStatus() === 401 && !hasChallenge) headers['WWW-Authenticate'] = BEARER_CHALLENGE;
+  return rejection;
 }

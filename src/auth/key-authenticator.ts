@@ -47,7 +47,6 @@ interface KeyLookup {
 /** Finds the principal of a request by an API key in its `Authorization` header. */
 @Injectable()
 export class KeyAuthenticator extends Authenticator {
-  private readonly hashOf = hashOfSecret;
   private readonly prefix: KeyPrefix;
   private readonly cache: KeyCache;
 
@@ -67,7 +66,7 @@ export class KeyAuthenticator extends Authenticator {
   override identify(request: FastifyRequest): Identity | Promise<Identity> {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
-    const hash = this.hashOf(secret);
+    const hash = hashOfSecret(secret);
     if (hash === undefined) return { rejection: malformedApiKey(secret) };
     const lookup = this.cache.lookup(hash);
     return lookup instanceof Promise

@@ -1,8 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Transaction } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency';
 import { parseInt64, PathId } from '../platform/validation/int64';
 import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate } from './pets.dto';
 import { petErrors } from './pets.errors';
@@ -49,8 +48,8 @@ export class PetsController {
     idempotent: true,
     returns: [201, Pet, 'The created animal. `Location` is its URL.'],
   })
-  createPet(@Body() pet: NewPet, @Transaction() transaction: EntityManager | undefined) {
-    return this.pets.create(pet, transaction);
+  createPet(@Body() pet: NewPet, @Idempotent() once: Once) {
+    return once((transaction) => this.pets.create(pet, transaction));
   }
 
   @Post('batch')
@@ -64,8 +63,8 @@ export class PetsController {
     untagged: true,
     returns: [201, [Pet], 'The created animals, in the order of `items`. Their ids ascend.'],
   })
-  createPets(@Body() { items }: NewPets, @Transaction() transaction: EntityManager | undefined) {
-    return this.pets.createAll(items, transaction);
+  createPets(@Body() { items }: NewPets, @Idempotent() once: Once) {
+    return once((transaction) => this.pets.createAll(items, transaction));
   }
 
   @Get(':petId')

@@ -86,7 +86,7 @@ export class ListPetsQuery extends SortedPageQuery {
   @Int64List({
     max: MAX_IDS,
     optional: true,
-    description: 'Only the animals with these ids, as `id=7&id=9`. Ids of no animal are left out.',
+    description: 'Only the animals with these ids, as `id=7&id=9`. Unknown ids are ignored.',
   })
   readonly id?: readonly bigint[];
 

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
-import { ApiError } from '../platform/errors/api-error';
+import type { ApiError } from '../platform/errors/api-error';
 import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../platform/errors/media-types';
 import { fromNestException, platformErrors } from '../platform/errors/platform.errors';
 import { problemDetails } from '../platform/errors/problem-details';
@@ -25,17 +25,17 @@ export class ErrorFilter implements ExceptionFilter {
     const reply = http.getResponse<FastifyReply>();
     // Nest throws a NotFoundException for an address without a route.
     const known = request.is404 ? this.methods.rejectionOf(request) : toApiError(error);
-    if (known.status === 500) request.log.error({ err: error }, 'request failed');
-    else if (known.status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
+    const status = known.getStatus();
+    if (status === 500) request.log.error({ err: error }, 'request failed');
+    else if (status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
     if (reply.sent) return;
-    if (known.status === 500) removeInvalidHeaders(reply);
+    if (status === 500) removeInvalidHeaders(reply);
     sendError(reply, known);
   }
 }
 
 /** Converts any thrown value into the error that the client sees. Unexpected ones get a fixed message. */
 export function toApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
   if (error instanceof HttpException) return fromNestException(error);
   if (error instanceof OutcomeUnknownError) {
     return platformErrors.service_unavailable({
@@ -60,7 +60,7 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   request.errorCode = error.code;
   addVary(reply, 'Accept');
   const [type, body] = contentOf(error, request.headers.accept, request.id, server.problemPages);
-  return reply.code(error.status).headers(error.headers).type(type).send(body);
+  return reply.code(error.getStatus()).headers(error.headers).type(type).send(body);
 }
 
 /** Returns the Content-Type and the text of an error. @param pages the address of the pages about the codes */

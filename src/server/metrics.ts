@@ -142,8 +142,8 @@ export function serveMetrics(
       const registry = Registry.merge([metrics.registry, ofExtensions]);
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
     } else {
-      const { status, body } = platformErrors.route_not_found();
-      response.writeHead(status, { 'Content-Type': JSON_TYPE }).end(body);
+      const error = platformErrors.route_not_found();
+      response.writeHead(error.getStatus(), { 'Content-Type': JSON_TYPE }).end(error.body);
     }
   };
   const server = createServer((request, response) => {

@@ -79,7 +79,8 @@ export class ProtocolErrors {
 
   /** Prints, counts and logs the last response: bytes after invalid framing cannot be trusted (RFC 9112, 11.2). */
   private responseOf(error: ApiError, socket: Socket, cause: string, accept?: string): string {
-    const { code, status } = error;
+    const { code } = error;
+    const status = error.getStatus();
     const { remoteAddress: ip } = socket;
     const reqId = randomUUID();
     this.metrics?.countRejection(code);

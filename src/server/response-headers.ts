@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../platform/errors/media-types';
+import { requireOnce } from '../platform/idempotency';
 import { linksOf, Page } from '../platform/paging/page';
 import { resourceUrl, setLocation } from '../platform/routes/resource-url';
 import type { PathParams } from '../platform/routes/route-facts';
@@ -25,6 +26,7 @@ export function installResponseHeaders(
     done(null, payload);
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
+    requireOnce(reply);
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');

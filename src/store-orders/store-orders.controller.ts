@@ -1,9 +1,8 @@
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Transaction } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency';
 import { PathId } from '../platform/validation/int64';
 import { petErrors } from '../pets';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
@@ -42,12 +41,8 @@ export class StoreOrdersController {
     returns: [201, Order, 'The placed order. `Location` is its URL.'],
     rejects: [petErrors.pet_not_found, petErrors.pet_not_available, orderErrors.too_many_open_orders],
   })
-  placeOrder(
-    @CurrentPrincipal() principal: Principal,
-    @Body() order: NewOrder,
-    @Transaction() transaction: EntityManager | undefined,
-  ) {
-    return this.orders.place(principal, order, transaction);
+  placeOrder(@CurrentPrincipal() principal: Principal, @Body() order: NewOrder, @Idempotent() once: Once) {
+    return once((transaction) => this.orders.place(principal, order, transaction));
   }
 
   @Get(':orderId')

@@ -1,5 +1,3 @@
-import '../platform/runtime/prepare-process';
-
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
 export { authenticatorContract, type AuthenticatorUnderTest, type Contract } from './authenticator.contract';

@@ -1,10 +1,9 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import { Transaction } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency';
 import { PathId } from '../platform/validation/int64';
 import { AccountWebhooks } from './account-webhooks';
 import {
@@ -59,9 +58,9 @@ export class WebhooksController {
   createWebhook(
     @CurrentPrincipal() principal: Principal,
     @Body() webhook: NewWebhook,
-    @Transaction({ isSealed: true }) transaction: EntityManager | undefined,
+    @Idempotent({ isSealed: true }) once: Once,
   ) {
-    return this.webhooks.create(principal, webhook, transaction);
+    return once((transaction) => this.webhooks.create(principal, webhook, transaction));
   }
 
   @Get(':webhookId')
@@ -138,8 +137,8 @@ export class WebhooksController {
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
     @Body() rotation: WebhookRotation,
-    @Transaction({ isSealed: true }) transaction: EntityManager | undefined,
+    @Idempotent({ isSealed: true }) once: Once,
   ) {
-    return this.webhooks.rotate(principal, id, rotation, transaction);
+    return once((transaction) => this.webhooks.rotate(principal, id, rotation, transaction));
   }
 }

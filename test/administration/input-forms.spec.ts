@@ -112,7 +112,7 @@ describe('the input of administration', () => {
       expect((await app.get(path)).json.name).toBe(name);
       expect((await patch(path, { disabled: true })).json).toMatchObject({
         name,
-        disabledAt: expect.any(String),
+        disabledAt: new Date(app.clock.now()).toISOString(),
       });
       expect(await run('accounts', 'enable', name)).toMatchObject({ status: 0 });
       expect(await run('usage', '--account', name)).toMatchObject({ status: 0 });

@@ -22,7 +22,7 @@ const LARGE_TEXT = { body: LARGE.body, headers: TEXT.headers };
 const INVALID = { body: { name: '' } };
 const CODED = { body: '{}', headers: { ...JSON_BODY, 'content-encoding': 'gzip' } };
 
-/** Whose request it is, and whether it has a request left, comes first: CONTRACT.md, section 3. */
+/** The key and the rate limit are checked first. */
 const FIRST = [
   '401 missing_api_key',
   '401 invalid_api_key',

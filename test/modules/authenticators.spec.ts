@@ -117,18 +117,20 @@ describe("the identity of an authenticator of a team's own", () => {
     });
   });
 
-  it.each<[string, () => unknown]>([
-    ['returned', () => ({ rejection: new ApiError(UNKNOWN) })],
+  it.each<[string, string, () => unknown]>([
+    ['returned', UNKNOWN.code, () => ({ rejection: new ApiError(UNKNOWN) })],
+    ['thrown', UNKNOWN.code, () => Promise.reject(new ApiError(UNKNOWN))],
     [
       "thrown as Nest's exception",
+      'unauthorized',
       () => {
         throw new UnauthorizedException('Unknown.');
       },
     ],
-  ])('counts for the client IP and has a challenge if it is a 401, %s', async (_, reject) => {
+  ])('counts for the client IP and has a challenge if it is a 401, %s', async (_, code, reject) => {
     identify = reject;
     const [first, second] = [await get(), await get()];
-    expect(first.status).toBe(401);
+    expectError(first, 401, code);
     expect(first.headers['www-authenticate']).toBe('Bearer realm="animal-store"');
     const left = [first, second].map(({ headers }) => Number(headers['x-ratelimit-remaining']));
     expect(left[0]! - left[1]!).toBe(1);

@@ -12,12 +12,13 @@ import {
 import { ApiSchema } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import {
   CurrentPrincipal,
   defineErrors,
+  Idempotent,
   Int64,
   Integer,
+  type Once,
   Operation,
   pages,
   PathId,
@@ -25,7 +26,6 @@ import {
   type Principal,
   Sql,
   Text,
-  Transaction,
 } from '../../src';
 import { userMessage } from '../../src/app/user-message';
 import { migrationOf } from '../database/support/extensions';
@@ -99,10 +99,12 @@ class ToysController {
     @PathId('shelfId', 'Identifier of the shelf.', shelfNotFound) shelfId: bigint,
     @Body() { place, size }: NewToy,
     @PathId('petId', 'Identifier of the animal.', petErrors.pet_not_found) petId: bigint,
-    @Transaction() _transaction: EntityManager | undefined,
+    @Idempotent() once: Once,
   ) {
-    this.last += shelfId + petId;
-    return { id: this.last, place, size };
+    return once(async () => {
+      this.last += shelfId + petId;
+      return { id: this.last, place, size };
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { HttpException } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes } from 'fastify';
 import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from '../../src/auth';
@@ -79,6 +80,29 @@ describe('an exception thrown by a module', () => {
     expect(failures().slice(before)).toEqual([expect.stringContaining(logged)]);
   });
 
+  it.each(['object', 'text', 'nothing'])(
+    'a handler with @Idempotent() that returns without its call (%s) gets 500, and the log names it',
+    async (result) => {
+      for (const headers of [{}, { 'idempotency-key': result }]) {
+        const before = failures().length;
+        const response = await app.post(`/v1/lab/forgotten/${result}`, undefined, {
+          headers,
+          isDocumented: false,
+        });
+        expectError(response, 500, 'internal_error');
+        expect(failures().slice(before)).toEqual([
+          expect.stringContaining(
+            'LabController.forgotten has @Idempotent() and does not call it: return once((transaction) => …).',
+          ),
+        ]);
+      }
+    },
+  );
+
+  it('before the call of @Idempotent() keeps its status', async () => {
+    expectError(await app.post('/v1/lab/forgotten/no', undefined, { isDocumented: false }), 404, 'not_found');
+  });
+
   it('after the response is logged, and does not change the response', async () => {
     const headers = { 'x-request-id': 'responded' };
     const response = await app.get('/v1/lab/responded', { headers });
@@ -92,14 +116,37 @@ describe('an exception thrown by a module', () => {
   });
 });
 
-describe('an error that requests share', () => {
+describe('an error of the store', () => {
   it.each([missingApiKey, invalidApiKey, expiredApiKey, revokedApiKey, platformErrors.route_not_found])(
-    'cannot be changed by a module: %p',
+    'is an HttpException with the Error body, and belongs to one request: %p',
     (create) => {
       const error = create();
-      expect(create()).toBe(error);
-      expect(() => Object.assign(error, { message: 'changed' })).toThrow(TypeError);
-      expect(() => Object.assign(error.headers, { 'X-Client': 'one' })).toThrow(TypeError);
+      const [status, response, headers] = [error.getStatus(), error.getResponse(), { ...error.headers }];
+      expect([error instanceof HttpException, error instanceof Error]).toEqual([true, true]);
+      expect(response).toEqual({ code: error.code, message: error.message, status });
+      expect([error.body, error.name]).toEqual([JSON.stringify(response), 'ApiError']);
+      Object.assign(error, { message: 'changed' });
+      Object.assign(error.headers, { 'X-Client': 'one' });
+      expect(create()).toMatchObject({ message: expect.not.stringContaining('changed'), headers });
+      expect(create().headers).toEqual(headers);
     },
   );
+
+  it('has no stack trace, and leaves those of others as they are', () => {
+    const { stackTraceLimit } = Error;
+    const limits: unknown[] = [];
+    Object.defineProperty(Error, 'stackTraceLimit', {
+      configurable: true,
+      get: () => stackTraceLimit,
+      set(limit) {
+        limits.push(limit);
+      },
+    });
+    try {
+      expect(platformErrors.route_not_found().stack).toBeUndefined();
+      expect(limits).toEqual([]);
+    } finally {
+      Object.defineProperty(Error, 'stackTraceLimit', { value: stackTraceLimit, writable: true });
+    }
+  });
 });

@@ -12,7 +12,7 @@ import {
 import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
 import { Allow, IsString } from 'class-validator';
-import { RequireScope, Text } from '../../src';
+import { Idempotent, RequireScope, Text } from '../../src';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { PageQuery } from '../../src/platform/paging/page';
@@ -89,6 +89,8 @@ class SoundController {
 }
 
 const FIX = 'has no decorator for its value: add one, such as @Text(), or @Allow() if every value is valid.';
+const NEED =
+  '`idempotent: true` and @Idempotent() need each other: add the missing one, and return once((transaction) => …).';
 const ttl = minutes(1);
 const LIMIT = { limit: 5, ttl };
 const withOptions = (options: object, name = 'default') =>
@@ -159,6 +161,11 @@ describe('the start fails with one sentence for a mistake of a module', () => {
     [
       `Undocumented.colour, in getLab3, ${FIX}`,
       moduleWith([Get(), described('getLab3', 'pets:read', [200, Undocumented, 'Something.'])]),
+    ],
+    [`createLab4: ${NEED}`, moduleWith([Post(), described('createLab4', 'pets:write', undefined, true)])],
+    [
+      `createLab5: ${NEED}`,
+      moduleWith([(of, key) => Idempotent()(of, key, 0), Post(), described('createLab5', 'pets:write')]),
     ],
     [
       'createUntyped: the class of a parameter is missing at run time: import it without `type`.',

@@ -2,15 +2,15 @@ import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/commo
 import { Throttle } from '@nestjs/throttler';
 import {
   CurrentPrincipal,
+  Idempotent,
   IfMatch,
+  type Once,
   Operation,
   PathId,
   petErrors,
   type Precondition,
   type Principal,
-  Transaction,
 } from 'animal-store';
-import { EntityManager } from 'typeorm';
 import { GroomingAppointment, GroomingAppointmentUpdate, NewGroomingAppointment } from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
 import { AppointmentsService, ListAppointmentsQuery } from './appointments.service';
@@ -52,9 +52,9 @@ export class AppointmentsController {
   createGroomingAppointment(
     @CurrentPrincipal() { accountId }: Principal,
     @Body() body: NewGroomingAppointment,
-    @Transaction() transaction: EntityManager | undefined,
+    @Idempotent() once: Once,
   ) {
-    return this.service.create(accountId, body, transaction);
+    return once((transaction) => this.service.create(accountId, body, transaction));
   }
 
   @Get(':appointmentId')

@@ -32,7 +32,7 @@ export interface OperationFacts {
     | readonly [status: 204, body: undefined, description: string];
   /** The error codes of this operation, without those of every operation, every body and `@PathId()`. */
   readonly rejects?: readonly DefinedError[];
-  /** True if the operation accepts an Idempotency-Key. Its handler works in the transaction of `@Transaction()`. */
+  /** True if the operation accepts an Idempotency-Key. Its handler has `@Idempotent()`. */
   readonly idempotent?: true;
   /**
    * True for a body that soon changes, such as a counter, or is not a resource, such as a batch: it has no `ETag`, and

@@ -125,7 +125,7 @@ export class Sql {
       await this.pings.read('ping', () => this.rows(PING, []));
     } catch (cause) {
       // Every error of the database is 503; the log has its cause.
-      throw Object.assign(platformErrors.service_unavailable({}), { cause });
+      throw Object.assign(platformErrors.service_unavailable(), { cause });
     }
   }
 

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
 import type { Problem } from './problem-details';
 
 /** In code points. A message names every invalid field. */
@@ -21,33 +22,40 @@ export interface ErrorOptions {
   readonly problems?: readonly Problem[];
 }
 
+/** Has the fields of an `HttpException`. Like the errors of Fastify it has no stack trace, which costs more than a response. */
+function Expected(this: object, response: StatusCode, status: number): void {
+  Object.assign(this, { response, status, message: response.message });
+}
+
+// The constructors of `HttpException` and `Error`, which would capture a stack trace, do not run.
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const ExpectedException = Object.assign(Expected, {
+  prototype: HttpException.prototype,
+}) as unknown as typeof HttpException;
+
 /** An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it. */
-export class ApiError extends Error {
+export class ApiError extends ExpectedException {
+  override readonly name = 'ApiError';
   /** Machine-readable. */
   readonly code: string;
-  /** HTTP status. */
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Record<string, string>;
   readonly problems: readonly Problem[];
-  /** The Error body: exactly code, message and status. */
-  readonly body: string;
 
   constructor(
-    known: StatusCode,
-    { message: sentence = known.message, headers = {}, problems = [] }: ErrorOptions = {},
+    { code, message: fixed, status }: StatusCode,
+    { message: sentence = fixed, headers = {}, problems = [] }: ErrorOptions = {},
   ) {
     const isLong = sentence.length > MAX_MESSAGE_LENGTH;
     const message = isLong ? Array.from(sentence).slice(0, MAX_MESSAGE_LENGTH).join('') : sentence;
-    // Expected errors need no stack trace, and capturing one costs more than the response.
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
-    super(message);
-    Error.stackTraceLimit = stackTraceLimit;
-    this.code = known.code;
-    this.status = known.status;
-    this.headers = Object.freeze({ ...headers });
-    this.problems = Object.freeze([...problems]);
-    this.body = JSON.stringify({ code: this.code, message, status: this.status });
+    super({ code, message, status }, status);
+    this.code = code;
+    this.headers = { ...headers };
+    this.problems = problems;
+  }
+
+  /** The Error body: exactly code, message and status. */
+  get body(): string {
+    return JSON.stringify(this.getResponse());
   }
 }
 

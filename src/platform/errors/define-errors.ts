@@ -51,10 +51,7 @@ export function defineErrors<const Table extends Readonly<Record<string, CodeFac
     const { status, header, headerValue } = facts;
     const known = { code, status, message: message ?? '' };
     const headers = header && headerValue !== undefined ? { [header]: headerValue } : {};
-    // Errors have no stack, so requests can share one. It is frozen, because a change would reach other clients.
-    const common = Object.freeze(new ApiError(known, { headers }));
-    const create = (options?: ErrorOptions): ApiError =>
-      options ? new ApiError(known, { headers, ...options }) : common;
+    const create = (options?: ErrorOptions): ApiError => new ApiError(known, { headers, ...options });
     return [code, Object.assign(create, { ...facts, code, example: message ?? example })];
   });
   return Object.fromEntries(entries);

@@ -212,8 +212,9 @@ export function methodNotAllowed(allow: string): ApiError {
   });
 }
 
-/** Keeps status and message of a module's exception if it is a client error; else it is an internal error. */
+/** Keeps an error of the store, and status and message of another client error; others are internal errors. */
 export function fromNestException(exception: HttpException): ApiError {
+  if (exception instanceof ApiError) return exception;
   const status = exception.getStatus();
   if (!isClientError(status)) return platformErrors.internal_error();
   const known = codeOfStatus(status);

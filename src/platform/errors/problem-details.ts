@@ -59,17 +59,18 @@ export function problemPages(publicBaseUrl: string): string {
 
 /** Returns the members of problem details (RFC 9457, section 3.1). @param pages the address from `problemPages` */
 export function problemDetails(
-  { code, status, message, problems }: Pick<ApiError, 'code' | 'status' | 'message' | 'problems'>,
+  error: ApiError,
   pages: string,
   requestId: string,
 ): Readonly<Record<string, unknown>> {
-  const errors = problems
+  const { code, message } = error;
+  const errors = error.problems
     .slice(0, MAX_PROBLEMS)
     .map(({ detail, ...place }) => ({ ...place, detail: asSentence(detail) }));
   return {
     type: `${pages}/${code}`,
     title: titleOf(code),
-    status,
+    status: error.getStatus(),
     detail: message,
     instance: `urn:request:${requestId}`,
     code,

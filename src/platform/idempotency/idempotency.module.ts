@@ -1,8 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { IdempotencyRepository } from './idempotency.repository';
-import { IdempotentWork } from './idempotent-work';
 
-/** For `@Transaction()` in every module. */
+/** For `@Idempotent()` in every module. */
 @Global()
-@Module({ providers: [IdempotencyRepository, IdempotentWork], exports: [IdempotentWork] })
+@Module({ providers: [IdempotencyRepository], exports: [IdempotencyRepository] })
 export class IdempotencyModule {}

@@ -1,2 +1,2 @@
 export { IdempotencyModule } from './idempotency.module';
-export { IDEMPOTENCY_KEY_HEADER, Transaction } from './idempotent-work';
+export { IDEMPOTENCY_KEY_HEADER, Idempotent, type Once, requireOnce } from './idempotent.decorator';

@@ -1,4 +1,5 @@
 import type { BlockList } from 'node:net';
+import type { ExecutionContext } from '@nestjs/common';
 import type { ApiError } from '../errors/api-error';
 
 /** The account and the key of a request. */
@@ -86,6 +87,9 @@ declare module 'fastify' {
 
     /** The body as the client sent it, byte for byte; undefined if it is empty. @internal */
     rawBody?: Buffer;
+
+    /** The handler, if it has not called its `once` yet; `@Idempotent()`. @internal */
+    uncalledOnce?: ExecutionContext | undefined;
 
     /** The code of the Error body, if the response has one. @internal */
     errorCode?: string;

@@ -39,8 +39,6 @@ declare module 'fastify' {
     deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
     /** The members of the body that are not part of the entity tag of a 200 or 201. Without any, `If-None-Match` gets 304. */
     entityTag?: readonly string[] | undefined;
-    /** True if the stored response to a request with an Idempotency-Key is encrypted. */
-    isSealed?: boolean;
     /** The path of a created resource, with the members of its response. Default: its `id` below the path of the route. */
     location?: string;
     /** True for the route of addresses and methods of the API without an operation: `server/route-methods.ts`. */

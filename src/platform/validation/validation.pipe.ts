@@ -77,7 +77,7 @@ export class ApiValidationPipe extends ValidationPipe {
         : this.ofTexts.transform(value, input));
     } catch (error) {
       if (Array.isArray(error)) throw validationFailed(problemsIn(error, input));
-      if (error instanceof ApiError || error instanceof HttpException) throw error;
+      if (error instanceof HttpException) throw error;
       this.logger.warn(
         `A function of a decorator of ${type.name} fails on the ${input.type}: ${String(error)}`,
       );

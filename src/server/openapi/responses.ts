@@ -3,6 +3,7 @@ import type { HeaderObject, OpenAPIObject, OperationObject, ResponseObject } fro
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
 import { findOperation, ownHeaders, taggedWithout } from '../../platform/api-docs/operation.decorator';
 import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
+import { ApiError } from '../../platform/errors/api-error';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { problemDetails } from '../../platform/errors/problem-details';
@@ -159,7 +160,7 @@ function examplesOf(
   const summary = sentence(when);
   // A detail has no full stop.
   const problems = place ? [{ ...place, detail: message.replace(/\.$/, '') }] : [];
-  const problem = problemDetails({ code, status, message, problems }, pages, REQUEST_ID);
+  const problem = problemDetails(new ApiError({ code, status, message }, { problems }), pages, REQUEST_ID);
   return [
     [code, { summary, value: { code, message, status } }],
     [code + PROBLEM, { summary, value: problem }],

@@ -98,7 +98,7 @@ export function checkClasses({ paths, components }: OpenAPIObject): void {
     }
     if (idempotent !== rejects.includes(platformErrors.idempotency_key_in_use)) {
       throw new UserError(
-        `${id}: \`idempotent: true\` and @Transaction() need each other: add the missing one, and do the work in this transaction.`,
+        `${id}: \`idempotent: true\` and @Idempotent() need each other: add the missing one, and return once((transaction) => …).`,
       );
     }
     const body = stringify(requestBody) ?? '';

@@ -29,13 +29,13 @@ export const idempotencyPromises: Promises = {
     const again = await tested.send({ body: first.body, headers });
     const isReplayed = again.headers['idempotent-replayed'] === 'true';
     if (again.status !== status || again.text !== text || !isReplayed) {
-      const cause = 'Declare idempotent: true and @Transaction()';
+      const cause = 'Declare idempotent: true and @Idempotent()';
       tested.note(`does not replay the response of an Idempotency-Key. ${cause}`);
       return;
     }
     // Others may create resources of a deployment meanwhile.
     if (isThorough && (await countOf(tested)) - before > [jsonIn(text)].flat().length) {
-      const cause = 'Use the transaction of @Transaction()';
+      const cause = 'Use the transaction of @Idempotent()';
       tested.note(`creates more than once for one Idempotency-Key. ${cause}`);
     }
     const body = await resources.newBodyWithOthers(operation);
@@ -58,7 +58,7 @@ export const rollbackPromises: Promises = {
     await api.request(path, { method: 'POST', key: api.key, body, headers: { [HEADER]: randomUUID() } });
     await database?.query(COMMIT_AGAIN);
     if ((await countOf(tested)) === before) return;
-    const cause = 'Give each statement the transaction of @Transaction()';
+    const cause = 'Give each statement the transaction of @Idempotent()';
     tested.note(`keeps what it created although its transaction was rolled back. ${cause}`);
   },
 };

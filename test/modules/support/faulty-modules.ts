@@ -65,7 +65,16 @@ export const described = (
   id: string,
   scope: string,
   returns: OperationFacts['returns'] = [204, undefined, 'Nothing.'],
-) => Operation({ id, scope, summary: 'Do nothing', description: 'Never runs.', returns });
+  idempotent?: true,
+) =>
+  Operation({
+    id,
+    scope,
+    summary: 'Do nothing',
+    description: 'Never runs.',
+    returns,
+    ...(idempotent && { idempotent }),
+  });
 
 class Unvalidated {
   @ApiProperty()

@@ -18,10 +18,9 @@ import {
 } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { EntityManager } from 'typeorm';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import { Transaction } from '../../../src/platform/idempotency';
+import { Idempotent, type Once } from '../../../src/platform/idempotency';
 
 /** The values that the handlers of the lab throw, by name. */
 const EXCEPTIONS: ReadonlyMap<string, () => unknown> = new Map<string, () => unknown>([
@@ -43,6 +42,13 @@ const EXCEPTIONS: ReadonlyMap<string, () => unknown> = new Map<string, () => unk
   ['a plain Error', () => new Error('Thrown by the lab.')],
   ['a text', () => 'Thrown without an Error.'],
 ]);
+
+/** The results of a handler that does its work without `once`. */
+const FORGOTTEN: Readonly<Record<string, unknown>> = {
+  object: { name: 'Rex' },
+  text: 'Rex',
+  nothing: undefined,
+};
 
 class ClosedGuard implements CanActivate {
   canActivate() {
@@ -97,10 +103,19 @@ class LabController {
   note(
     @Param('name') name: string,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Transaction() _transaction: EntityManager | undefined,
+    @Idempotent() once: Once,
   ) {
-    reply.code(202);
-    return { name };
+    return once(async () => {
+      reply.code(202);
+      return { name };
+    });
+  }
+
+  @Post('forgotten/:result')
+  @RequireScope('pets:write')
+  forgotten(@Param('result') result: string, @Idempotent() _once: Once) {
+    if (!(result in FORGOTTEN)) throw new NotFoundException();
+    return FORGOTTEN[result];
   }
 }
 

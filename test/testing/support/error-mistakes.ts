@@ -25,9 +25,9 @@ export const ERROR_MISTAKES: Mistakes = on(['create'], {
     sentence:
       /responds 409 to .*Accept: application\/problem\+json.*content-type must be application\/problem\+json/,
     ...ifTaken(({ facts }, reply) => {
-      const { code, status } = facts.taken();
-      void reply.code(status).type('application/json');
-      return JSON.stringify({ code, message: 'The name is taken.', status });
+      const error = facts.taken();
+      void reply.code(error.getStatus()).type('application/json');
+      return error.body;
     }),
   },
 });

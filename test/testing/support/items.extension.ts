@@ -5,13 +5,14 @@ import {
   defineErrors,
   defineScopes,
   type Extension,
+  Idempotent,
   IfMatch,
+  type Once,
   Operation,
   pages,
   PathId,
   SortedPageQuery,
   Sql,
-  Transaction,
 } from '../../../src';
 import type { OperationFacts } from '../../../src/platform/api-docs/operation.decorator';
 import { Items, type Row } from './items';
@@ -91,17 +92,19 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     given: readonly (readonly [ParameterDecorator, unknown])[],
   ): void => {
     if (changes.handlers?.includes(handler) === false) return;
+    const changed = changes.facts?.[handler];
+    const declared = { ...facts, ...changed };
     const run: Handler = changes[handler] ?? Items.prototype[handler];
     // Nest keeps its metadata on the function, so each extension needs its own.
-    const own = function (this: Items, ...args: unknown[]) {
-      return run.apply(this, args);
+    const own = function (this: Items, ...args: any[]) {
+      if (!declared.idempotent) return run.apply(this, args);
+      const once: Once = args.at(-1);
+      return once(async (transaction) => run.apply(this, [...args.slice(0, -1), transaction]));
     };
     Object.defineProperty(own, 'name', { value: handler });
     Object.defineProperty(ItemsController.prototype, handler, { value: own, configurable: true });
     const target = ItemsController.prototype;
-    const changed = changes.facts?.[handler];
-    const declared = { ...facts, ...changed };
-    const parameters = [...given, ...(declared.idempotent ? [[Transaction(), Object] as const] : [])];
+    const parameters = [...given, ...(declared.idempotent ? [[Idempotent(), Function] as const] : [])];
     for (const [at, [decorate]] of parameters.entries()) decorate(target, handler, at);
     Reflect.defineMetadata(
       'design:paramtypes',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import {
+  type ArgumentMetadata,
   createParamDecorator,
   type ExecutionContext,
   Inject,
@@ -15,7 +16,7 @@ import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
-import { addParameterFacts, routeFacts } from '../routes/route-facts';
+import { addParameterFacts } from '../routes/route-facts';
 import { setLocation } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
 import { seal, unseal } from '../runtime/seal';
@@ -39,9 +40,25 @@ export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
   schema: text(512, PATTERN, { minLength: 1 }),
 };
 
-/** Does the work of idempotent operations. */
+/** Gets the transaction that it must use, or undefined if the request has no Idempotency-Key. */
+type Work<T> = (transaction?: EntityManager) => Promise<T>;
+
+/**
+ * Does the work of a request. With an Idempotency-Key it is done at most once within 24 h, per account, method, path and
+ * key, and later requests get the first response.
+ *
+ * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
+ * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
+ * `idempotency_key_reused` if the body differs from that of the first request
+ */
+export type Once = <T>(work: Work<T>) => Promise<T | string>;
+
+// Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
+const ContextOfRequest = createParamDecorator((_sealed: string | undefined, context) => context);
+
+/** Makes the `Once` of a request. */
 @Injectable()
-export class IdempotentWork {
+class OncePipe implements PipeTransform<ExecutionContext, Once> {
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
@@ -49,28 +66,26 @@ export class IdempotentWork {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /**
-   * Does the work. With an Idempotency-Key it is done at most once within 24 h, per account, method, path and key, and
-   * later requests get the first response.
-   *
-   * @param work gets the transaction that it must use, or undefined if the request has no key
-   * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
-   * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
-   * `idempotency_key_reused` if the body differs from that of the first request
-   */
-  run<T>(reply: FastifyReply, work: (transaction?: EntityManager) => Promise<T>): Promise<T | string> {
-    const header = reply.request.headers['idempotency-key'];
-    return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, work);
+  transform(context: ExecutionContext, { data: sealed }: ArgumentMetadata): Once {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const { request } = reply;
+    request.uncalledOnce = context;
+    return (work) => {
+      request.uncalledOnce = undefined;
+      const header = request.headers['idempotency-key'];
+      return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, sealed, work);
+    };
   }
 
   private async runOnce(
     key: string,
     reply: FastifyReply,
-    work: (transaction: EntityManager) => Promise<unknown>,
+    sealed: string | undefined,
+    work: Work<unknown>,
   ): Promise<string> {
-    const { rawBody = '', routeOptions } = reply.request;
+    const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
-    const cipherKey = routeOptions.config.isSealed ? cipherKeyOf(reply.request, key) : undefined;
+    const cipherKey = sealed ? cipherKeyOf(reply.request, key) : undefined;
     // Another API key sends another request, and gets 422.
     const parts = [cipherKey ?? '', rawBody].map((part) => Buffer.from(part));
     const bodyHash = hash('sha256', Buffer.concat(parts), 'buffer');
@@ -154,55 +169,26 @@ function opened(stored: string, cipherKey: Buffer | undefined): string {
   return cipherKey ? unseal(cipherKey, Buffer.from(stored, 'base64')).toString() : stored;
 }
 
-/** Runs the work of a request: `IdempotentWork.run`. */
-type Run = (work: (transaction?: EntityManager) => Promise<unknown>) => Promise<unknown>;
-
-@Injectable()
-class RunPipe implements PipeTransform<ExecutionContext, Run> {
-  constructor(private readonly idempotent: IdempotentWork) {}
-
-  transform(context: ExecutionContext): Run {
-    return (work) => this.idempotent.run(context.switchToHttp().getResponse<FastifyReply>(), work);
-  }
-}
-
-// Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
-const RunOfRequest = createParamDecorator((_data: unknown, context: ExecutionContext) => context);
-
 /**
- * Injects the transaction in which an idempotent operation must work, or undefined if the request has no
- * Idempotency-Key. The operation has `idempotent: true`.
+ * Injects the function that does the work of an idempotent operation, which has `idempotent: true`.
  *
  * @param options.isSealed true for a response with a secret: it is stored encrypted, and only the API key of the first
  * request gets it again
  */
-export function Transaction({ isSealed = false } = {}): ParameterDecorator {
+export function Idempotent({ isSealed = false } = {}): ParameterDecorator {
   return (target, key = '', index) => {
-    RunOfRequest(RunPipe)(target, key, index);
+    ContextOfRequest(isSealed ? 'sealed' : undefined, OncePipe)(target, key, index);
     const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
-    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER), asIdempotentWork(index), routeFacts({ isSealed })];
+    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER)];
     addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
   };
 }
 
-/**
- * Makes a handler the work of `IdempotentWork`. An interceptor would begin the transaction before the pipes have
- * validated the request.
- *
- * @param index that of the parameter with `@Transaction()`
- */
-function asIdempotentWork(index: number): MethodDecorator {
-  return (_target, _key, descriptor: PropertyDescriptor) => {
-    const handler: (...args: unknown[]) => Promise<unknown> = descriptor.value;
-    const work = function (this: unknown, ...args: unknown[]): Promise<unknown> {
-      // RunPipe has transformed the parameter.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const run = args[index] as Run;
-      return run(async (transaction) => handler.apply(this, args.with(index, transaction)));
-    };
-    for (const name of Reflect.getMetadataKeys(handler))
-      Reflect.defineMetadata(name, Reflect.getMetadata(name, handler), work);
-    // @nestjs/swagger finds a handler by its name.
-    descriptor.value = Object.defineProperty(work, 'name', { value: handler.name });
-  };
+/** Rejects a success of a handler that did its work without `once`. @throws Error */
+export function requireOnce({ request, statusCode }: FastifyReply): void {
+  const { uncalledOnce: context } = request;
+  if (!context || statusCode >= 400) return;
+  request.uncalledOnce = undefined;
+  const handler = `${context.getClass().name}.${context.getHandler().name}`;
+  throw new Error(`${handler} has @Idempotent() and does not call it: return once((transaction) => …).`);
 }
