@@ -10,13 +10,19 @@ export function addWebhooksCommands(webhooks: OutputCommand, context: CommandCon
     .command('list')
     .description('list all webhooks, or those of an account; never shows secrets')
     .option('--account <name>', 'only webhooks of this account')
-    .prints(async ({ account: owner }: { account?: string }) => {
+    .option('--failing', 'only webhooks whose last delivery failed, with the reason')
+    .prints(async ({ account: owner, failing }: { account?: string; failing?: true }) => {
       const listed = await withWebhooks((service) => service.list(owner));
-      return listOf(listed, ({ id, account = '', url, types, status, createdAt, lastDeliveryAt }) => {
-        const facts = { id: String(id), account, url, types: namesOf(types), status };
-        const lastAt = lastDeliveryAt && new Date(lastDeliveryAt);
-        return { ...facts, createdAt: new Date(createdAt), lastDeliveryAt: lastAt };
-      });
+      const shown = failing ? listed.filter(({ status }) => status === 'failing') : listed;
+      return listOf(
+        shown,
+        ({ id, account = '', url, types, status, createdAt, lastDeliveryAt, lastError }) => {
+          const facts = { id: String(id), account, url, types: namesOf(types), status };
+          const lastAt = lastDeliveryAt && new Date(lastDeliveryAt);
+          const times = { createdAt: new Date(createdAt), lastDeliveryAt: lastAt };
+          return { ...facts, ...times, ...(failing && { lastError }) };
+        },
+      );
     });
   webhooks
     .command('remove <id>')

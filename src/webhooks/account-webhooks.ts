@@ -76,16 +76,18 @@ export function namesOf(types: Webhook['types']): string {
 
 /** Returns a webhook as clients see it. */
 export function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
-  const { createdAt, updatedAt, attempts, disabledAt, lastDeliveryAt, waitingSince } = webhook;
+  const { createdAt, updatedAt, attempts, disabledAt, dueAt, lastDeliveryAt, waitingSince } = webhook;
+  const status = disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active';
   return {
     id,
     url,
     types,
-    status: disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active',
+    status,
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
     lastError,
     waitingSince: waitingSince?.toISOString() ?? null,
+    nextAttemptAt: status === 'failing' ? dueAt.toISOString() : null,
   };
 }

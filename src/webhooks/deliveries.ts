@@ -1,19 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import type { EntityManager } from 'typeorm';
-import { EventsRepository, type StoredEvent } from '../events';
+import { EventsRepository } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
+import { AttemptLog } from './attempt-log';
 import { Pace } from './pace';
 import type { WebhookEntity } from './webhook.entity';
-import { DeliveryError, WebhookSender } from './webhook-sender';
-import { WebhookSecrets } from './webhook-secrets';
-import type { WebhookTest } from './webhooks.dto';
+import { EventSender } from './event-sender';
+import { type Outcome, WebhookSender } from './webhook-sender';
 import { MAX_WEBHOOKS } from './webhooks.errors';
 import { type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
@@ -55,9 +54,6 @@ interface Turn {
   sentAt?: number | undefined;
 }
 
-/** The feed has no `webhook.test`. */
-type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
-
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class Deliveries extends PeriodicWork {
@@ -69,8 +65,9 @@ export class Deliveries extends PeriodicWork {
 
   constructor(
     private readonly webhooks: WebhooksRepository,
+    private readonly log: AttemptLog,
     private readonly events: EventsRepository,
-    private readonly secrets: WebhookSecrets,
+    private readonly eventSender: EventSender,
     private readonly sender: WebhookSender,
     private readonly clock: Clock,
     registry: Registry,
@@ -99,15 +96,8 @@ export class Deliveries extends PeriodicWork {
 
   /** Begins the deliveries that are due. */
   override async run(): Promise<void> {
+    await this.statements.run(() => this.log.flush());
     while (await this.begin()) await this.statements.run(() => this.webhooks.wake());
-  }
-
-  /** Sends a `webhook.test`, without effect on the state of the webhook. */
-  async test(webhook: WebhookEntity): Promise<WebhookTest> {
-    const data = `{"id":${webhook.id},"status":"active"}`;
-    const event = { id: 0n, type: 'webhook.test', createdAt: new Date(this.clock.now()), data };
-    const failure = await this.send(webhook, event, { id: `test_${randomUUID()}` });
-    return { delivered: !failure, error: failure?.message ?? null };
   }
 
   /** No delivery begins after this. */
@@ -119,6 +109,7 @@ export class Deliveries extends PeriodicWork {
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
     await Promise.all(this.turns.values());
+    await this.log.flush();
   }
 
   /** Leases webhooks, as many as places are free. @returns true if idle ones may have new events */
@@ -177,11 +168,12 @@ export class Deliveries extends PeriodicWork {
       if (!this.isStopping) await this.pace.next(turn.lane);
       if (this.isStopping || !canContinue(webhook, leased)) return this.giveBack(webhook);
       turn.sentAt = performance.now();
-      const failure: DeliveryError | undefined = await this.send(webhook, event, { agent });
+      const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });
       const delivered = { at: this.now(), isSlow: performance.now() - turn.sentAt > SLOW_MS };
       turn.sentAt = undefined;
       // A stop aborts the request.
-      if (failure) return this.isStopping ? this.giveBack(webhook) : this.recordFailure(webhook, failure);
+      if (outcome.error !== undefined)
+        return this.isStopping ? this.giveBack(webhook) : this.recordFailure(webhook, outcome);
       this.count(webhook, 'delivered');
       const next = events[at + 1];
       const isOver = at + 2 === MAX_EVENTS || performance.now() > endsAt;
@@ -207,7 +199,7 @@ export class Deliveries extends PeriodicWork {
     return new Date(this.clock.now());
   }
 
-  private async recordFailure(webhook: WebhookEntity, { message, status }: DeliveryError): Promise<void> {
+  private async recordFailure(webhook: WebhookEntity, { error: message, status }: Outcome): Promise<void> {
     const now = this.clock.now();
     const { id, account, attempts, failingSince } = webhook;
     const since = failingSince ?? new Date(now);
@@ -218,7 +210,7 @@ export class Deliveries extends PeriodicWork {
       attempts: attempts + 1,
       failingSince: since,
       dueAt: new Date(Math.min(now + pause, lastAt)),
-      lastError: message,
+      lastError: message ?? null,
       ...(isLast && { disabledAt: new Date(now) }),
     });
     if (!isRecorded) return;
@@ -245,36 +237,9 @@ export class Deliveries extends PeriodicWork {
   private count({ account }: WebhookEntity, outcome: string): void {
     this.outcomes.inc({ account: account ?? '', outcome });
   }
-
-  /** Signs and sends an event (Standard Webhooks). @returns why it was not delivered */
-  private async send(
-    webhook: WebhookEntity,
-    event: SentEvent,
-    { id = String(event.id), agent }: { readonly id?: string; readonly agent?: Agent },
-  ): Promise<DeliveryError | undefined> {
-    const body = bodyOf(event);
-    const now = this.clock.now();
-    const timestamp = Math.floor(now / SECOND_MS);
-    const signature = this.secrets.sign(webhook, now, `${id}.${timestamp}.${body}`);
-    if (signature === '') return new DeliveryError('The secret cannot be decrypted. Rotate it.');
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'user-agent': 'animal-store',
-      'webhook-id': id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': signature,
-    };
-    return this.sender.post(webhook.url, headers, body, agent);
-  }
 }
 
 /** False if a change of the webhook ends its turn. */
 function canContinue({ url, types, disabledAt, account }: WebhookEntity, begun: WebhookEntity): boolean {
   return !disabledAt && account !== null && url === begun.url && String(types) === String(begun.types);
-}
-
-/** Prints an event as listEvents does for a key without `orders:manage`. */
-function bodyOf({ id, type, createdAt, data }: SentEvent): string {
-  return `{"id":${id},"type":"${type}","createdAt":"${createdAt.toISOString()}","data":${data}}`;
 }

@@ -3,7 +3,6 @@ import { Resolver } from 'node:dns/promises';
 import {
   Agent as HttpAgent,
   type ClientRequest,
-  type IncomingMessage,
   type OutgoingHttpHeaders,
   request as requestHttp,
 } from 'node:http';
@@ -52,14 +51,19 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Why a delivery failed, in words for the owner of the webhook. */
-export class DeliveryError extends Error {
-  /** @param status that of the response, if there was one */
-  constructor(
-    message: string,
-    readonly status?: number,
-  ) {
-    super(message);
-  }
+class DeliveryError extends Error {}
+
+/** The response of a receiver. */
+interface ReceiverResponse {
+  readonly status: number;
+  /** Its first characters. */
+  readonly response: string;
+}
+
+/** The result of a delivery. Without a complete response in time it has neither `status` nor `response`. */
+export interface Outcome extends Partial<ReceiverResponse> {
+  /** Why the event was not delivered, in words for the owner of the webhook; undefined if it was. */
+  readonly error?: string;
 }
 
 /** The errors of Node.js and OpenSSL in words. */
@@ -84,8 +88,10 @@ const MAX_ADDRESSES = 4;
 /** Node.js begins with the next address after this time, and does not return. Four of them have the time of an exchange. */
 const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
 
-/** The bytes of a response that are read; their content is ignored. */
+/** The bytes of a response that are read. */
 const MAX_RESPONSE_BYTES = 4_096;
+/** The code points of a response that its owner sees. */
+export const SHOWN_LENGTH = 200;
 /** The bytes before the header of a response. One with 1xx counts for a tenth. */
 const MAX_BEFORE_RESPONSE = 65_536;
 const INFORMATIONAL = MAX_BEFORE_RESPONSE / 10;
@@ -115,23 +121,18 @@ export class WebhookSender {
    * Sends a POST. Redirects are not followed.
    *
    * @param agent keeps the connection; default: the request has its own
-   * @returns why it was not delivered; undefined if there was a complete response with a 2xx in time
+   * @returns no error if there was a complete response with a 2xx in time
    */
-  async post(
-    url: string,
-    headers: OutgoingHttpHeaders,
-    body: string,
-    agent?: HttpAgent,
-  ): Promise<DeliveryError | undefined> {
+  async post(url: string, headers: OutgoingHttpHeaders, body: string, agent?: HttpAgent): Promise<Outcome> {
     try {
-      const status = await this.exchange(new URL(url), headers, body, agent);
-      const isDelivered = status >= 200 && status < 300;
-      return isDelivered ? undefined : new DeliveryError(`The response was ${status}.`, status);
+      const received = await this.exchange(new URL(url), headers, body, agent);
+      const { status } = received;
+      return status >= 200 && status < 300 ? received : { ...received, error: `The response was ${status}.` };
     } catch (error) {
-      if (error instanceof DeliveryError) return error;
+      if (error instanceof DeliveryError) return { error: error.message };
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       const [, reason] = REASONS.find(([codes]) => codes.test(code)) ?? [];
-      return new DeliveryError(reason ?? `The connection failed: ${code}.`);
+      return { error: reason ?? `The connection failed: ${code}.` };
     }
   }
 
@@ -164,7 +165,7 @@ export class WebhookSender {
     headers: OutgoingHttpHeaders,
     body: string,
     agent?: HttpAgent,
-  ): Promise<number> {
+  ): Promise<ReceiverResponse> {
     // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
     const rule = this.violatedRule(url);
     if (rule) throw new DeliveryError(`The URL ${rule}.`);
@@ -181,7 +182,7 @@ export class WebhookSender {
       timer = setTimeout(() => reject(error), this.timeoutMs);
     });
     try {
-      return await Promise.race([statusOf(request.end(body)), late]);
+      return await Promise.race([responseTo(request.end(body)), late]);
     } catch (error) {
       // The receiver has closed the kept connection meanwhile.
       const isStale = request.reusedSocket && isUnread && performance.now() - begin < SECOND_MS;
@@ -213,8 +214,8 @@ function someOf(addresses: readonly string[]): LookupAddress[] {
   return [...ofFamily(4), ...ofFamily(6)].sort((a, b) => a.turn - b.turn).slice(0, MAX_ADDRESSES);
 }
 
-/** Waits for the response and its end, or until enough of it is read. @returns its status */
-function statusOf(request: ClientRequest): Promise<number> {
+/** Waits for the response and its end, or until enough of it is read. */
+function responseTo(request: ClientRequest): Promise<ReceiverResponse> {
   let before = 0;
   return new Promise((resolve, reject) => {
     // Node.js ignores any number of responses 1xx, and of line ends before the response.
@@ -230,27 +231,36 @@ function statusOf(request: ClientRequest): Promise<number> {
       })
       .on('information', () => count(INFORMATIONAL))
       .on('response', (response) => {
-        const { statusCode = 0 } = response;
+        const { statusCode: status = 0 } = response;
+        const chunks: Buffer[] = [];
+        const finish = (): void => resolve({ status, response: shownOf(chunks) });
         before = -Infinity;
-        if (WITHOUT_BODY.has(statusCode)) resolve(statusCode);
+        if (WITHOUT_BODY.has(status)) finish();
         // The error is of superfluous bytes then.
-        request.prependListener('error', () => response.complete && resolve(statusCode));
-        void readSome(response).then(() => resolve(statusCode), reject);
+        request.prependListener('error', () => response.complete && finish());
+        void readSome(response, chunks).then(finish, reject);
       })
       // Node.js has detached the socket: nothing else closes it, and an error of it would end the process.
-      .on('upgrade', ({ statusCode = 0 }, socket) => {
+      .on('upgrade', ({ statusCode: status = 0 }, socket) => {
         socket.destroy();
-        resolve(statusCode);
+        resolve({ status, response: '' });
       })
       .on('error', reject);
   });
 }
 
-/** Reads the end of a response, or as much as is read of a long one. */
-async function readSome(response: IncomingMessage): Promise<void> {
+/** Reads the end of a response into chunks, or as much as is read of a long one. */
+async function readSome(response: AsyncIterable<Buffer>, chunks: Buffer[]): Promise<void> {
   let length = 0;
   for await (const chunk of response) {
-    length += Buffer.byteLength(chunk);
+    chunks.push(chunk);
+    length += chunk.length;
     if (length > MAX_RESPONSE_BYTES) break;
   }
+}
+
+/** Returns the beginning of a body. PostgreSQL stores no NUL. */
+function shownOf(chunks: readonly Buffer[]): string {
+  const text = Buffer.concat(chunks).toString('utf8', 0, MAX_RESPONSE_BYTES).replaceAll('\0', '\ufffd');
+  return Array.from(text).slice(0, SHOWN_LENGTH).join('');
 }

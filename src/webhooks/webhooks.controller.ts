@@ -6,7 +6,9 @@ import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Idempotent, type Once } from '../platform/idempotency';
 import { PathId } from '../platform/validation/int64';
 import { AccountWebhooks } from './account-webhooks';
+import { MAX_ATTEMPTS } from './attempt-log';
 import {
+  Delivery,
   ListWebhooksQuery,
   NewWebhook,
   Webhook,
@@ -121,6 +123,38 @@ export class WebhooksController {
   })
   testWebhook(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
     return this.webhooks.test(principal, id);
+  }
+
+  @Get(':webhookId/deliveries')
+  @Operation({
+    id: 'listDeliveries',
+    summary: 'List the deliveries of a webhook',
+    description: `Returns the last ${MAX_ATTEMPTS} attempts to deliver an event, the newest first, as long as events are kept. An attempt appears within a second.`,
+    scope,
+    untagged: true,
+    maxItems: MAX_ATTEMPTS,
+    returns: [200, [Delivery], 'The attempts.'],
+  })
+  listDeliveries(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
+    return this.webhooks.listDeliveries(principal, id);
+  }
+
+  @Post(':webhookId/deliveries/:eventId/resend')
+  @Operation({
+    id: 'resendEvent',
+    summary: 'Send an event again',
+    description:
+      'Sends an event that the webhook was sent before once more, immediately and also if the webhook is disabled, and returns the outcome.',
+    scope,
+    untagged: true,
+    returns: [200, WebhookTest, 'The outcome of the delivery.'],
+  })
+  resendEvent(
+    @CurrentPrincipal() principal: Principal,
+    @WebhookId() id: bigint,
+    @PathId('eventId', 'Identifier of the event.', webhookErrors.event_not_found) eventId: bigint,
+  ) {
+    return this.webhooks.resend(principal, id, eventId);
   }
 
   @Post(':webhookId/rotate')

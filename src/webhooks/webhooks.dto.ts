@@ -19,6 +19,7 @@ import {
   OptionalBody,
   QuickDto,
 } from '../platform/validation/declare-field';
+import { SHOWN_LENGTH } from './webhook-sender';
 
 const MAX_URL_LENGTH = 2_048;
 /** Visible ASCII. The part before the path has no `@`, so no user name and password. */
@@ -151,8 +152,52 @@ export class Webhook {
   })
   readonly waitingSince!: string | null;
 
+  @Timestamp({
+    nullable: true,
+    untagged: true,
+    description: 'While the status is `failing`: when the service tries again.',
+    example: null,
+  })
+  readonly nextAttemptAt!: string | null;
+
   @Text({ max: 100, optional: true, description: 'Its account. Only in lists with `?account=`.' })
   readonly account?: string;
+}
+
+/** An item of listDeliveries. */
+@ApiSchema({ description: 'An attempt to deliver an event to a webhook.' })
+export class Delivery {
+  @Int64({ description: 'Identifier of the event; 0 of a test.', example: 70_368_744_177_665n })
+  readonly eventId!: bigint;
+
+  @Text({ max: 100, description: 'Type of the event.', example: 'pet.created' })
+  readonly type!: string;
+
+  @Timestamp({ description: 'When the attempt began.', example: '2026-11-21T12:00:00.000Z' })
+  readonly at!: string;
+
+  @Integer({ min: 0, max: 2_147_483_647, description: 'How long it took, in milliseconds.', example: 120 })
+  readonly durationMs!: number;
+
+  @Integer({
+    min: 100,
+    max: 999,
+    nullable: true,
+    description: 'Status of the response; null: no complete response in time.',
+    example: 200,
+  })
+  readonly status!: number | null;
+
+  @Text({
+    max: SHOWN_LENGTH,
+    nullable: true,
+    description: `The first ${SHOWN_LENGTH} characters of the response; null without one.`,
+    example: 'ok',
+  })
+  readonly response!: string | null;
+
+  @Text({ max: 255, nullable: true, description: 'Why it failed; null if it succeeded.', example: null })
+  readonly error!: string | null;
 }
 
 /** Query of listWebhooks. */
@@ -194,8 +239,8 @@ export class WebhookWithSecret extends Webhook {
   readonly secret!: string;
 }
 
-/** Body of testWebhook. */
-@ApiSchema({ description: 'The outcome of a test delivery.' })
+/** Body of testWebhook and resendEvent. */
+@ApiSchema({ description: 'The outcome of a delivery.' })
 export class WebhookTest {
   @Flag({ description: 'True if the receiver accepted it with a 2xx.', example: true })
   readonly delivered!: boolean;

@@ -9,6 +9,11 @@ export const webhookErrors = defineErrors({
     when: 'there is no webhook with this id, or it belongs to another account',
     message: 'There is no webhook with this id: list the webhooks.',
   },
+  event_not_found: {
+    status: 404,
+    when: 'the webhook was sent no event with this id, or EVENTS_RETENTION_DAYS has removed it',
+    message: 'The webhook was sent no event with this id, or the event was removed: list its deliveries.',
+  },
   too_many_webhooks: {
     status: 409,
     when: `the account has ${MAX_WEBHOOKS} webhooks`,

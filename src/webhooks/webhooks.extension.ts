@@ -4,7 +4,9 @@ import { AccountsModule } from '../accounts';
 import { EventsModule } from '../events';
 import type { Extension } from '../platform/extension/extension';
 import { AccountWebhooks } from './account-webhooks';
+import { AttemptLog } from './attempt-log';
 import { Deliveries } from './deliveries';
+import { EventSender } from './event-sender';
 import { webhooksMigrations } from './migrations/webhooks.migrations';
 import { WebhookEntity } from './webhook.entity';
 import { WebhookSecrets } from './webhook-secrets';
@@ -26,7 +28,7 @@ export class AccountWebhooksModule {}
 @Module({
   imports: [AccountWebhooksModule, EventsModule],
   controllers: [WebhooksController],
-  providers: [Deliveries, WebhookSecrets, WebhookSender, WebhooksService],
+  providers: [AttemptLog, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],
 })
 class WebhooksModule {}
 

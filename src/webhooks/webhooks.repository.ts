@@ -15,6 +15,7 @@ export type ShownColumns = Pick<
   | 'attempts'
   | 'createdAt'
   | 'disabledAt'
+  | 'dueAt'
   | 'id'
   | 'lastDeliveryAt'
   | 'lastError'
@@ -29,7 +30,7 @@ export const webhookPages = pages<ShownColumns, 'accountId'>(
   {
     table: 'webhooks',
     columns:
-      'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',
+      'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", due_at AS "dueAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',
   },
   { filters: { accountId: 'account_id' } },
 );

@@ -1,18 +1,21 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
-import { EventsRepository, readableTypes, requestedTypes } from '../events';
+import { type eventSettings, EventsRepository, readableTypes, requestedTypes } from '../events';
+import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { Clock } from '../platform/runtime/clock';
-import { SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import { AccountWebhooks, shown } from './account-webhooks';
-import { Deliveries } from './deliveries';
+import { AttemptLog } from './attempt-log';
+import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
-import { WebhookSender } from './webhook-sender';
+import { type Outcome, WebhookSender } from './webhook-sender';
 import { replacedSecrets, WebhookSecrets } from './webhook-secrets';
 import type {
+  Delivery,
   NewWebhook,
   Webhook,
   WebhookRotation,
@@ -30,10 +33,12 @@ export class WebhooksService {
     private readonly webhooks: WebhooksRepository,
     private readonly ofAccounts: AccountWebhooks,
     private readonly events: EventsRepository,
-    private readonly deliveries: Deliveries,
+    private readonly eventSender: EventSender,
     private readonly secrets: WebhookSecrets,
     private readonly clock: Clock,
     private readonly sender: WebhookSender,
+    private readonly log: AttemptLog,
+    @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {}
 
   /** @throws ApiError `validation_failed`, `insufficient_scope`, `too_many_webhooks` */
@@ -105,7 +110,30 @@ export class WebhooksService {
 
   /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
   async test({ accountId }: Principal, id: bigint): Promise<WebhookTest> {
-    return this.deliveries.test(found(await this.webhooks.find({ id, accountId })));
+    return resultOf(await this.eventSender.sendTest(found(await this.webhooks.find({ id, accountId }))));
+  }
+
+  /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
+  async listDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
+    found(await this.webhooks.find({ id, accountId }));
+    const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
+    const attempts = await this.log.list(id, after);
+    return attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
+  }
+
+  /**
+   * Sends an event that the webhook was sent before, also to a disabled webhook. A later one would be out of order.
+   *
+   * @throws ApiError `webhook_not_found`, `event_not_found`
+   */
+  async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
+    const webhook = found(await this.webhooks.find({ id, accountId }));
+    const isSent = eventId <= webhook.position || (await this.log.has(id, eventId));
+    // Ids of events are positive.
+    const { events } = await this.events.read(eventId > 0n ? eventId - 1n : 0n, 1, webhook);
+    const [event] = isSent ? events : [];
+    if (event?.id !== eventId) throw webhookErrors.event_not_found();
+    return resultOf(await this.eventSender.send(webhook, event));
   }
 
   /** Replaces the secret. Each replaced one signs until its own grace period ends. @throws ApiError `webhook_not_found` */
@@ -168,4 +196,8 @@ export class WebhooksService {
 function found(webhook: WebhookEntity | null): WebhookEntity {
   if (!webhook) throw webhookErrors.webhook_not_found();
   return webhook;
+}
+
+function resultOf({ error }: Outcome): WebhookTest {
+  return { delivered: error === undefined, error: error ?? null };
 }

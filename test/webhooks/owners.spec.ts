@@ -120,6 +120,11 @@ describe('webhooks of an account', () => {
     const { out } = await cli(own);
     for (const shown of [String(id), account, URL, 'all', 'active']) expect(out).toContain(shown);
     expect((await cli('webhooks list --account nobody')).status).toBe(1);
+    expect((await cli(`${own} --failing`)).out).toBe('None.\n');
+    await app.database.query("UPDATE webhooks SET attempts = 1, last_error = 'No response.' WHERE id = $1", [
+      id,
+    ]);
+    expect((await cli(`${own} --failing`)).out).toContain('No response.');
     expect((await cli(`webhooks remove ${id}`)).status).toBe(2);
     expect((await cli(`webhooks remove ${id} --yes --json`)).json()).toEqual({
       id: String(id),

@@ -76,8 +76,32 @@ export class WaitingWebhooks1795219200035 implements MigrationInterface {
   }
 }
 
+export class WebhookAttempts1795219200038 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE webhook_attempts (
+        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        webhook_id bigint NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+        event_id bigint NOT NULL,
+        type text NOT NULL,
+        at timestamptz NOT NULL,
+        duration_ms int NOT NULL,
+        -- Null without a complete response in time.
+        status int,
+        response text,
+        error text
+      );
+      CREATE INDEX webhook_attempts_webhook_id_id ON webhook_attempts (webhook_id, id)`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE webhook_attempts');
+  }
+}
+
 export const webhooksMigrations = [
   Webhooks1795219200031,
   ReplacedSecrets1795219200034,
   WaitingWebhooks1795219200035,
+  WebhookAttempts1795219200038,
 ];

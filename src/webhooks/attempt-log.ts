@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../platform/database/sql';
+import type { Outcome } from './webhook-sender';
+
+/** The attempts of a webhook that are kept. */
+export const MAX_ATTEMPTS = 50;
+
+/** A request to the receiver of a webhook. */
+export interface Attempt extends Outcome {
+  readonly webhookId: bigint;
+  readonly eventId: bigint;
+  readonly type: string;
+  readonly at: Date;
+  readonly durationMs: number;
+}
+
+/** An attempt as it is stored. */
+export interface StoredAttempt extends Pick<Attempt, 'at' | 'durationMs' | 'eventId' | 'type'> {
+  readonly status: number | null;
+  readonly response: string | null;
+  readonly error: string | null;
+}
+
+/** The columns in the order of the parameters. */
+const COLUMNS = ['webhookId', 'eventId', 'type', 'at', 'durationMs', 'status', 'response', 'error'] as const;
+
+/** The snapshot of the deletion is without the new rows. A removed webhook gets none. */
+const RECORD = `
+  WITH given AS (
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[])
+      WITH ORDINALITY AS given (webhook_id, event_id, type, at, duration_ms, status, response, error, number)
+  ), added AS (
+    INSERT INTO webhook_attempts (webhook_id, event_id, type, at, duration_ms, status, response, error)
+    SELECT webhook_id, event_id, type, at, duration_ms, status, response, error FROM (
+      SELECT given.* FROM given JOIN webhooks ON webhooks.id = webhook_id FOR KEY SHARE OF webhooks
+    ) AS known ORDER BY number
+  )
+  DELETE FROM webhook_attempts AS old USING (
+    SELECT webhook_id, count(*) AS count FROM given GROUP BY webhook_id
+  ) AS added
+  WHERE old.webhook_id = added.webhook_id AND old.id <= (
+    SELECT id FROM webhook_attempts AS each WHERE each.webhook_id = added.webhook_id
+    ORDER BY id DESC OFFSET greatest(${MAX_ATTEMPTS} - added.count, 0) LIMIT 1
+  )`;
+
+const LIST = `
+  SELECT event_id AS "eventId", type, at, duration_ms AS "durationMs", status, response, error
+  FROM webhook_attempts WHERE webhook_id = $1 AND at > $2 ORDER BY id DESC LIMIT ${MAX_ATTEMPTS}`;
+
+const HAS = 'SELECT FROM webhook_attempts WHERE webhook_id = $1 AND event_id = $2 LIMIT 1';
+
+/** The last attempts of each webhook. Those of the last moment are written together; a crash loses them. */
+@Injectable()
+export class AttemptLog {
+  private unwritten: Attempt[] = [];
+
+  constructor(private readonly sql: Sql) {}
+
+  add(attempt: Attempt): void {
+    this.unwritten.push(attempt);
+  }
+
+  /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. */
+  async flush(): Promise<void> {
+    const attempts = this.unwritten;
+    if (attempts.length === 0) return;
+    this.unwritten = [];
+    const values = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
+    await this.sql.rows(RECORD, values);
+  }
+
+  /** Lists the attempts of a webhook after a time, the newest first. */
+  async list(webhookId: bigint, after: Date): Promise<StoredAttempt[]> {
+    await this.flush();
+    return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);
+  }
+
+  /** True if one of the attempts was of the event. */
+  async has(webhookId: bigint, eventId: bigint): Promise<boolean> {
+    await this.flush();
+    return (await this.sql.rows(HAS, [webhookId, eventId])).length > 0;
+  }
+}

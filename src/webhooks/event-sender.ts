@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { Agent } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import type { StoredEvent } from '../events';
+import { Clock } from '../platform/runtime/clock';
+import { SECOND_MS } from '../platform/runtime/time';
+import { AttemptLog } from './attempt-log';
+import type { WebhookEntity } from './webhook.entity';
+import { WebhookSecrets } from './webhook-secrets';
+import { type Outcome, WebhookSender } from './webhook-sender';
+
+/** The feed has no `webhook.test`. */
+type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
+
+interface SendOptions {
+  /** The id of the delivery; default: that of the event. */
+  readonly id?: string;
+  /** Keeps the connection. */
+  readonly agent?: Agent;
+}
+
+/** Signs and sends events, and keeps the attempts. It changes nothing in the webhook. */
+@Injectable()
+export class EventSender {
+  constructor(
+    private readonly secrets: WebhookSecrets,
+    private readonly sender: WebhookSender,
+    private readonly log: AttemptLog,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Sends a `webhook.test`. */
+  sendTest(webhook: WebhookEntity): Promise<Outcome> {
+    const data = `{"id":${webhook.id},"status":"active"}`;
+    const event = { id: 0n, type: 'webhook.test', createdAt: new Date(this.clock.now()), data };
+    return this.send(webhook, event, { id: `test_${randomUUID()}` });
+  }
+
+  async send(webhook: WebhookEntity, event: SentEvent, options: SendOptions = {}): Promise<Outcome> {
+    const at = new Date(this.clock.now());
+    const begin = performance.now();
+    const outcome = await this.post(webhook, event, at, options);
+    const durationMs = Math.round(performance.now() - begin);
+    this.log.add({ webhookId: webhook.id, eventId: event.id, type: event.type, at, durationMs, ...outcome });
+    return outcome;
+  }
+
+  /** Signs an event by Standard Webhooks. */
+  private async post(
+    webhook: WebhookEntity,
+    event: SentEvent,
+    at: Date,
+    { id = String(event.id), agent }: SendOptions,
+  ): Promise<Outcome> {
+    const body = bodyOf(event);
+    const timestamp = Math.floor(at.getTime() / SECOND_MS);
+    const signature = this.secrets.sign(webhook, at.getTime(), `${id}.${timestamp}.${body}`);
+    if (signature === '') return { error: 'The secret cannot be decrypted. Rotate it.' };
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': 'animal-store',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signature,
+    };
+    return this.sender.post(webhook.url, headers, body, agent);
+  }
+}
+
+/** Prints an event as listEvents does for a key without `orders:manage`. */
+function bodyOf({ id, type, createdAt, data }: SentEvent): string {
+  return `{"id":${id},"type":"${type}","createdAt":"${createdAt.toISOString()}","data":${data}}`;
+}
