@@ -8,7 +8,7 @@ import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
-import { AttemptLog } from './attempt-log';
+import { AttemptsRepository } from './attempts.repository';
 import { Pace } from './pace';
 import type { WebhookEntity } from './webhook.entity';
 import { EventSender } from './event-sender';
@@ -65,7 +65,7 @@ export class Deliveries extends PeriodicWork {
 
   constructor(
     private readonly webhooks: WebhooksRepository,
-    private readonly log: AttemptLog,
+    private readonly attempts: AttemptsRepository,
     private readonly events: EventsRepository,
     private readonly eventSender: EventSender,
     private readonly sender: WebhookSender,
@@ -96,7 +96,7 @@ export class Deliveries extends PeriodicWork {
 
   /** Begins the deliveries that are due. */
   override async run(): Promise<void> {
-    await this.statements.run(() => this.log.flush());
+    await this.statements.run(() => this.attempts.flush());
     while (await this.begin()) await this.statements.run(() => this.webhooks.wake());
   }
 
@@ -109,7 +109,7 @@ export class Deliveries extends PeriodicWork {
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
     await Promise.all(this.turns.values());
-    await this.log.flush();
+    await this.attempts.flush();
   }
 
   /** Leases webhooks, as many as places are free. @returns true if idle ones may have new events */

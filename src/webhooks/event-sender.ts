@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredEvent } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { SECOND_MS } from '../platform/runtime/time';
-import { AttemptLog } from './attempt-log';
+import { AttemptsRepository } from './attempts.repository';
 import type { WebhookEntity } from './webhook.entity';
 import { WebhookSecrets } from './webhook-secrets';
 import { type Outcome, WebhookSender } from './webhook-sender';
@@ -25,7 +25,7 @@ export class EventSender {
   constructor(
     private readonly secrets: WebhookSecrets,
     private readonly sender: WebhookSender,
-    private readonly log: AttemptLog,
+    private readonly attempts: AttemptsRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -41,7 +41,14 @@ export class EventSender {
     const begin = performance.now();
     const outcome = await this.post(webhook, event, at, options);
     const durationMs = Math.round(performance.now() - begin);
-    this.log.add({ webhookId: webhook.id, eventId: event.id, type: event.type, at, durationMs, ...outcome });
+    this.attempts.add({
+      webhookId: webhook.id,
+      eventId: event.id,
+      type: event.type,
+      at,
+      durationMs,
+      ...outcome,
+    });
     return outcome;
   }
 

@@ -6,7 +6,7 @@ import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Idempotent, type Once } from '../platform/idempotency';
 import { PathId } from '../platform/validation/int64';
 import { AccountWebhooks } from './account-webhooks';
-import { MAX_ATTEMPTS } from './attempt-log';
+import { MAX_ATTEMPTS } from './attempts.repository';
 import {
   Delivery,
   ListWebhooksQuery,

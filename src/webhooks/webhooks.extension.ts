@@ -4,7 +4,7 @@ import { AccountsModule } from '../accounts';
 import { EventsModule } from '../events';
 import type { Extension } from '../platform/extension/extension';
 import { AccountWebhooks } from './account-webhooks';
-import { AttemptLog } from './attempt-log';
+import { AttemptsRepository } from './attempts.repository';
 import { Deliveries } from './deliveries';
 import { EventSender } from './event-sender';
 import { webhooksMigrations } from './migrations/webhooks.migrations';
@@ -28,7 +28,7 @@ export class AccountWebhooksModule {}
 @Module({
   imports: [AccountWebhooksModule, EventsModule],
   controllers: [WebhooksController],
-  providers: [AttemptLog, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],
+  providers: [AttemptsRepository, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],
 })
 class WebhooksModule {}
 

@@ -9,7 +9,7 @@ import { validationFailed } from '../platform/errors/platform.errors';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import { AccountWebhooks, shown } from './account-webhooks';
-import { AttemptLog } from './attempt-log';
+import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
 import { type Outcome, WebhookSender } from './webhook-sender';
@@ -37,7 +37,7 @@ export class WebhooksService {
     private readonly secrets: WebhookSecrets,
     private readonly clock: Clock,
     private readonly sender: WebhookSender,
-    private readonly log: AttemptLog,
+    private readonly attempts: AttemptsRepository,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {}
 
@@ -117,7 +117,7 @@ export class WebhooksService {
   async listDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
     found(await this.webhooks.find({ id, accountId }));
     const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
-    const attempts = await this.log.list(id, after);
+    const attempts = await this.attempts.list(id, after);
     return attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
   }
 
@@ -128,7 +128,7 @@ export class WebhooksService {
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
     const webhook = found(await this.webhooks.find({ id, accountId }));
-    const isSent = eventId <= webhook.position || (await this.log.has(id, eventId));
+    const isSent = eventId <= webhook.position || (await this.attempts.has(id, eventId));
     // Ids of events are positive.
     const { events } = await this.events.read(eventId > 0n ? eventId - 1n : 0n, 1, webhook);
     const [event] = isSent ? events : [];

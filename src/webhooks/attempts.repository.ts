@@ -51,7 +51,7 @@ const HAS = 'SELECT FROM webhook_attempts WHERE webhook_id = $1 AND event_id = $
 
 /** The last attempts of each webhook. Those of the last moment are written together; a crash loses them. */
 @Injectable()
-export class AttemptLog {
+export class AttemptsRepository {
   private unwritten: Attempt[] = [];
 
   constructor(private readonly sql: Sql) {}
