@@ -86,6 +86,29 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     await until(async () => (await ready()) === 200);
     await expectSound();
   });
+
+  it('loses one change to a server that becomes read-only: every connection to it is replaced, also shared ones', async () => {
+    await expectSound();
+    pair.primary.start();
+    const { url: readOnly } = pair.standby;
+    await query(readOnly, 'ALTER SYSTEM SET default_transaction_read_only = on');
+    await query(readOnly, 'SELECT pg_reload_conf()');
+    const shown = async () => (await query(readOnly, 'SHOW transaction_read_only'))[0];
+    await until(async () => (await shown())?.['transaction_read_only'] === 'on');
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 201 && statuses.length < 10)
+      statuses.push((await app.post('/v1/pets', aNewPet())).status);
+    // Work in the background may have found it first.
+    expect([[201], [503, 201]]).toContainEqual(statuses);
+    await expectSound();
+    const list = (target: string) =>
+      runCli(['keys', 'list'], { DATABASE_URL: `${readOnly}?target_session_attrs=${target}` });
+    expect(await list('read-write')).toMatchObject({
+      status: 1,
+      all: 'The database in DATABASE_URL is read-only: name the primary server, or make it writable.\n',
+    });
+    for (const target of ['any', 'primary']) expect(await list(target)).toMatchObject({ status: 0 });
+  });
 });
 
 const SESSIONS = `

@@ -128,9 +128,8 @@ type BoundedConfig = ClientConfig & { readonly hosts?: Hosts };
  * that was a rollback.
  */
 export class BoundedClient extends Client {
-  /** When the last lost one was used, by performance.now(). Those that were idle for longer are lost, too. */
-  private static lostAt = -Infinity;
   declare private readonly hosts: Hosts;
+  declare private isReplaced: boolean;
   declare private usedAt: number;
   declare private isLost: boolean;
 
@@ -146,7 +145,8 @@ export class BoundedClient extends Client {
       failure = error;
     }
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
-    this.on('error', () => undefined);
+    this.on('error', () => this.renewOthers());
+    this.on('end', () => hosts.connections.delete(this));
     this.connection.on('readyForQuery', () => (this.usedAt = performance.now()));
     const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
       const opened = this.open(failure, whole);
@@ -160,7 +160,10 @@ export class BoundedClient extends Client {
       if (!(result instanceof Promise)) return result;
       // Runs before the caller gets the error, and so before the pool gets the connection.
       const bounded = result.catch((error: unknown) => {
-        if (isUnusable(error)) void this.end();
+        if (isUnusable(error)) {
+          this.renewOthers();
+          void this.end();
+        }
         throw this.isLost ? new Error(IDLE_LOSS, { cause: error }) : error;
       });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
@@ -168,6 +171,16 @@ export class BoundedClient extends Client {
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     Object.assign(this, { connect, query, hosts });
+  }
+
+  /** Replaces the connections to the same hosts, unless that is why this one fails. */
+  renewOthers(): void {
+    if (!this.isReplaced) this.hosts.renew();
+  }
+
+  replace(): void {
+    this.isReplaced = true;
+    if (this.usedAt < Infinity && this.getTransactionStatus() === 'I') this.connection.stream.destroy();
   }
 
   private async open(failure: unknown, config: ClientConfig): Promise<Client> {
@@ -181,6 +194,7 @@ export class BoundedClient extends Client {
       await (limitMs < START_WAIT_MS ? opening : announced(`the database at ${names}`, opening));
       await super.query(SET_SESSION);
       await this.hosts.requireSuitable(this);
+      this.hosts.connections.add(this);
       return this;
     } catch (error) {
       void this.end();
@@ -200,23 +214,23 @@ export class BoundedClient extends Client {
 
   /** Sends an empty statement first if the connection was idle. Without its result the next one is not sent. */
   private check(): void {
-    const { usedAt } = this;
-    const isIdle = performance.now() - usedAt >= UNCHECKED_IDLE_MS;
+    const isIdle = performance.now() - this.usedAt >= UNCHECKED_IDLE_MS;
     this.usedAt = Infinity;
+    if (this.isReplaced && this.getTransactionStatus() === 'I') return this.lose();
     if (!isIdle) return;
     let isChecked = false;
-    const lose = (): void => {
-      if (isChecked) return;
-      BoundedClient.lostAt = Math.max(BoundedClient.lostAt, usedAt);
-      this.connection.stream.destroy();
-    };
     super.query('', (error) => {
       clearTimeout(timer);
       isChecked = true;
       this.isLost = Boolean(error);
     });
     // A result that has arrived when the time is over still counts.
-    const timer = setTimeout(() => setImmediate(lose), usedAt <= BoundedClient.lostAt ? 0 : CHECK_TIMEOUT_MS);
+    const timer = setTimeout(() => setImmediate(() => isChecked || this.lose()), CHECK_TIMEOUT_MS);
+  }
+
+  private lose(): void {
+    this.isLost = true;
+    this.connection.stream.destroy();
   }
 }
 

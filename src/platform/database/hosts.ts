@@ -5,6 +5,8 @@ import { codeOf } from '../errors/user-error';
 /** Time in which a host of a cluster must respond. Doubled if none is suitable and one was silent. */
 const PATIENCE_MS = 1_000;
 const SILENT_LAST_MS = 30_000;
+/** Each change that a read-only server rejects must not cost the reads their connections. */
+const RENEWAL_INTERVAL_MS = 1_000;
 
 /** Messages of node-postgres for a host that does not respond in time. */
 const SILENCE = /^(timeout expired|Query read timeout)$/;
@@ -22,6 +24,9 @@ const REJECTIONS: Readonly<Record<string, string>> = {
 export class Hosts {
   /** One for each host. */
   readonly urls: readonly string[];
+  /** The open connections. `replace` closes one before its next use. */
+  readonly connections = new Set<{ replace(): void }>();
+  private renewedAt = -Infinity;
   private readonly rejection: string | undefined;
   /** When a host did not respond, by performance.now(). */
   private readonly silentAt = new Map<string, number>();
@@ -48,6 +53,14 @@ export class Hosts {
     if (this.rejection === undefined) return;
     const { rows } = await client.query<{ rejected: boolean }>(this.rejection);
     if (rows[0]?.rejected) throw Object.assign(new Error('the server is read-only'), { code: READ_ONLY });
+  }
+
+  /** Replaces the open connections, because one has found its server gone or read-only. */
+  renew(): void {
+    const now = performance.now();
+    if (now - this.renewedAt < RENEWAL_INTERVAL_MS) return;
+    this.renewedAt = now;
+    for (const each of this.connections) each.replace();
   }
 
   private async search(config: ClientConfig, limitMs: number): Promise<Client> {
