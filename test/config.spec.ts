@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/platform/config/config';
+import { hostUrls } from '../src/platform/config/host-urls';
 import { settings } from '../src/platform/config/settings';
 import { MIN_SERVER_VERSION } from '../src/platform/database/migrate';
 import { UserError } from '../src/platform/errors/user-error';
@@ -50,6 +51,7 @@ describe('settings', () => {
     ['DATABASE_POOL_WAIT_MS', '0'],
     ['REDIS_URL', 'http://x'],
     ['REDIS_URL', 'redis://a, http://b'],
+    ['REDIS_URL', 'redis://a:1,b:2'],
     ['REDIS_URL', 'redis://a/abc'],
     ['REDIS_URL', 'redis://a/1/2'],
     ['REDIS_URL', 'redis://a/9007199254740993'],
@@ -250,6 +252,21 @@ describe('DATABASE_URL', () => {
     expect([host, port, user, password, database].join(' ')).toBe(expected);
   });
 
+  it.each([
+    ['postgresql://app:p%2Cw@a:1,b/shop', 'a:1 b:5432', 'p,w'],
+    ['postgresql://app:p,w@[::1]:1,[::2],c:3/shop?sslmode=verify-full', '::1:1 ::2:5432 c:3', 'p,w'],
+    ['postgresql://app:a%2Cb@a,b/shop?target_session_attrs=primary', 'a:5432 b:5432', 'a,b'],
+    ['postgresql://app:pw@%2Fone:1,%2Ftwo/shop', '/one:1 /two:5432', 'pw'],
+    ['postgresql://app:pw@/shop?host=/one,two&port=1,2', '/one:1 two:2', 'pw'],
+    ['postgresql:///shop?user=app&password=p%26w&host=a%2Cb&port=1&application_name=x+y', 'a:1 b:1', 'p&w'],
+  ])('%s has the hosts %s', (given, expected, secret) => {
+    const { databaseUrl = '' } = readConfig({ DATABASE_URL: given });
+    const clients = hostUrls(databaseUrl).map((url) => new Client(url));
+    expect(clients.map(({ host, port }) => `${host}:${port}`).join(' ')).toBe(expected);
+    for (const { user, password, database } of clients)
+      expect([user, password, database]).toEqual(['app', secret, 'shop']);
+  });
+
   const beginning = 'must be a URL that begins with postgres:// or postgresql://';
   const place = 'must have a valid host and port: ';
   it.each([
@@ -258,10 +275,16 @@ describe('DATABASE_URL', () => {
     ['jdbc:postgresql://db/shop?password=hunter', beginning],
     ['app:hunter@db/shop', beginning],
     ['postgres:app:hunter@db/shop', beginning],
-    ['postgresql://app:hunter@a,b/shop', 'names several hosts in one URL: name one'],
-    ['postgresql://app:hunter@a:1,b:2/shop', 'names several hosts'],
-    ['postgresql:///shop?host=a%2Cb&password=hunter', 'names several hosts'],
     ['postgresql://app:hunter@::1/shop', place],
+    ['postgresql://app:hunter@a,/shop', place],
+    ['postgresql://app:hunter@a:70000,b/shop', place],
+    ['postgresql://app:hunter@a/shop?port=1,2', place],
+    ['postgresql:///shop?host=a,b,c&port=1,2&password=hunter', place],
+    ['postgresql://app:hu/nter@a,b/shop', 'has a reserved character'],
+    [
+      'postgresql://app:hunter@a,b/shop?target_session_attrs=read-only',
+      'has a target_session_attrs for servers that may be read-only: ',
+    ],
     ['postgresql://app:hunter@db:70000/shop', place],
     ['postgresql://app:hunter@db/shop?port=hunter', place],
     ['postgresql://app:hunter@db/shop?schema=public2', 'has the parameter schema, which is not supported: '],

@@ -12,8 +12,8 @@ import { dataFolder } from './service';
 type QueriedDatabase = Pick<TestDatabase, 'drop' | 'query'>;
 
 /** The folder of Debian's package. */
-const BIN = '/usr/lib/postgresql/15/bin';
-const HINT = 'PostgreSQL 15 is not installed (Debian: apt-get install postgresql-15)';
+export const OLD_SERVER_BIN = '/usr/lib/postgresql/15/bin';
+export const HINT = 'PostgreSQL 15 is not installed (Debian: apt-get install postgresql-15)';
 
 /**
  * Declares specs for the server of the run and for PostgreSQL 15, the oldest one that the service supports. Without the
@@ -24,20 +24,20 @@ export function describeOnEachServer(
   specs: (create: () => Promise<QueriedDatabase>) => void,
 ): void {
   describe(name, () => specs(createDatabase));
-  const isNeeded = existsSync(BIN) || process.env['CI'] === 'true';
+  const isNeeded = existsSync(OLD_SERVER_BIN) || process.env['CI'] === 'true';
   describeWhen(isNeeded, HINT)(`${name} of PostgreSQL 15`, () => specs(createOldDatabase));
 }
 
 /** Starts a server of its own with a migrated database. `drop` deletes both. */
 async function createOldDatabase(): Promise<QueriedDatabase> {
-  if (!existsSync(BIN)) throw new Error(HINT);
+  if (!existsSync(OLD_SERVER_BIN)) throw new Error(HINT);
   const folder = dataFolder();
   const { uid, gid } = chooseServerUser() ?? {};
   if (uid !== undefined && gid !== undefined) chownSync(folder.path, uid, gid);
   const cluster = join(folder.path, 'pg15');
   const run = (program: string, ...args: string[]) => {
     const options = { cwd: '/', stdio: 'ignore', uid, gid } as const;
-    const { status } = spawnSync(join(BIN, program), ['-D', cluster, ...args], options);
+    const { status } = spawnSync(join(OLD_SERVER_BIN, program), ['-D', cluster, ...args], options);
     if (status !== 0) throw new Error(`${program} of PostgreSQL 15 failed in ${cluster}`);
   };
   run('initdb', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N');

@@ -16,10 +16,12 @@ const OTHERS: FakeableAPI[] = [
  * this. Node's own timers, those of sockets and of `timers/promises`, keep running.
  *
  * @param timeouts true also holds the timeouts of the service and of its database driver
+ * @param measured true also holds `performance.now()`
  */
-export function holdTimers({ timeouts = false } = {}): void {
+export function holdTimers({ timeouts = false, measured = false } = {}): void {
   const running = timeouts ? [] : TIMERS.filter((name) => name.endsWith('Timeout'));
-  jest.useFakeTimers({ doNotFake: [...OTHERS, ...running] });
+  const others = OTHERS.filter((name) => !measured || name !== 'performance');
+  jest.useFakeTimers({ doNotFake: [...others, ...running] });
 }
 
 /** Holds only `performance.now()`, by which the service measures durations. */

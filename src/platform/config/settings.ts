@@ -1,3 +1,4 @@
+import { hostUrls, targetOf } from './host-urls';
 import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, path } from './parsers';
 import { text, urlOf } from './parsers';
 import type { Parser } from './parsers';
@@ -30,8 +31,8 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
  */
 const UNENCODED = /^\w+:\/\/(.*([\s#]|%(?![\da-f]{2}))|[^/?]*[/?].*@)/is;
 
-/** A comma in the host or the port, which the driver takes for a part of one name. */
-const SEVERAL_HOSTS = /^\w+:\/\/[^/?]*,[^@/?]*([/?]|$)|[?&](host|port)=[^&]*(,|%2C)/i;
+/** A comma in the host or the port of Redis, which the client takes for a part of one name. */
+const SEVERAL_HOSTS = /^\w+:\/\/[^/?]*,[^@/?]*([/?]|$)/i;
 
 /** A database number or none, and the name of the sentinels' primary. The client reads other parameters as options. */
 const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?(\?sentinel=[^&#]+)?$/;
@@ -45,7 +46,6 @@ function serverUrlOf(...schemes: readonly string[]): Parser<string> {
         'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
     }
-    if (SEVERAL_HOSTS.test(value)) throw new Error('names several hosts in one URL: name one');
     return parse(value);
   };
 }
@@ -58,11 +58,20 @@ const NO_HOST = /(?<=^\w+:\/\/[^/?]*@)(?=(:\d*)?([/?]|$))/;
 
 const postgresUrl = serverUrlOf('postgres', 'postgresql');
 
-/** Accepts the forms of libpq, such as `user:password@/database?host=/folder` of Cloud SQL. */
+/** The service writes: it cannot use a standby. */
+const TARGETS = ['any', 'read-write', 'primary'];
+
+/** Accepts the forms of libpq, such as `user:password@/database?host=/folder` of Cloud SQL, and several hosts. */
 const databaseUrl: Parser<string> = (value) => {
-  const whole = postgresUrl(value.replace(NO_HOST, 'localhost'));
-  const { searchParams } = new URL(whole);
-  postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
+  const whole = value.replace(NO_HOST, 'localhost');
+  for (const url of hostUrls(whole)) {
+    const { searchParams } = new URL(postgresUrl(url));
+    postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
+  }
+  if (!TARGETS.includes(targetOf(value)))
+    throw new Error(
+      `has a target_session_attrs for servers that may be read-only: write one of ${TARGETS.join(', ')}`,
+    );
   const [, , ignored] = IGNORED.exec(value) ?? [];
   // The driver reads this form, and PGHOST with it.
   if (ignored === undefined) return value.includes('@/') ? value : whole;
@@ -76,6 +85,7 @@ const redisUrl = serverUrlOf('redis', 'rediss');
 /** Accepts one URL or a comma-separated list. A comma inside a URL, such as in its password, does not end it. */
 const redisUrls: Parser<readonly string[]> = (value) =>
   value.split(/\s*,\s*(?=\w+:\/\/)/).map((each) => {
+    if (SEVERAL_HOSTS.test(each)) throw new Error('names several hosts in one URL: name one');
     if (REDIS_URL.test(redisUrl(each))) return each;
     throw new Error('may have a database number such as /1 as its path, and the query ?sentinel=NAME');
   });
@@ -116,7 +126,7 @@ export const settings = {
   databaseUrl: secret(
     'DATABASE_URL=',
     optional(databaseUrl),
-    'URL of a PostgreSQL server, version 15 or newer; empty: the embedded PostgreSQL 18.',
+    'URL of a PostgreSQL server, version 15 or newer, or of a cluster (`a:5432,b:5432`); empty: the embedded PostgreSQL 18.',
   ),
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE=10',

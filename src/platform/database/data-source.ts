@@ -2,7 +2,8 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { IDLE_LOSS, isUnusable, markUnsent } from './database-errors';
+import { IDLE_LOSS, isUnusable, markUnsent, WAIT_TIMEOUT_MESSAGE } from './database-errors';
+import { hostOf, Hosts } from './hosts';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -89,7 +90,7 @@ export function dataSourceOptions(config: DatabaseConfig) {
     poolSize: connectionsOf(config).pool,
     extra: {
       Client: BoundedClient,
-      connectionString: config.databaseUrl,
+      hosts: new Hosts(config.databaseUrl),
       // Bounds the wait for a free connection, and the time to open one. After the start it is DATABASE_POOL_WAIT_MS.
       connectionTimeoutMillis: START_WAIT_MS,
       idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
@@ -119,37 +120,36 @@ export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
   return work.finally(() => clearInterval(notice));
 }
 
+/** `hosts` are those of a pool, whose connections share them; default: those of the connection string. */
+type BoundedConfig = ClientConfig & { readonly hosts?: Hosts };
+
 /**
  * The only way to a session. It closes itself when it is unusable or was lost while it was idle, and reports a commit
  * that was a rollback.
  */
 export class BoundedClient extends Client {
-  /** When the last lost one was used, by performance.now(). Those that were idle for longer are lost, too. */
-  private static lostAt = -Infinity;
+  declare private readonly hosts: Hosts;
+  declare private isReplaced: boolean;
   declare private usedAt: number;
   declare private isLost: boolean;
 
-  constructor(config: ClientConfig = {}) {
+  constructor(config: BoundedConfig = {}) {
+    const hosts = config.hosts ?? new Hosts(config.connectionString);
+    const whole = { keepAlive: true, keepAliveInitialDelayMillis: 30_000, types: TYPES, ...config };
     let failure: unknown;
     try {
-      const connectionString = config.connectionString && withoutWarning(config.connectionString);
-      super({
-        keepAlive: true,
-        keepAliveInitialDelayMillis: 30_000,
-        types: TYPES,
-        ...config,
-        connectionString,
-      });
+      super({ ...whole, connectionString: hosts.urls[0] });
     } catch (error) {
       // A certificate file cannot be read. The pool expects that only `connect` fails.
       super({});
       failure = error;
     }
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
-    this.on('error', () => undefined);
+    this.on('error', () => this.renewOthers());
+    this.on('end', () => hosts.connections.delete(this));
     this.connection.on('readyForQuery', () => (this.usedAt = performance.now()));
     const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
-      const opened = this.open(failure, config.connectionTimeoutMillis);
+      const opened = this.open(failure, whole);
       return callback ? callbackify(() => opened)(callback) : opened;
     };
     const query = (...input: unknown[]): unknown => {
@@ -160,24 +160,41 @@ export class BoundedClient extends Client {
       if (!(result instanceof Promise)) return result;
       // Runs before the caller gets the error, and so before the pool gets the connection.
       const bounded = result.catch((error: unknown) => {
-        if (isUnusable(error)) void this.end();
+        if (isUnusable(error)) {
+          this.renewOthers();
+          void this.end();
+        }
         throw this.isLost ? new Error(IDLE_LOSS, { cause: error }) : error;
       });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    Object.assign(this, { connect, query });
+    Object.assign(this, { connect, query, hosts });
   }
 
-  private async open(failure: unknown, limitMs = 0): Promise<Client> {
+  /** Replaces the connections to the same hosts, unless that is why this one fails. */
+  renewOthers(): void {
+    if (!this.isReplaced) this.hosts.renew();
+  }
+
+  replace(): void {
+    this.isReplaced = true;
+    if (this.usedAt < Infinity && this.getTransactionStatus() === 'I') this.connection.stream.destroy();
+  }
+
+  private async open(failure: unknown, config: ClientConfig): Promise<Client> {
+    const { connectionTimeoutMillis: limitMs = 0 } = config;
     try {
       if (failure !== undefined) throw failure;
-      const opening = super.connect();
-      await (limitMs < START_WAIT_MS
-        ? opening
-        : announced(`the database at ${this.host}:${this.port}`, opening));
+      // The search ends before the time of the pool, whose error names no host.
+      const opening = this.connectToHost(config, 0.9 * (limitMs || START_WAIT_MS));
+      const { urls } = this.hosts;
+      const names = urls.length > 1 ? urls.map(hostOf).join(', ') : `${this.host}:${this.port}`;
+      await (limitMs < START_WAIT_MS ? opening : announced(`the database at ${names}`, opening));
       await super.query(SET_SESSION);
+      await this.hosts.requireSuitable(this);
+      this.hosts.connections.add(this);
       return this;
     } catch (error) {
       void this.end();
@@ -185,32 +202,36 @@ export class BoundedClient extends Client {
     }
   }
 
+  private async connectToHost(config: ClientConfig, limitMs: number): Promise<unknown> {
+    if (this.hosts.urls.length > 1) {
+      const { host, port, password } = await this.hosts.find(config, limitMs);
+      Object.assign(this, { host, port, password });
+      // The pool has done so when its time was over.
+      if (this.connection.stream.destroyed) throw new Error(WAIT_TIMEOUT_MESSAGE);
+    }
+    return super.connect();
+  }
+
   /** Sends an empty statement first if the connection was idle. Without its result the next one is not sent. */
   private check(): void {
-    const { usedAt } = this;
-    const isIdle = performance.now() - usedAt >= UNCHECKED_IDLE_MS;
+    const isIdle = performance.now() - this.usedAt >= UNCHECKED_IDLE_MS;
     this.usedAt = Infinity;
+    if (this.isReplaced && this.getTransactionStatus() === 'I') return this.lose();
     if (!isIdle) return;
     let isChecked = false;
-    const lose = (): void => {
-      if (isChecked) return;
-      BoundedClient.lostAt = Math.max(BoundedClient.lostAt, usedAt);
-      this.connection.stream.destroy();
-    };
     super.query('', (error) => {
       clearTimeout(timer);
       isChecked = true;
       this.isLost = Boolean(error);
     });
     // A result that has arrived when the time is over still counts.
-    const timer = setTimeout(() => setImmediate(lose), usedAt <= BoundedClient.lostAt ? 0 : CHECK_TIMEOUT_MS);
+    const timer = setTimeout(() => setImmediate(() => isChecked || this.lose()), CHECK_TIMEOUT_MS);
   }
-}
 
-/** The driver verifies the server with each mode, and has a warning of eight lines for all but one. */
-function withoutWarning(url: string): string {
-  const isStrict = !/[?&]uselibpqcompat=true/.test(url);
-  return isStrict ? url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full') : url;
+  private lose(): void {
+    this.isLost = true;
+    this.connection.stream.destroy();
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Client, ClientConfig, QueryConfig, QueryResult } from 'pg';
+import type { ClientConfig, QueryConfig, QueryResult } from 'pg';
 import { BoundedClient, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
 import { failureOf, isConnectionLost, isQueryTimeout, isUnusable } from './database-errors';
 
@@ -9,7 +9,7 @@ const MAX_AGE_MS = 20;
 const REOPEN_INTERVAL_MS = 1_000;
 
 interface Connection {
-  readonly client: Client;
+  readonly client: BoundedClient;
   /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
   readonly sent: number[];
   /** False until it is connected. */
@@ -46,7 +46,10 @@ export class PipelinedReads {
       const settle = (error: Error | undefined, result: QueryResult): void => {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
-        if (isUnusable(error)) this.close(connection);
+        if (isUnusable(error)) {
+          connection.client.renewOthers();
+          this.close(connection);
+        }
         const isLate = isQueryTimeout(error);
         const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
         connection.isStuck ||= isLate;

@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
 import { COMMIT, connectionsOf, TYPES } from './data-source';
-import { failureOf, isIdleLoss, isResultLost, isUnusable, OutcomeUnknownError } from './database-errors';
+import { failureOf, isIdleLoss, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement. Each connection prepares it once. */
@@ -156,8 +156,6 @@ export class Sql {
     } catch (error) {
       client.release(true);
       if (isIdleLoss(error)) return this.runOnPool(query, parameters);
-      // After a failover the pipelined connections may lead to a standby.
-      if (isUnusable(error)) this.reads?.renew();
       throw failureOf(query, parameters, error);
     }
   }

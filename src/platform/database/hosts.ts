@@ -1,0 +1,131 @@
+import { Client, type ClientConfig } from 'pg';
+import { hostUrls, targetOf } from '../config/host-urls';
+import { codeOf } from '../errors/user-error';
+
+/** Time in which a host of a cluster must respond. Doubled if none is suitable and one was silent. */
+const PATIENCE_MS = 1_000;
+const SILENT_LAST_MS = 30_000;
+/** Each change that a read-only server rejects must not cost the reads their connections. */
+const RENEWAL_INTERVAL_MS = 1_000;
+
+/** Messages of node-postgres for a host that does not respond in time. */
+const SILENCE = /^(timeout expired|Query read timeout)$/;
+
+/** SQLSTATE code of a read-only session. */
+const READ_ONLY = '25006';
+
+/** Selects true in a session that `target_session_attrs` rejects. */
+const REJECTIONS: Readonly<Record<string, string>> = {
+  'read-write': `SELECT current_setting('transaction_read_only') = 'on' AS rejected`,
+  primary: 'SELECT pg_is_in_recovery() AS rejected',
+};
+
+/** The hosts of a database URL, and what its connections have found out about them. */
+export class Hosts {
+  /** One for each host. */
+  readonly urls: readonly string[];
+  /** The open connections. `replace` closes one before its next use. */
+  readonly connections = new Set<{ replace(): void }>();
+  private renewedAt = -Infinity;
+  private readonly rejection: string | undefined;
+  /** When a host did not respond, by performance.now(). */
+  private readonly silentAt = new Map<string, number>();
+  private finding: Promise<Client> | undefined;
+
+  constructor(url = '') {
+    this.urls = hostUrls(url).map(withoutWarning);
+    this.rejection = REJECTIONS[targetOf(url)];
+  }
+
+  /**
+   * Finds the first suitable host. A client of node-postgres connects only once, so each try has its own; connections
+   * that open at the same time share the tries.
+   *
+   * @returns the client that was connected to the host, closed
+   */
+  find(config: ClientConfig, limitMs: number): Promise<Client> {
+    this.finding ??= this.search(config, limitMs).finally(() => (this.finding = undefined));
+    return this.finding;
+  }
+
+  /** Throws if `target_session_attrs` rejects the session. */
+  async requireSuitable(client: Client): Promise<void> {
+    if (this.rejection === undefined) return;
+    const { rows } = await client.query<{ rejected: boolean }>(this.rejection);
+    if (rows[0]?.rejected) throw Object.assign(new Error('the server is read-only'), { code: READ_ONLY });
+  }
+
+  /** Replaces the open connections, because one has found its server gone or read-only. */
+  renew(): void {
+    const now = performance.now();
+    if (now - this.renewedAt < RENEWAL_INTERVAL_MS) return;
+    this.renewedAt = now;
+    for (const each of this.connections) each.replace();
+  }
+
+  private async search(config: ClientConfig, limitMs: number): Promise<Client> {
+    const failures = new Map<string, unknown>();
+    let leftMs = limitMs;
+    for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
+      const before = leftMs;
+      for (const url of this.inOrder()) {
+        const inMs = Math.min(patienceMs, leftMs);
+        try {
+          return await this.try(url, config, inMs);
+        } catch (error) {
+          failures.set(url, error);
+          if (!SILENCE.test(messageOf(error))) continue;
+          this.silentAt.set(url, performance.now());
+          leftMs -= inMs;
+          if (leftMs <= 0) break;
+        }
+      }
+      if (leftMs === before || leftMs <= 0) throw combine(failures);
+    }
+  }
+
+  private inOrder(): readonly string[] {
+    const isLast = (url: string): boolean =>
+      performance.now() - (this.silentAt.get(url) ?? -Infinity) < SILENT_LAST_MS;
+    return this.urls.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)));
+  }
+
+  private async try(connectionString: string, config: ClientConfig, inMs: number): Promise<Client> {
+    const bounds = { connectionTimeoutMillis: inMs, query_timeout: inMs };
+    const client = new Client({ ...config, ...bounds, connectionString, pipeline: false });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await this.requireSuitable(client);
+      return client;
+    } finally {
+      // Without a wait: the server may no longer respond.
+      void client.end();
+    }
+  }
+}
+
+/** Names the host of a URL, without its user and password. */
+export function hostOf(url: string): string {
+  const { host, searchParams } = new URL(url);
+  return searchParams.get('host') ?? decodeURIComponent(host);
+}
+
+/** Returns the error that every host has caused, such as a wrong password, or one that names the hosts. */
+function combine(failures: ReadonlyMap<string, unknown>): unknown {
+  const [first, ...others] = failures.values();
+  const isCommon = others.every((each) => messageOf(each) === messageOf(first));
+  if (isCommon && codeOf(first) !== READ_ONLY) return first;
+  return new Error([...failures].map(([url, error]) => `${hostOf(url)}: ${messageOf(error)}`).join('; '));
+}
+
+/** Returns the message, or the code of Node's error for a host with several addresses, which has none. */
+function messageOf(error: unknown): string {
+  return (error instanceof Error && error.message) || codeOf(error);
+}
+
+/** The driver verifies the server with each mode, and has a warning of eight lines for all but one. */
+function withoutWarning(url: string): string {
+  const isStrict = !/[?&]uselibpqcompat=true/.test(url);
+  return isStrict ? url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full') : url;
+}

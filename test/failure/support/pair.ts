@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chooseServerUser } from '../../../src/embedded-postgres/programs';
+import { migrate } from '../../../src/platform/database/migrate';
+import { OLD_SERVER_BIN } from '../../support/each-server';
+import { schemaConfig } from '../../support/schema-config';
+import { dataFolder } from '../../support/service';
+
+/** One server of a pair. */
+export interface Node {
+  /** The host and port in a URL: a folder, percent-encoded. */
+  readonly host: string;
+  readonly url: string;
+  start(): void;
+  /** Ends it and its sessions as a crash does. */
+  crash(): void;
+  promote(): void;
+}
+
+/** A primary and a standby of PostgreSQL 15, with the schema of the service. */
+export interface Pair {
+  readonly primary: Node;
+  readonly standby: Node;
+  /** Returns the URL of the hosts in this order. */
+  url(...hosts: readonly string[]): string;
+  remove(): void;
+}
+
+export async function startPair(): Promise<Pair> {
+  const folder = dataFolder();
+  const { uid, gid } = chooseServerUser() ?? {};
+  const own = (path: string) => uid !== undefined && gid !== undefined && chownSync(path, uid, gid);
+  own(folder.path);
+  const url = (...hosts: readonly string[]) => `postgresql://postgres@${hosts.join(',')}/postgres`;
+  const nodeOf = (name: string, port: number): Node & { initialise(): void } => {
+    const cluster = join(folder.path, name);
+    const attempt = (program: string, ...args: string[]) => {
+      const options = { cwd: '/', stdio: 'ignore', uid, gid } as const;
+      return spawnSync(join(OLD_SERVER_BIN, program), ['-D', cluster, ...args], options).status;
+    };
+    const run = (...args: [program: string, ...string[]]) => {
+      if (attempt(...args) !== 0) throw new Error(`${args[0]} of PostgreSQL 15 failed in ${cluster}`);
+    };
+    const options = `-k ${folder.path} -p ${port} -c listen_addresses= -c primary_conninfo='host=${folder.path} port=5432 user=postgres'`;
+    const host = `${encodeURIComponent(folder.path)}:${port}`;
+    return {
+      host,
+      url: url(host),
+      initialise: () => run('initdb', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'),
+      start: () => run('pg_ctl', 'start', '-w', '-l', `${cluster}.log`, '-o', options),
+      // It may have ended.
+      crash: () => void attempt('pg_ctl', 'stop', '-w', '-m', 'immediate'),
+      promote: () => run('pg_ctl', 'promote', '-w'),
+    };
+  };
+  const [primary, standby] = [nodeOf('primary', 5432), nodeOf('standby', 5433)];
+  primary.initialise();
+  primary.start();
+  await migrate(schemaConfig(primary.url));
+  primary.crash();
+  const copy = join(folder.path, 'standby');
+  cpSync(join(folder.path, 'primary'), copy, { recursive: true, preserveTimestamps: true });
+  writeFileSync(join(copy, 'standby.signal'), '');
+  spawnSync('chown', ['-R', `${uid}:${gid}`, copy]);
+  for (const each of [primary, standby]) each.start();
+  const remove = () => {
+    for (const each of [primary, standby]) each.crash();
+    folder.remove();
+  };
+  return { primary, standby, url, remove };
+}
