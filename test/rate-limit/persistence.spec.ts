@@ -131,12 +131,24 @@ describe('counters without Redis', () => {
   it('continue to count while the database is unavailable, and are saved when it returns', async () => {
     await withoutTable(app.database, 'rate_limit_counters', async () => {
       for (let at = 0; at < 4; at += 1) expect((await get()).status).toBe(200);
-      await passUntil(() => logged('cannot be saved') === 1);
+      await passUntil(() => logged('counters and bans fails') === 1);
       pass({ seconds: 1 });
     });
-    await passUntil(() => logged('are saved again') === 1);
+    await passUntil(() => logged('bans works again') === 1);
     expect(await saved()).toEqual([4]);
-    expect(logged('cannot be saved')).toBe(1);
+    expect(logged('counters and bans fails')).toBe(1);
+  });
+
+  it('are written also while a stop waits for the last response', async () => {
+    await app.database.query('BEGIN; LOCK TABLE pets');
+    const last = app.get('/v1/pets', { key, headers: { connection: 'close' } });
+    await until(async () => (await waiting()).length === 1);
+    const stopped = app.nest.close();
+    await passUntil(async () => (await saved()).length === 1);
+    await app.database.query('COMMIT');
+    expect((await last).status).toBe(200);
+    await stopped;
+    await app.restart();
   });
 
   it('delay a stop by at most 3 s if the database hangs', async () => {
