@@ -49,7 +49,7 @@ export class ThrottleGuard extends ThrottlerGuard {
     this.anonymousLimits = { perMinute: rateLimitAnonymousPerMinute };
   }
 
-  /** Decides synchronously without Redis and `@Throttle`, which Nest allows and the library's type does not. @throws ApiError 429 */
+  /** Decides synchronously without Redis and `@Throttle`; the library's type has only promises. @throws ApiError 429 */
   override canActivate(context: ExecutionContext): Promise<true>;
   override canActivate(context: ExecutionContext): true | Promise<true> {
     const http = context.switchToHttp();
@@ -111,7 +111,7 @@ export class ThrottleGuard extends ThrottlerGuard {
     return true;
   }
 
-  /** Notes a limit that the library has found for a request. `Infinity` is none. */
+  /** Notes a limit that the library has found for a request, except `Infinity`. */
   protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
     const { context, limit, ttl, getTracker, generateKey } = found;
     const { name = '' } = found.throttler;

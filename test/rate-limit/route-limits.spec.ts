@@ -150,7 +150,7 @@ describe('@Throttle on a route', () => {
       expect((await train('by-plan', seconds)).status).toBe(200);
     });
 
-    it('rounds a limit from a function down; 0 rejects, a large one is the maximum, Infinity is none, and no number is a 500', async () => {
+    it('rounds a limit from a function down: 0 rejects, a large one is the maximum, Infinity adds no window, NaN causes a 500', async () => {
       const limited = (limit: string) => train('by-header', { 'x-limit': limit });
       for (const limit of ['0.9', '0', '-1', '-Infinity']) {
         const rejected = await limited(limit);
@@ -164,7 +164,7 @@ describe('@Throttle on a route', () => {
       ]);
     });
 
-    it('counts by its getTracker for all accounts, whatever text that returns', async () => {
+    it('counts by its getTracker for all accounts, for any text that it returns', async () => {
       const { key: other } = await app.createKey();
       for (const carriage of ['one', 'two', '%00', 'x'.repeat(9_000)]) {
         const count = (by: string) => train('tracked', { 'x-carriage': carriage }, by);
