@@ -17,13 +17,7 @@ export class LastUsed extends PeriodicWork {
     private readonly keys: KnownKeysRepository,
     private readonly clock: Clock,
   ) {
-    super('Recording the last use of keys', SECOND_MS);
-  }
-
-  /** Also writes the last times, after the last response. */
-  override async onApplicationShutdown(): Promise<void> {
-    await super.onApplicationShutdown();
-    await this.runOnce();
+    super('Recording the last use of keys', SECOND_MS, true);
   }
 
   note(keyId: string): void {

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/runtime/clock';
+import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { SECOND_MS } from '../platform/runtime/time';
 import { Bans } from './bans';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisRateLimitStore } from './redis.store';
 
-const INTERVAL_MS = 1_000;
-/** Number of ticks between two checks for other instances and two removals of ended entries. */
-const TICKS_PER_ROUND = 3;
-const FINAL_SAVE_LIMIT_MS = 3_000;
+/** Number of runs between two checks for other instances and two removals of ended entries. */
+const RUNS_PER_ROUND = 3;
+const FINAL_SAVE_LIMIT_MS = 3 * SECOND_MS;
 
 /**
  * Keeps counters and bans in PostgreSQL.
@@ -19,13 +20,9 @@ const FINAL_SAVE_LIMIT_MS = 3_000;
  * and registers this instance as running every three.
  */
 @Injectable()
-export class Persistence implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(Persistence.name);
+export class Persistence extends PeriodicWork {
   private readonly instanceId = randomUUID();
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
-  private ticks = 0;
-  private isFailing = false;
+  private runs = 0;
   private mostOthers = 0;
 
   constructor(
@@ -33,38 +30,33 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
     private readonly bans: Bans,
     private readonly repository: RateLimitRepository,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    super('The saving of rate-limit counters and bans', SECOND_MS, true);
+  }
 
-  async onModuleInit(): Promise<void> {
+  override async onModuleInit(): Promise<void> {
     this.store.load(await this.repository.loadCounters(this.clock.now()));
     await this.bans.read();
     await this.repository.findOthers(this.instanceId, this.clock.now());
-    this.timer = setInterval(() => this.tick(), INTERVAL_MS).unref();
+    await super.onModuleInit();
   }
 
   /** Runs after the last response and before the pool closes. */
-  async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
+  override async onApplicationShutdown(): Promise<void> {
     // A database that hangs must not delay the exit. It costs a second of counts, as a crash does.
     const limit = new Promise((resolve) => setTimeout(resolve, FINAL_SAVE_LIMIT_MS).unref());
     const leave = async (): Promise<void> => {
-      await this.running;
-      await this.save();
+      await super.onApplicationShutdown();
       await this.repository.leave(this.instanceId).catch(() => undefined);
     };
     await Promise.race([leave(), limit]);
   }
 
-  /** Does nothing while the last tick is under way: work must not queue while the database hangs. */
-  private tick(): void {
-    this.ticks += 1;
-    const isRound = this.ticks % TICKS_PER_ROUND === 0;
+  /** Writes the changes, and reads the bans. */
+  override async run(): Promise<void> {
+    this.runs += 1;
+    const isRound = this.runs % RUNS_PER_ROUND === 0 && !this.isStopping;
     if (isRound) this.store.sweep();
-    this.running ??= this.save(isRound).finally(() => (this.running = undefined));
-  }
-
-  /** Writes the changes, and reads the bans. If that fails, the next tick retries. */
-  private async save(isRound = false): Promise<void> {
     const changes = this.store.takeChanges();
     try {
       // Those that this instance counts while it has no Redis: a restart must not forget them.
@@ -72,16 +64,9 @@ export class Persistence implements OnModuleInit, OnApplicationShutdown {
       await this.bans.save();
       await this.bans.read();
       if (isRound) await this.findOthers();
-      if (this.isFailing) this.logger.warn('The rate-limit counters and bans are saved again.');
-      this.isFailing = false;
     } catch (error) {
       this.store.giveBack(changes);
-      if (!this.isFailing) {
-        this.logger.warn(
-          `The rate-limit counters and bans cannot be saved. The service retries every second. Cause: ${String(error)}`,
-        );
-      }
-      this.isFailing = true;
+      throw error;
     }
   }
 

@@ -2,7 +2,7 @@ import type { ApiError } from '../platform/errors/api-error';
 import { LIMIT_MESSAGES, platformErrors } from '../platform/errors/platform.errors';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { type Decision, type Look, tighter, tightest, type Usage } from './rate-limit.store';
-import type { RouteUsage } from './route-limit';
+import type { RouteLimit } from './route-limit';
 
 type Message = (seconds: number) => string;
 
@@ -14,7 +14,7 @@ type Message = (seconds: number) => string;
  */
 export function limitHeaders(
   { windows: { minute, day }, now, bannedUntil }: Look & Pick<Decision, 'bannedUntil'>,
-  routes: readonly RouteUsage[] = [],
+  routes: readonly (Usage & RouteLimit)[] = [],
 ): Record<string, string> {
   let shown: Usage | undefined;
   let policies = '';

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { ThrottlerModule, ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { Bans } from './bans';
@@ -8,19 +9,26 @@ import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.client';
 import { RedisRateLimitStore } from './redis.store';
+import { readThrottlers } from './route-limit';
 import { ThrottleGuard } from './throttle.guard';
 
 @Module({
-  imports: [DiscoveryModule],
-  providers: [
-    {
-      provide: RateLimitStore,
-      inject: [CONFIG, Clock],
-      useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock) =>
-        redisUrl
+  imports: [
+    ThrottlerModule.forRootAsync({
+      imports: [DiscoveryModule],
+      inject: [CONFIG, Clock, DiscoveryService],
+      useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock, discovery: DiscoveryService) => ({
+        storage: redisUrl
           ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
           : new RateLimitStore(clock),
-    },
+        throttlers: readThrottlers(discovery.getControllers()),
+        // The guard of this module shows the windows.
+        setHeaders: false,
+      }),
+    }),
+  ],
+  providers: [
+    { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
     Persistence,
     RateLimitRepository,

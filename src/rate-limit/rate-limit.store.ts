@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../platform/runtime/clock';
 import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
-import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
 export type { RateLimitDecision as Decision, Standing, Usage, Windows };
 
@@ -45,7 +46,7 @@ const NO_COUNTERS: Counters = { minute: NO_COUNTER, day: NO_COUNTER };
  * neither. This store decides synchronously, in the memory of the process, so each decision is atomic.
  */
 @Injectable()
-export class RateLimitStore {
+export class RateLimitStore implements ThrottlerStorage {
   /** Has an entry for each owner with a window that has not ended. */
   private readonly counters = new Map<string, Counters>();
   private changed = new Map<string, Counters>();
@@ -70,6 +71,15 @@ export class RateLimitStore {
     this.counters.set(owner, next);
     this.changed.set(owner, next);
     return { verdict: 'admitted', windows: windowsOf(next, limits), now };
+  }
+
+  /** Counts a request for another `ThrottlerGuard`, which a team may add to its routes. */
+  async increment(key: string, windowMs: number, limit: number) {
+    const { verdict, windows, now } = await this.take(`throttler:${key}`, { perMinute: limit, windowMs });
+    const { remaining, resetAt } = windows.minute;
+    const timeToExpire = Math.ceil((resetAt - now) / SECOND_MS);
+    const isBlocked = verdict === 'limited';
+    return { totalHits: limit - remaining, timeToExpire, isBlocked, timeToBlockExpire: timeToExpire };
   }
 
   /** Returns the windows that all instances share, and counts nothing. */

@@ -1,13 +1,13 @@
+import { hash } from 'node:crypto';
+import { createParamDecorator, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import {
-  type CanActivate,
-  createParamDecorator,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-  type OnModuleInit,
-} from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
-import { normalizeIp } from '@nestjs/throttler';
+  InjectThrottlerOptions,
+  normalizeIp,
+  ThrottlerGuard,
+  type ThrottlerModuleOptions,
+  type ThrottlerRequest,
+} from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
@@ -23,43 +23,42 @@ import {
   RateLimitStore,
   type Standing,
   tighter,
+  type Usage,
 } from './rate-limit.store';
-import { readRouteLimits, type RouteLimit, type RouteLimits, type RouteUsage } from './route-limit';
+import { MAX, type RouteLimit } from './route-limit';
 
 /**
  * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
  * windows that `@Throttle` adds to its route. On a public route it counts only in those.
  */
 @Injectable()
-export class ThrottleGuard implements CanActivate, OnModuleInit {
-  private routeLimits: RouteLimits = new Map();
+export class ThrottleGuard extends ThrottlerGuard {
+  private readonly routeLimits = new WeakMap<ExecutionContext, RouteLimit[]>();
   private notifyAdmitted: (principal: Principal, now: number) => void = () => undefined;
   private readonly anonymousLimits: OwnerLimits;
 
   constructor(
+    @InjectThrottlerOptions() options: ThrottlerModuleOptions,
     private readonly store: RateLimitStore,
+    reflector: Reflector,
     private readonly bans: Bans,
     private readonly clock: Clock,
-    private readonly discovery: DiscoveryService,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
   ) {
+    super(options, store, reflector);
     this.anonymousLimits = { perMinute: rateLimitAnonymousPerMinute };
   }
 
-  /** @throws UserError for a mistake in `@Throttle` */
-  onModuleInit(): void {
-    this.routeLimits = readRouteLimits(this.discovery.getControllers());
-  }
-
-  /** Decides synchronously without Redis. @throws ApiError 429 */
-  canActivate(context: ExecutionContext): true | Promise<true> {
+  /** Decides synchronously without Redis and `@Throttle`; the library's type has only promises. @throws ApiError 429 */
+  override canActivate(context: ExecutionContext): Promise<true>;
+  override canActivate(context: ExecutionContext): true | Promise<true> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    const limits = this.routeLimits.get(context.getHandler())?.get(context.getClass());
     const counted = this.count(request, reply);
-    if (!limits) return counted;
-    return Promise.resolve(counted).then(() => this.enforce(limits, request, reply));
+    const isThrottled = this.throttlers.some(({ skipIf }) => skipIf?.(context) === false);
+    if (!isThrottled || request.keyRejection) return counted;
+    return Promise.resolve(counted).then(() => this.countInRoute(context, reply));
   }
 
   /** Calls `listener` for each request of a key that the windows of its account have counted, with the time. */
@@ -91,45 +90,75 @@ export class ThrottleGuard implements CanActivate, OnModuleInit {
     const bannedUntil = principal && this.bans.historyOf(principal.keyId).bannedUntil;
     if (bannedUntil && bannedUntil > this.clock.now()) {
       const windows = this.store.peek(owner, limits);
-      return apply({ verdict: 'banned', windows, now: this.clock.now(), bannedUntil }, request, reply);
+      return this.apply({ verdict: 'banned', windows, now: this.clock.now(), bannedUntil }, request, reply);
     }
     const decision = this.store.take(owner, limits);
     return decision instanceof Promise
-      ? decision.then((made) => this.settle(made, request, reply))
-      : this.settle(decision, request, reply);
+      ? decision.then((made) => this.apply(made, request, reply))
+      : this.apply(decision, request, reply);
   }
 
-  /** Applies a decision. A 429 may be a strike of the key. */
-  private settle(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
+  /** Applies a decision on a request. A 429 may be a strike of the key. @throws ApiError 429 */
+  private apply(made: Decision, request: FastifyRequest, reply: FastifyReply): true {
     const { principal } = request;
-    const keyId = principal?.keyId;
-    if (principal && decision.verdict === 'admitted') this.notifyAdmitted(principal, decision.now);
-    const isRecorded = decision.verdict !== 'admitted' || this.bans.histories.has(keyId ?? '');
-    const recorded = keyId !== undefined && isRecorded ? this.bans.record(keyId, decision) : decision;
-    return apply(recorded, request, reply);
+    if (principal && made.verdict === 'admitted') this.notifyAdmitted(principal, made.now);
+    const isCounted = principal && made.verdict !== 'banned';
+    const isRecorded = isCounted && (made.verdict === 'limited' || this.bans.histories.has(principal.keyId));
+    const decision = isRecorded ? this.bans.record(principal.keyId, made) : made;
+    request.rateLimit = decision;
+    reply.headers(limitHeaders(decision));
+    if (decision.verdict !== 'admitted') throw tooManyRequests(decision);
+    return true;
+  }
+
+  /** Notes a limit that the library has found for a request, except `Infinity`. */
+  protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
+    const { context, limit, ttl, getTracker, generateKey } = found;
+    const { name = '' } = found.throttler;
+    const key = generateKey(context, await getTracker(context.switchToHttp().getRequest(), context), name);
+    const { commonOptions: own } = this;
+    const isOwn = getTracker === own.getTracker && generateKey === own.generateKey;
+    if (limit === Infinity) return true;
+    this.routeLimits.get(context)?.push({
+      name,
+      // The text of a team may have any length and characters, and be that of another owner.
+      owner: `${isOwn ? key : hash('sha256', key)}:${name}`,
+      limit: Math.min(Math.floor(limit), MAX.limit),
+      ttl: Math.min(Math.max(1, ttl), MAX.ttl),
+    });
+    return true;
+  }
+
+  protected override async getTracker(request: FastifyRequest): Promise<string> {
+    return ownerOfRequest(request);
+  }
+
+  /** HEAD and GET share a window. */
+  protected override generateKey(context: ExecutionContext, tracker: string): string {
+    const { method, routeOptions } = context.switchToHttp().getRequest<FastifyRequest>();
+    return `${tracker}:route:${method.replace('HEAD', 'GET')} ${routeOptions.url}`;
   }
 
   /** Counts a request in the windows of its route: in a longer one only if the shorter ones admit it. */
-  private async enforce(
-    limits: readonly RouteLimit[],
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<true> {
-    if (request.keyRejection) return true;
+  private async countInRoute(context: ExecutionContext, reply: FastifyReply): Promise<true> {
+    const { request } = reply;
+    const limits: RouteLimit[] = [];
+    this.routeLimits.set(context, limits);
+    await super.canActivate(context);
+    if (limits.length === 0) return true;
+    limits.sort((one, other) => one.ttl - other.ttl);
     const client = ownerOfRequest(request);
-    // Names the windows in every instance and after a restart. HEAD and GET share them.
-    const route = `${request.method.replace('HEAD', 'GET')} ${request.routeOptions.url}`;
-    const usages: RouteUsage[] = [];
+    const usages: (Usage & RouteLimit)[] = [];
     let isLimited = false;
     let now = this.clock.now();
     for (const limit of limits) {
-      const owner = `${client}:route:${route}:${limit.name}`;
       const window = { perMinute: limit.limit, windowMs: limit.ttl };
       const made: Look & Partial<Decision> = await (isLimited
-        ? this.store.look(owner, window)
-        : this.store.take(owner, window));
+        ? this.store.look(limit.owner, window)
+        : this.store.take(limit.owner, window));
       ({ now } = made);
-      usages.push({ ...limit, ...made.windows.minute });
+      // The headers promise a limit of at least 1.
+      usages.push({ ...limit, ...made.windows.minute, limit: Math.max(1, limit.limit) });
       isLimited ||= made.verdict === 'limited';
     }
     const plan = request.rateLimit ?? { windows: this.store.peek(client, this.limitsOf(request)), now };
@@ -155,14 +184,6 @@ export const CurrentStanding = createParamDecorator((_data: unknown, context: Ex
   if (!standing) throw new Error('@CurrentStanding() on a route that counts its requests');
   return standing;
 });
-
-/** @throws ApiError 429 */
-function apply(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
-  request.rateLimit = decision;
-  reply.headers(limitHeaders(decision));
-  if (decision.verdict !== 'admitted') throw tooManyRequests(decision);
-  return true;
-}
 
 /** Returns the account of the key, or the address of a request without a valid key. */
 function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {

@@ -30,7 +30,7 @@ export class UsageRecorder extends PeriodicWork {
     private readonly limits: ThrottleGuard,
     private readonly host: HttpAdapterHost,
   ) {
-    super('The writing of usage', WRITE_INTERVAL_MS);
+    super('The writing of usage', WRITE_INTERVAL_MS, true);
   }
 
   override onModuleInit(): void | Promise<void> {
@@ -43,12 +43,6 @@ export class UsageRecorder extends PeriodicWork {
       done();
     });
     return super.onModuleInit();
-  }
-
-  /** Also writes the last counts, after the last response. */
-  override async onApplicationShutdown(): Promise<void> {
-    await super.onApplicationShutdown();
-    await this.runOnce();
   }
 
   /** Writes the counts, then deletes those that are older than the longest range of getUsage. */

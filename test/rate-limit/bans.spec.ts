@@ -162,7 +162,7 @@ describe('bans', () => {
   it('stays in force while the database is unavailable, and is saved when it returns', async () => {
     await withoutTable(app.database, 'key_bans', async () => {
       await hammer(BAN_AFTER);
-      await until(() => app.log.some((line) => line.includes('bans cannot be saved')));
+      await until(() => app.log.some((line) => line.includes('bans fails')));
       expect((await ask()).code).toBe('api_key_banned');
     });
     await until(async () => (await listed()) !== undefined);

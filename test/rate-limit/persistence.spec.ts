@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { ApiKeysService } from '../../src/accounts';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
@@ -131,12 +133,34 @@ describe('counters without Redis', () => {
   it('continue to count while the database is unavailable, and are saved when it returns', async () => {
     await withoutTable(app.database, 'rate_limit_counters', async () => {
       for (let at = 0; at < 4; at += 1) expect((await get()).status).toBe(200);
-      await passUntil(() => logged('cannot be saved') === 1);
+      await passUntil(() => logged('counters and bans fails') === 1);
       pass({ seconds: 1 });
     });
-    await passUntil(() => logged('are saved again') === 1);
+    await passUntil(() => logged('bans works again') === 1);
     expect(await saved()).toEqual([4]);
-    expect(logged('cannot be saved')).toBe(1);
+    expect(logged('counters and bans fails')).toBe(1);
+  });
+
+  it('are written also while a stop waits for the last request', async () => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      connection: 'close',
+    };
+    const last = request(`${app.url}/v1/pets`, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': 2 },
+    });
+    last.flushHeaders();
+    await passUntil(async () => (await saved())[0] === 1);
+    const before = await seen();
+    const stopped = app.nest.close();
+    await passUntil(async () => (await seen()) !== before);
+    last.end('{}');
+    const [response] = await once(last, 'response');
+    expect(response.statusCode).toBe(400);
+    await stopped;
+    await app.restart();
   });
 
   it('delay a stop by at most 3 s if the database hangs', async () => {

@@ -128,6 +128,76 @@ describe('@Throttle on a route', () => {
     expect(first.headers['ratelimit-policy']).toBe('"minute";q=1000;w=60, "default";q=2;w=60');
   });
 
+  describe('with the other options of the library', () => {
+    const train = (path: string, headers: Record<string, string> = {}, by = key) =>
+      get(`trains/${path}`, { key: by, headers });
+
+    it('@SkipThrottle skips its windows, and never those of the plan', async () => {
+      const { key: free } = await app.createKey({ choice: FREE });
+      const responses = await times(61, () => train('skipped', {}, free));
+      expect(responses[59]!.headers['ratelimit-policy']).toBe('"minute";q=60;w=60, "day";q=1000;w=86400');
+      expect(statuses(responses.slice(59))).toEqual([200, 429]);
+    });
+
+    it('takes limit and ttl from functions, for each request', async () => {
+      const { key: free } = await app.createKey({ choice: FREE });
+      const seconds = { 'x-seconds': '7' };
+      const [first, second] = await times(2, () => train('by-plan', seconds, free));
+      expectError(second!, 429, 'rate_limit_exceeded');
+      expect(first!.headers['ratelimit-policy']).toMatch(/, "default";q=1;w=7$/);
+      expect(statuses(await times(4, () => train('by-plan', seconds)))).toEqual([200, 200, 200, 429]);
+      app.clock.advance({ seconds: 7 });
+      expect((await train('by-plan', seconds)).status).toBe(200);
+    });
+
+    it('rounds a limit from a function down: 0 rejects, a large one is the maximum, Infinity adds no window, NaN causes a 500', async () => {
+      const limited = (limit: string) => train('by-header', { 'x-limit': limit });
+      for (const limit of ['0.9', '0', '-1', '-Infinity']) {
+        const rejected = await limited(limit);
+        expectError(rejected, 429, 'rate_limit_exceeded');
+        expect(shown(rejected).slice(0, 2)).toEqual([1, 0]);
+      }
+      expect((await limited('1e99')).headers['ratelimit']).toContain('"default";r=999999999;t=60');
+      expect((await limited('Infinity')).headers['ratelimit']).not.toContain('default');
+      expect(statuses([await limited('2.5'), await limited('2.5'), await limited('many')])).toEqual([
+        200, 429, 500,
+      ]);
+    });
+
+    it('counts by its getTracker for all accounts, for any text that it returns', async () => {
+      const { key: other } = await app.createKey();
+      for (const carriage of ['one', 'two', '%00', 'x'.repeat(9_000)]) {
+        const count = (by: string) => train('tracked', { 'x-carriage': carriage }, by);
+        expect(statuses([await count(key), await count(other), await count(key)])).toEqual([200, 200, 429]);
+      }
+      await app.restart();
+      expect((await train('tracked', { 'x-carriage': 'x'.repeat(9_000) })).status).toBe(429);
+    });
+
+    it('counts by its generateKey for several routes, apart from the plan, although the key is that of the plan', async () => {
+      const [one, other, third] = [await train('one'), await train('other'), await train('one')];
+      expect(statuses([one, other, third])).toEqual([200, 200, 429]);
+      expect(third.headers['ratelimit']).toMatch(/^"minute";r=997;.*"default";r=0;/);
+    });
+
+    it('counts for a ThrottlerGuard of the route in the same store, by address', async () => {
+      const { key: other } = await app.createKey();
+      const guarded = await times(2, () => train('guarded'));
+      expect(statuses([...guarded, await train('guarded', {}, other)])).toEqual([200, 200, 429]);
+      expect(shown(guarded[1]!).slice(0, 2)).toEqual([2, 0]);
+      app.clock.advance({ seconds: 60 });
+      expect((await train('guarded', {}, other)).status).toBe(200);
+    });
+
+    it('names only the windows in the document that are the same for each account', async () => {
+      const { json: document } = await app.get('/openapi.json');
+      const limitOf = (path: string) => document.paths[`/${path}`].get['x-throttle'];
+      expect(limitOf('slots/own')).toEqual([{ limit: 2, ttl: 60_000 }]);
+      for (const path of ['skipped', 'by-plan', 'by-header', 'tracked', 'one'])
+        expect(limitOf(`trains/${path}`)).toBeUndefined();
+    });
+  });
+
   it('has headers that match the document, however long its names and numbers are', async () => {
     const { headers } = await get('slots/longest', { key: await app.unlimitedKey() });
     const { json: document } = await app.get('/openapi.json');

@@ -1,8 +1,8 @@
 import { Logger, type OnApplicationShutdown, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 
 /**
- * Work that each instance repeats until it stops. If a run fails, the log has one warning, and the next run tries again.
- * No run begins before the last one has ended.
+ * Work that each instance repeats until it stops. If a run fails, the next run tries again. The log has one warning of the
+ * first failure, and one of the recovery. No run begins before the last one has ended.
  */
 export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnApplicationShutdown {
   protected isStopping = false;
@@ -11,10 +11,14 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
   private running: Promise<void> | undefined;
   private isFailing = false;
 
-  /** @param purpose completes `… fails.` in the log */
+  /**
+   * @param purpose completes `… fails.` and `… works again.` in the log
+   * @param isOfRequests true if requests leave the work: it continues until the last response, and then runs once more
+   */
   protected constructor(
     private readonly purpose: string,
     private readonly intervalMs: number,
+    private readonly isOfRequests = false,
   ) {}
 
   /** Does the work once. A long run ends early if `isStopping`. */
@@ -25,13 +29,14 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.timer);
-    this.isStopping = true;
+    if (!this.isOfRequests) this.stop();
   }
 
   /** Waits for the run under way, after the last response. */
   async onApplicationShutdown(): Promise<void> {
+    this.stop();
     await this.running;
+    if (this.isOfRequests) await this.runOnce();
   }
 
   /** Runs unless a run is under way. */
@@ -39,9 +44,15 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
     return (this.running ??= this.attempt().finally(() => (this.running = undefined)));
   }
 
+  private stop(): void {
+    clearInterval(this.timer);
+    this.isStopping = true;
+  }
+
   private async attempt(): Promise<void> {
     try {
       await this.run();
+      if (this.isFailing) this.logger.warn(`${this.purpose} works again.`);
       this.isFailing = false;
     } catch (error) {
       if (!this.isFailing)

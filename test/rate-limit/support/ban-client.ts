@@ -1,8 +1,10 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { readConfig } from '../../../src/platform/config/config';
 import { Bans } from '../../../src/rate-limit/bans';
 import type { Ban, RateLimitRepository } from '../../../src/rate-limit/rate-limit.repository';
 import { type Decision, type OwnerLimits, RateLimitStore } from '../../../src/rate-limit/rate-limit.store';
+import { readThrottlers } from '../../../src/rate-limit/route-limit';
 import { ThrottleGuard } from '../../../src/rate-limit/throttle.guard';
 import { TestClock } from '../../support/clock';
 
@@ -23,7 +25,8 @@ export class BanClient {
     };
     this.bans = new Bans(repository as unknown as RateLimitRepository, this.clock, config);
     const store = new RateLimitStore(this.clock);
-    this.guard = new ThrottleGuard(store, this.bans, this.clock, undefined as never, config);
+    this.guard = new ThrottleGuard(readThrottlers([]), store, new Reflector(), this.bans, this.clock, config);
+    void this.guard.onModuleInit();
   }
 
   get now(): number {

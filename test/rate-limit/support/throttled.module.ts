@@ -1,6 +1,7 @@
-import { Controller, Get, Module, Post, type Type } from '@nestjs/common';
+import { Controller, type ExecutionContext, Get, Module, Post, type Type, UseGuards } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
-import { Throttle } from '@nestjs/throttler';
+import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
 import { Public, RequireScope } from '../../../src';
 
 /** As many limits, and as long names and numbers, as the start accepts. */
@@ -98,6 +99,79 @@ function namesakeOf({ name }: Type): Type {
   return Namesake;
 }
 
+const requestOf = (context: ExecutionContext) => context.switchToHttp().getRequest<FastifyRequest>();
+const numberIn = (context: ExecutionContext, header: string) => Number(requestOf(context).headers[header]);
+
+/** One window for all its routes. */
+const OF_TRACKER = { default: { generateKey: (_context: ExecutionContext, tracker: string) => tracker } };
+
+/** Uses the library as its documentation shows. */
+@Controller({ path: 'trains', version: '1' })
+@Throttle({ default: { limit: 2, ttl: 60_000 } })
+class TrainsController {
+  @Get('skipped')
+  @RequireScope('pets:read')
+  @SkipThrottle({ default: true, minute: true, day: true })
+  skipped() {
+    return [];
+  }
+
+  @Get('by-plan')
+  @RequireScope('pets:read')
+  @Throttle({
+    default: {
+      limit: async (context) => (requestOf(context).principal?.plan === 'free' ? 1 : 3),
+      ttl: (context) => 1_000 * numberIn(context, 'x-seconds'),
+    },
+  })
+  byPlan() {
+    return [];
+  }
+
+  @Get('by-header')
+  @RequireScope('pets:read')
+  @Throttle({ default: { limit: (context) => numberIn(context, 'x-limit') } })
+  byHeader() {
+    return [];
+  }
+
+  @Get('tracked')
+  @RequireScope('pets:read')
+  @Throttle({ default: { getTracker: ({ headers }) => decodeURIComponent(headers['x-carriage']) } })
+  tracked() {
+    return [];
+  }
+
+  @Get('one')
+  @RequireScope('pets:read')
+  @Throttle(OF_TRACKER)
+  one() {
+    return [];
+  }
+
+  @Get('other')
+  @RequireScope('pets:read')
+  @Throttle(OF_TRACKER)
+  other() {
+    return [];
+  }
+
+  @Get('guarded')
+  @RequireScope('pets:read')
+  @UseGuards(ThrottlerGuard)
+  guarded() {
+    return [];
+  }
+}
+
 /** The routes of teams with limits of their own. */
-@Module({ controllers: [SlotsController, CatsController, DogsController, namesakeOf(CatsController)] })
+@Module({
+  controllers: [
+    SlotsController,
+    CatsController,
+    DogsController,
+    TrainsController,
+    namesakeOf(CatsController),
+  ],
+})
 export class ThrottledModule {}
