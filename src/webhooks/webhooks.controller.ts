@@ -127,7 +127,7 @@ export class WebhooksController {
 
   @Get(':webhookId/deliveries')
   @Operation({
-    id: 'listDeliveries',
+    id: 'getDeliveries',
     summary: 'List the deliveries of a webhook',
     description: `Returns the last ${MAX_ATTEMPTS} attempts to deliver an event, the newest first, as long as events are kept. An attempt appears within a second.`,
     scope,
@@ -135,8 +135,8 @@ export class WebhooksController {
     maxItems: MAX_ATTEMPTS,
     returns: [200, [Delivery], 'The attempts.'],
   })
-  listDeliveries(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
-    return this.webhooks.listDeliveries(principal, id);
+  getDeliveries(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
+    return this.webhooks.getDeliveries(principal, id);
   }
 
   @Post(':webhookId/deliveries/:eventId/resend')

@@ -164,7 +164,7 @@ export class Webhook {
   readonly account?: string;
 }
 
-/** An item of listDeliveries. */
+/** An item of getDeliveries. */
 @ApiSchema({ description: 'An attempt to deliver an event to a webhook.' })
 export class Delivery {
   @Int64({ description: 'Identifier of the event; 0 of a test.', example: 70_368_744_177_665n })

@@ -114,7 +114,7 @@ export class WebhooksService {
   }
 
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
-  async listDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
+  async getDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
     found(await this.webhooks.find({ id, accountId }));
     const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
     const attempts = await this.attempts.list(id, after);

@@ -15,6 +15,8 @@ const SMALL_DAY = { plan: 'enterprise', perMinute: 100, perDay: 20 } as const;
 const ADMINISTRATION = new ApiDocument(readCommittedDocument()).operations
   .filter(({ scopes }) => scopes.join() === 'admin')
   .map(({ title }) => title);
+/** It needs an event that was delivered. */
+const RESEND = 'POST /v1/webhooks/{webhookId}/deliveries/{eventId}/resend';
 const EXTENSIONS = [itemsExtension('items')];
 
 /** Everything that a verification could change. */
@@ -81,7 +83,7 @@ describe('cli verify', () => {
       `${kept} promises: ${kept} kept, 0 broken. ${proxy.requests} requests to ${url}/v1.`,
     );
     const [, untried = ''] = /only their errors were checked: (.*)\.$/m.exec(all) ?? [];
-    expect(untried.split('; ').toSorted()).toEqual(ADMINISTRATION.toSorted());
+    expect(untried.split('; ').toSorted()).toEqual([...ADMINISTRATION, RESEND].toSorted());
     expect(await database.query(TABLES, [row?.account])).toEqual(before);
     expect(await database.query("SELECT FROM store_orders WHERE status <> 'cancelled'")).toHaveLength(3);
     const sent = new Set(proxy.targets.map((target) => target.replace(/\?.*|\d+$/g, '')));
@@ -148,7 +150,7 @@ describe('cli verify', () => {
     const before = await state();
     const { status, broken, out } = await run(['--base-url', url, '--key', key, '--leave', '--json']);
     const { left, skipped } = JSON.parse(out);
-    expect({ status, broken, skipped }).toEqual({ status: 0, broken: [], skipped: [] });
+    expect({ status, broken, skipped }).toEqual({ status: 0, broken: [], skipped: [RESEND] });
     expect(left.every((path: string) => path.startsWith('/accounts/'))).toBe(true);
     created = left.map((path: string) => decodeURIComponent(path.replace('/accounts/', '')));
     expect(await state()).toEqual(before);

@@ -251,7 +251,7 @@ describe('openapi.json', () => {
       if (type === 'integer') return minimum !== undefined && maximum !== undefined;
       if (type === 'string') return (maxLength ?? values) !== undefined;
       // A page or a parameter, the values of a choice, the scopes or addresses of a key, or the usage of an account.
-      return type !== 'array' || [items.enum?.length ?? 100, 20, 1_000, 10_000].includes(maxItems);
+      return type !== 'array' || [items.enum?.length ?? 100, 20, 50, 1_000, 10_000].includes(maxItems);
     };
     expect(schemas.length).toBeGreaterThan(20);
     expect(schemas.filter((schema) => !isBounded(schema))).toEqual([]);

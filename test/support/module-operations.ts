@@ -186,6 +186,30 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     isExtension: true,
     isUntagged: true,
   },
+  getDeliveries: {
+    route: 'get /webhooks/{webhookId}/deliveries',
+    codes: {
+      ...ALWAYS,
+      200: [],
+      400: ['malformed_request', 'validation_failed'],
+      404: ['webhook_not_found'],
+    },
+    scopes: WEBHOOKS,
+    isExtension: true,
+    isUntagged: true,
+  },
+  resendEvent: {
+    route: 'post /webhooks/{webhookId}/deliveries/{eventId}/resend',
+    codes: {
+      ...ALWAYS,
+      200: [],
+      400: ['malformed_request', 'validation_failed'],
+      404: ['webhook_not_found', 'event_not_found'],
+    },
+    scopes: WEBHOOKS,
+    isExtension: true,
+    isUntagged: true,
+  },
   rotateWebhook: {
     route: 'post /webhooks/{webhookId}/rotate',
     codes: {
