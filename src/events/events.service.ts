@@ -4,6 +4,7 @@ import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { AgreedTime } from '../platform/database/agreed-time';
+import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
@@ -37,16 +38,24 @@ export class EventsService extends PeriodicWork {
   /**
    * Lists a page of the events that the key may see. Each page has a next one, from which a reader continues.
    *
-   * @throws ApiError `insufficient_scope`, `invalid_cursor`, `cursor_expired`
+   * @throws ApiError `insufficient_scope`, `validation_failed`, `invalid_cursor`, `cursor_expired`
    */
-  async list(principal: Principal, query: ListEventsQuery): Promise<Page<Event>> {
+  async list(principal: Principal, { from, since, ...query }: ListEventsQuery): Promise<Page<Event>> {
     const types = requestedTypes(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
-    const after = request.hasCursor ? request.first - 1n : 0n;
-    const accountId = isStaff(principal) ? undefined : principal.accountId;
-    const { events, isKnown, last } = await this.events.read(after, request.limit, { types, accountId });
-    if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
-    return new Page(request, await this.show(principal, events), last);
+    const starts = [query.cursor, from, since].filter((given) => given !== undefined);
+    if (starts.length > 1) throw severalStarts(from === undefined ? 'since' : 'from');
+    const cursor = request.hasCursor ? request.first - 1n : undefined;
+    const after = since === undefined ? cursor : await this.events.findStart(since);
+    // No event has one of no types.
+    const filter = {
+      types: from === undefined ? types : [],
+      accountId: isStaff(principal) ? undefined : principal.accountId,
+    };
+    const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
+    if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
+    const isFirst = starts.length === 0;
+    return new Page({ ...request, hasCursor: !isFirst }, await this.show(principal, events), last);
   }
 
   /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */
@@ -65,6 +74,10 @@ export class EventsService extends PeriodicWork {
       return { id, type, createdAt: createdAt.toISOString(), data: Object.assign(dataIn(data), { account }) };
     });
   }
+}
+
+function severalStarts(parameter: string) {
+  return validationFailed([{ parameter, detail: 'Only one of cursor, from and since may be given' }]);
 }
 
 /** Reads the data of an event. Every number in it is an int64. */
