@@ -69,7 +69,10 @@ export class Event {
   @OneOf(EVENT_TYPE, { description: 'What happened.', example: 'pet.created' })
   readonly type!: EventType;
 
-  @Timestamp({ description: 'When it happened.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({
+    description: 'When its transaction began. Earlier times may follow.',
+    example: '2026-11-21T12:00:00.000Z',
+  })
   readonly createdAt!: string;
 
   @Nested(() => EventData, {
