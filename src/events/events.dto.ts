@@ -69,10 +69,7 @@ export class Event {
   @OneOf(EVENT_TYPE, { description: 'What happened.', example: 'pet.created' })
   readonly type!: EventType;
 
-  @Timestamp({
-    description: 'When its transaction began. Earlier times may follow.',
-    example: '2026-11-21T12:00:00.000Z',
-  })
+  @Timestamp({ description: 'When its transaction began.', example: '2026-11-21T12:00:00.000Z' })
   readonly createdAt!: string;
 
   @Nested(() => EventData, {
@@ -92,8 +89,7 @@ export class ListEventsQuery extends PageQuery {
 
   @OneOf(EVENT_START, {
     optional: true,
-    description:
-      'An empty page, whose next one begins with the first later event. Request it before you read the animals and orders.',
+    description: 'An empty page, whose next one has the later events. Read everything between the two.',
   })
   readonly from?: 'now';
 

@@ -15,6 +15,8 @@ import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
 import type { eventSettings } from './events.settings';
 
+const ONE_START = 'Only one of cursor, from and since may be given';
+
 @Injectable()
 export class EventsService extends PeriodicWork {
   /** The start waits for the preparation, not for a removal. */
@@ -44,18 +46,17 @@ export class EventsService extends PeriodicWork {
     const types = requestedTypes(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
     const starts = [query.cursor, from, since].filter((given) => given !== undefined);
-    if (starts.length > 1) throw severalStarts(from === undefined ? 'since' : 'from');
+    if (starts.length > 1)
+      throw validationFailed([{ parameter: from ? 'from' : 'since', detail: ONE_START }]);
     const cursor = request.hasCursor ? request.first - 1n : undefined;
     const after = since === undefined ? cursor : await this.events.findStart(since);
+    const accountId = isStaff(principal) ? undefined : principal.accountId;
     // No event has one of no types.
-    const filter = {
-      types: from === undefined ? types : [],
-      accountId: isStaff(principal) ? undefined : principal.accountId,
-    };
+    const filter = { types: from === undefined ? types : [], accountId };
     const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
     if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
-    const isFirst = starts.length === 0;
-    return new Page({ ...request, hasCursor: !isFirst }, await this.show(principal, events), last);
+    const page = { ...request, hasCursor: starts.length > 0 };
+    return new Page(page, await this.show(principal, events), last);
   }
 
   /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */
@@ -74,10 +75,6 @@ export class EventsService extends PeriodicWork {
       return { id, type, createdAt: createdAt.toISOString(), data: Object.assign(dataIn(data), { account }) };
     });
   }
-}
-
-function severalStarts(parameter: string) {
-  return validationFailed([{ parameter, detail: 'Only one of cursor, from and since may be given' }]);
 }
 
 /** Reads the data of an event. Every number in it is an int64. */

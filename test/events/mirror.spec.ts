@@ -47,6 +47,7 @@ describe('the example mirror', () => {
     }
   });
 
-  it(`equals the tables after each of ${ROUNDS} random histories over two instances with a kill, and never shows an older state`, () =>
-    followHistories(store, ROUNDS));
+  it(`equals the tables after each of ${ROUNDS} random histories over two instances with a kill, and never shows an older state`, async () => {
+    expect(await followHistories(store, ROUNDS)).toBe(ROUNDS);
+  });
 });

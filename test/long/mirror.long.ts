@@ -23,7 +23,8 @@ describe('the example mirror', () => {
     for (let at = 0; at < 2; at += 1) instances.push(await startHere(environment));
     const key = await createKey(environment, { scopes: ALL_SCOPES });
     const urls = instances.map(({ url }) => url);
-    await followHistories({ urls, key, query: (text) => query(server.url(), text) }, ROUNDS);
+    const store = { urls, key, query: (text: string) => query<never>(server.url(), text) };
+    expect(await followHistories(store, ROUNDS)).toBe(ROUNDS);
     process.stdout.write(`mirror: ${ROUNDS} histories\n`);
   });
 });

@@ -125,9 +125,10 @@ async function change({ key }: Store, url: string, count: number): Promise<void>
   }
 }
 
-/** Runs random histories over all instances, and kills the mirror in each. */
-export async function followHistories(store: Store, rounds: number): Promise<void> {
+/** Runs random histories over all instances, and kills the mirror in each. @returns the number of those after which it equals the tables */
+export async function followHistories(store: Store, rounds: number): Promise<number> {
   const mirror = new Mirror(store);
+  let equal = 0;
   try {
     for (let round = 0; round < rounds; round += 1) {
       mirror.start(round % store.urls.length);
@@ -140,8 +141,10 @@ export async function followHistories(store: Store, rounds: number): Promise<voi
       await until(() => (mirror.read(), !isRunning));
       await changes;
       await until(() => mirror.isEqual());
+      equal += 1;
       await mirror.kill();
     }
+    return equal;
   } finally {
     await mirror.end();
   }
