@@ -16,7 +16,7 @@ from email.utils import parsedate
 from http.client import HTTPException
 from itertools import chain
 from typing import Any, NamedTuple
-from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 from urllib.request import HTTPErrorProcessor, Request, build_opener
 
 FIRST_BACKOFF_SECONDS = 0.5
@@ -122,14 +122,20 @@ class AnimalStore:
 
     def pages(self, path: str, **query: Any) -> Iterator[list[dict]]:
         """Iterates over the pages of any list. Each is requested when the iteration needs it."""
-        # A filter without values would not be sent, and the list would be everything.
-        if any(value in ([], ()) for value in query.values()):
+        if _is_empty(query):
             return
         url = self._url(path, query)
         while url is not None:
             response = self._send(Request(url, headers=DEFAULT_HEADERS))
             yield response.data
-            url = _next_page(url, ", ".join(response.headers.get_all("Link", [])))
+            # The events have a next page for ever.
+            url = _next_page(url, response.headers) if response.data else None
+
+    def events(
+        self, *, cursor: str | None = None, pause: float = 5, limit: int = 100, from_: str | None = None, **filters: Any
+    ) -> EventFeed:
+        """Follows the events without an end. Filters: type (also as a list), since; from_="now" begins with later events."""
+        return EventFeed(self, cursor, pause, {"limit": limit, "from": from_, **filters})
 
     def request(
         self, method: str, path: str, *, query: Mapping = {}, body: Any = None, headers: Mapping = {}
@@ -149,10 +155,11 @@ class AnimalStore:
         url = f"{self.base_url.rstrip('/')}/{path.lstrip('/')}"
         return f"{url}?{urlencode(given, doseq=True)}" if given else url
 
-    def _send(self, request: Request) -> Response:
-        """Repeats a request until it succeeds, or until the next wait would exceed the budget."""
+    def _send(self, request: Request, *, is_patient: bool = False) -> Response:
+        """Repeats a request until it succeeds, or until the next wait would exceed the budget. A patient one has none."""
         request.add_header("Authorization", f"Bearer {self.key}")
-        deadline = time.monotonic() + self.retry_budget
+        is_patient = is_patient and self.retry_budget > 0
+        deadline = math.inf if is_patient else time.monotonic() + self.retry_budget
         backoff = FIRST_BACKOFF_SECONDS
         failures = 0
         while True:
@@ -163,7 +170,7 @@ class AnimalStore:
                 failures += retry_after is None
                 # Full jitter: clients that failed together do not return together.
                 seconds = (retry_after or 0) + random.random() * backoff
-                is_late = failures > self.max_retries or time.monotonic() + seconds > deadline
+                is_late = failures > self.max_retries and not is_patient or time.monotonic() + seconds > deadline
                 if is_late or not getattr(error, "is_temporary", True):
                     raise
                 self.on_wait(error, seconds)
@@ -181,6 +188,40 @@ class AnimalStore:
         except ValueError:
             pass
         raise AnimalStoreError(status, headers, body)
+
+
+class EventFeed:
+    """The events of the service without an end; it waits while the service is unavailable. Break the loop.
+
+    cursor  save it, and pass it to events(): a feed from here loses no event, and repeats those of an unfinished page
+    """
+
+    def __init__(self, store: AnimalStore, cursor: str | None, pause: float, query: dict):
+        self.cursor = cursor
+        self._store, self._pause, self._query = store, pause, query
+
+    def start(self) -> str | None:
+        """Finds the position of from_="now", unless the cursor is known, and returns it. Read everything after it."""
+        if self.cursor is None and not _is_empty(self._query):
+            events, following = self._read()
+            # The events of a page are read again by the iteration.
+            self.cursor = None if events else following
+        return self.cursor
+
+    def __iter__(self) -> Iterator[dict]:
+        while not _is_empty(self._query):
+            events, following = self._read()
+            yield from events
+            self.cursor = following
+            if not events:
+                time.sleep(self._pause)
+
+    def _read(self) -> tuple[list[dict], str]:
+        start = {"from": None, "since": None, "cursor": self.cursor} if self.cursor else {}
+        url = self._store._url("/events", {**self._query, **start})
+        response = self._store._send(Request(url, headers=DEFAULT_HEADERS), is_patient=True)
+        following = urlsplit(_next_page(url, response.headers) or "").query
+        return response.data, parse_qs(following)["cursor"][0]
 
 
 def _retry_after(headers: Message) -> int | None:
@@ -229,8 +270,14 @@ class _EveryStatus(HTTPErrorProcessor):
     https_response = http_response
 
 
-def _next_page(url: str, links: str) -> str | None:
+def _is_empty(query: Mapping) -> bool:
+    """True if a filter has no values: it would not be sent, and the list would be everything."""
+    return any(value in ([], ()) for value in query.values())
+
+
+def _next_page(url: str, headers: Message) -> str | None:
     """Finds rel="next" (RFC 8288)."""
+    links = ", ".join(headers.get_all("Link", []))
     found = re.search(r'<([^>]*)>[^<]*;\s*rel="?next\b', links, re.IGNORECASE)
     if found is None:
         return None

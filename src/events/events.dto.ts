@@ -1,6 +1,15 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { PageQuery } from '../platform/paging/page';
-import { type Choice, Int64, Nested, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
+import {
+  type Choice,
+  Instant,
+  Int64,
+  Nested,
+  OneOf,
+  SomeOf,
+  Text,
+  Timestamp,
+} from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/declare-field';
 import { EVENT_TYPES, type EventType } from './event-types';
 
@@ -8,6 +17,12 @@ export const EVENT_TYPE: Choice = {
   name: 'EventType',
   description: 'What happened: `pet.…` to an animal, `order.…` to an order.',
   values: EVENT_TYPES,
+};
+
+const EVENT_START: Choice<'now'> = {
+  name: 'EventStart',
+  description: '`now`: after the newest event.',
+  values: ['now'],
 };
 
 @ApiSchema({ description: 'The animal or the order, as the response of the change had it.' })
@@ -54,7 +69,7 @@ export class Event {
   @OneOf(EVENT_TYPE, { description: 'What happened.', example: 'pet.created' })
   readonly type!: EventType;
 
-  @Timestamp({ description: 'When it happened.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When its transaction began.', example: '2026-11-21T12:00:00.000Z' })
   readonly createdAt!: string;
 
   @Nested(() => EventData, {
@@ -71,4 +86,17 @@ export class ListEventsQuery extends PageQuery {
     description: 'Only events of these types, as `type=order.placed&type=order.cancelled`.',
   })
   readonly type?: readonly EventType[];
+
+  @OneOf(EVENT_START, {
+    optional: true,
+    description: 'An empty page, whose next one has the later events. Read everything between the two.',
+  })
+  readonly from?: 'now';
+
+  @Instant({
+    optional: true,
+    description:
+      'Begins with the first event whose `createdAt` is later (RFC 3339); a time in the future is `from=now`. Only one of `cursor`, `from` and `since` may be given.',
+  })
+  readonly since?: string;
 }

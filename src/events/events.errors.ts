@@ -3,8 +3,8 @@ import { defineErrors } from '../platform/errors/define-errors';
 export const eventErrors = defineErrors({
   cursor_expired: {
     status: 410,
-    when: 'events after the cursor were deleted, or the database was restored',
+    when: 'events after `cursor` or `since` were deleted, or the database was restored',
     message:
-      'Events after this cursor were deleted. Read the animals and orders again, then continue without a cursor.',
+      'Events after this position were deleted. Request from=now, read the animals and orders again, then follow its next page.',
   },
 });

@@ -4,6 +4,7 @@ import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { AgreedTime } from '../platform/database/agreed-time';
+import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
@@ -13,6 +14,8 @@ import type { Event, EventData, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
 import type { eventSettings } from './events.settings';
+
+const ONE_START = 'Only one of cursor, from and since may be given';
 
 @Injectable()
 export class EventsService extends PeriodicWork {
@@ -37,16 +40,23 @@ export class EventsService extends PeriodicWork {
   /**
    * Lists a page of the events that the key may see. Each page has a next one, from which a reader continues.
    *
-   * @throws ApiError `insufficient_scope`, `invalid_cursor`, `cursor_expired`
+   * @throws ApiError `insufficient_scope`, `validation_failed`, `invalid_cursor`, `cursor_expired`
    */
-  async list(principal: Principal, query: ListEventsQuery): Promise<Page<Event>> {
+  async list(principal: Principal, { from, since, ...query }: ListEventsQuery): Promise<Page<Event>> {
     const types = requestedTypes(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
-    const after = request.hasCursor ? request.first - 1n : 0n;
+    const starts = [query.cursor, from, since].filter((given) => given !== undefined);
+    if (starts.length > 1)
+      throw validationFailed([{ parameter: from ? 'from' : 'since', detail: ONE_START }]);
+    const cursor = request.hasCursor ? request.first - 1n : undefined;
+    const after = since === undefined ? cursor : await this.events.findStart(since);
     const accountId = isStaff(principal) ? undefined : principal.accountId;
-    const { events, isKnown, last } = await this.events.read(after, request.limit, { types, accountId });
-    if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
-    return new Page(request, await this.show(principal, events), last);
+    // No event has one of no types.
+    const filter = { types: from === undefined ? types : [], accountId };
+    const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
+    if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
+    const page = { ...request, hasCursor: starts.length > 0 };
+    return new Page(page, await this.show(principal, events), last);
   }
 
   /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-STAFF = "pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage"
+STAFF = "pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read"
 
 
 class Service:

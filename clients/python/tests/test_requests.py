@@ -5,6 +5,7 @@ import threading
 import unittest
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from unittest import mock
 
 from animal_store import AnimalStore, AnimalStoreError
@@ -167,6 +168,58 @@ class Requests(PreparedServer):
             with self.subTest(status):
                 self.responses = [(status, headers, text)]
                 self.assert_error(self.store.get_pet, 1, message=f"{start} {status}, {received}")
+
+
+class Events(PreparedServer):
+    def page(self, following, *ids):
+        link = f'</v1/events?limit=100>; rel="first", </v1/events?limit=100&cursor={following}>; rel="next"'
+        return ok([{"id": each} for each in ids], Link=link)
+
+    def read(self, feed, count):
+        return [(event["id"], feed.cursor) for event in islice(feed, count)]
+
+    def paths(self):
+        return [path.removeprefix("/v1/events?limit=100") for _, path, *_ in self.requests]
+
+    def test_are_followed_from_page_to_page_with_a_wait_after_an_empty_one(self):
+        self.responses = [self.page("a", 1, 2), self.page("b"), self.page("c"), self.page("d", 3)]
+        self.assertEqual(self.read(self.store.events(type=["x", "y"]), 3), [(1, None), (2, None), (3, "c")])
+        self.assertEqual(self.waits, [5, 5])
+        self.assertEqual(self.paths(), [f"&type=x&type=y{cursor}" for cursor in ("", "&cursor=a", "&cursor=b", "&cursor=c")])
+
+    def test_have_the_position_of_now_before_the_first_one_is_read(self):
+        self.responses = [self.page("n"), self.page("b", 1)]
+        feed = self.store.events(from_="now")
+        self.assertEqual([feed.cursor, feed.start(), feed.start()], [None, "n", "n"])
+        self.assertEqual(self.read(feed, 1), [(1, "n")])
+        self.assertEqual(self.paths(), ["&from=now", "&cursor=n"])
+
+    def test_continue_from_a_saved_cursor_instead_of_a_time(self):
+        self.responses = [self.page("b", 1), self.page("b", 1), self.page("c", 2)]
+        feed = self.store.events(since="2026-11-21")
+        self.assertIsNone(feed.start())
+        self.assertEqual(self.read(feed, 1), [(1, None)])
+        self.assertEqual(self.read(self.store.events(since="2026-11-21", cursor="b", pause=1), 1), [(2, "b")])
+        self.assertEqual(self.paths(), ["&since=2026-11-21"] * 2 + ["&cursor=b"])
+
+    def test_wait_for_the_service_without_an_end_unless_no_call_is_retried(self):
+        self.responses = [lost(), rejection(503, "service_unavailable")] * 20 + [self.page("a", 1)]
+        self.assertEqual(self.read(self.store.events(), 1), [(1, None)])
+        self.store.retry_budget = 0
+        self.responses = [rejection(503, "service_unavailable")]
+        self.assert_error(next, iter(self.store.events()), status=503)
+
+    def test_end_with_an_error_that_no_retry_can_fix(self):
+        self.responses = [rejection(410, "cursor_expired")]
+        self.assert_error(next, iter(self.store.events(cursor="old")), code="cursor_expired")
+
+    def test_are_a_list_that_ends_at_its_empty_page(self):
+        self.responses = [self.page("a", 1), self.page("b")]
+        self.assertEqual(list(self.store.pages("/events")), [[{"id": 1}], []])
+
+    def test_are_none_without_a_request_if_a_filter_has_no_values(self):
+        feed = self.store.events(type=[])
+        self.assertEqual((feed.start(), list(feed), self.requests), (None, [], []))
 
 
 class Lists(PreparedServer):

@@ -3,7 +3,7 @@ import { nextPage } from './paging.js';
 import { sleep } from './retry.js';
 
 export interface EventOptions extends CallOptions {
-  /** Where to begin: the `cursor` of an earlier feed. Default: the oldest event that the service keeps. */
+  /** Where to continue: the `cursor` of an earlier feed. Then `from` and `since` have no effect. */
   readonly cursor?: string | undefined;
   /** The wait after a page without events, in milliseconds. Default 5,000. */
   readonly pauseMs?: number;
@@ -13,6 +13,8 @@ export interface EventOptions extends CallOptions {
 export interface EventFeed<T> extends AsyncIterable<T> {
   /** Save it: a feed from here loses no event, and repeats at most those of the page that the loop has not finished. */
   readonly cursor: string | undefined;
+  /** Finds the position of `from: 'now'`, unless `cursor` is known, and returns the cursor. Read everything after it. */
+  start(): Promise<string | undefined>;
 }
 
 /** Follows `Link: rel="next"` for ever. */
@@ -22,14 +24,27 @@ export function feedOf<T>(
   send: (url: URL) => Promise<Reply<readonly T[]>>,
 ): EventFeed<T> {
   let current = cursor;
+  const beginning = (): URL | undefined => {
+    if (first === undefined || current === undefined) return first;
+    const url = new URL(first);
+    for (const name of ['from', 'since']) url.searchParams.delete(name);
+    url.searchParams.set('cursor', current);
+    return url;
+  };
+  async function start(): Promise<string | undefined> {
+    if (first === undefined || current !== undefined) return current;
+    const { data, headers } = await send(first);
+    // The events of a page are read again by the iteration.
+    if (data.length === 0) current = cursorIn(nextPage(first, headers));
+    return current;
+  }
   async function* follow(): AsyncGenerator<T> {
-    let url = first;
-    if (current !== undefined) url?.searchParams.set('cursor', current);
+    let url = beginning();
     while (url !== undefined) {
       const { data, headers }: Reply<readonly T[]> = await send(url);
       yield* data;
       url = nextPage(url, headers);
-      current = url?.searchParams.get('cursor') ?? current;
+      current = cursorIn(url) ?? current;
       if (data.length === 0) await sleep(pauseMs, signal);
     }
   }
@@ -37,6 +52,11 @@ export function feedOf<T>(
     get cursor() {
       return current;
     },
+    start,
     [Symbol.asyncIterator]: follow,
   };
+}
+
+function cursorIn(url: URL | undefined): string | undefined {
+  return url?.searchParams.get('cursor') ?? undefined;
 }

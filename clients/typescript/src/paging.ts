@@ -13,7 +13,8 @@ export function listOf<T>(first: URL | undefined, send: (url: URL) => Promise<Re
     for (let url = first; url !== undefined;) {
       const { data, headers }: Reply<readonly T[]> = await send(url);
       yield data;
-      url = nextPage(url, headers);
+      // The events have a next page for ever.
+      url = data.length > 0 ? nextPage(url, headers) : undefined;
     }
   }
   async function* items(): AsyncGenerator<T> {

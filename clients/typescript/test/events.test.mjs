@@ -71,6 +71,42 @@ suite('the events', () => {
     assert.match(requests[0].url, /cursor=a$/);
   });
 
+  test('have the position of now before the first event is read, and continue from a saved one instead', async () => {
+    const { store, requests } = fakeService([
+      ok([], next('n')),
+      ok([event(1)], next('b')),
+      ok([event(2)], next('c')),
+    ]);
+    const feed = store.events({ from: 'now', type: ['pet.created'] });
+    assert.deepEqual([feed.cursor, await feed.start(), feed.cursor], [undefined, 'n', 'n']);
+    assert.equal(await feed.start(), 'n');
+    assert.deepEqual(await readTo(feed, 1n), [1n]);
+    const saved = store.events({ since: '2026-11-21T12:00:00Z' }, { cursor: 'b' });
+    assert.equal(await saved.start(), 'b');
+    assert.deepEqual(await readTo(saved, 2n), [2n]);
+    assert.deepEqual(
+      requests.map(({ url }) => url.slice(ADDRESS.length)),
+      [
+        '/events?limit=100&from=now&type=pet.created',
+        '/events?limit=100&type=pet.created&cursor=n',
+        '/events?limit=100&cursor=b',
+      ],
+    );
+  });
+
+  test('are all read by a start after a time that has some', async () => {
+    const { store } = fakeService([ok([event(1)], next('b')), ok([event(1)], next('b'))]);
+    const feed = store.events({ since: '2026-11-21T12:00:00Z' });
+    assert.equal(await feed.start(), undefined);
+    assert.deepEqual(await readTo(feed, 1n), [1n]);
+  });
+
+  test('are a list that ends at its empty page', async () => {
+    const { store, requests } = fakeService([ok([event(1)], next('b')), ok([], next('c'))]);
+    assert.equal((await store.list('/events').toArray()).length, 1);
+    assert.equal(requests.length, 2);
+  });
+
   test('end when the signal is aborted, also during a wait', async () => {
     const abort = new AbortController();
     const { store } = fakeService([ok([], next('a'))]);

@@ -137,4 +137,18 @@ export class Events1795219200030 implements MigrationInterface {
   }
 }
 
-export const eventsMigrations = [Events1795219200030];
+/** Adds the time of the newest event that was deleted. */
+export class RemovedEvents1795219200050 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE event_log ADD removed_until timestamptz NOT NULL DEFAULT '-infinity';
+      UPDATE event_log SET removed_until = coalesce((SELECT created_at FROM events ORDER BY id LIMIT 1), now())
+      WHERE removed_to > 0`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE event_log DROP removed_until');
+  }
+}
+
+export const eventsMigrations = [Events1795219200030, RemovedEvents1795219200050];

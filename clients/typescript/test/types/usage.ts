@@ -75,4 +75,6 @@ export async function events(store: AnimalStore, request: Request): Promise<void
   await verifyWebhook({ headers: {}, body: cursor ?? `${type} ${data.status}` }, 'whsec_');
   // @ts-expect-error: no such type
   store.events({ type: ['pet.sold'] });
+  const start: string | undefined = await store.events({ from: 'now' }).start();
+  store.events({ since: '2026-11-21T12:00:00Z' }, { cursor: start });
 }
