@@ -122,12 +122,14 @@ export class WebhooksService {
   }
 
   /**
-   * Sends an event that the webhook was sent before, also to a disabled webhook. A later one would be out of order.
+   * Sends an event that the webhook was sent before, also to a disabled webhook. A later one would be out of order. A
+   * test has the id 0.
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
     const webhook = found(await this.webhooks.find({ id, accountId }));
+    if (eventId === 0n) return resultOf(await this.eventSender.sendTest(webhook));
     const isSent = eventId <= webhook.position || (await this.attempts.has(id, eventId));
     // Ids of events are positive.
     const { events } = await this.events.read(eventId > 0n ? eventId - 1n : 0n, 1, webhook);

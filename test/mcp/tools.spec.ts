@@ -117,7 +117,7 @@ describe('the tools of an agent', () => {
       expect(JSON.stringify(inputSchema)).not.toContain('$ref');
       expect(annotations).toMatchObject({
         readOnlyHint: /^(get|list)/.test(name),
-        destructiveHint: /^(update|delete|revoke|rotate|unban|test)/.test(name),
+        destructiveHint: /^(update|delete|revoke|rotate|unban|test|resend)/.test(name),
         idempotentHint: /^(get|list|delete|revoke)/.test(name),
       });
     }

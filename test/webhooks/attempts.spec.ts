@@ -109,7 +109,7 @@ describe('the deliveries of a webhook', () => {
     const [rex, mimi] = await createdIds();
     receiver.respond = respondWith(200);
     expect((await resend(rex)).json).toEqual({ delivered: true, error: null });
-    for (const id of [mimi, rex + 1, 0, -1, 'x', '9223372036854775807', '-9223372036854775808'])
+    for (const id of [mimi, rex + 1, -1, 'x', '9223372036854775807', '-9223372036854775808'])
       expectError(await resend(id), 404, 'event_not_found');
   });
 

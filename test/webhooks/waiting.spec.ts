@@ -117,6 +117,7 @@ describe('events that wait for their delivery', () => {
     await app.database.query('UPDATE webhooks SET attempts = $1, due_at = $2', [attempts, due]);
     await addPets(app, 'a');
     await received(app, receiver, 1);
+    await until(async () => (await state(path)).lastDeliveryAt !== null);
     await settled(app);
     await ticked(app);
     await app.database.query("UPDATE webhooks SET due_at = due_at + interval '20.000001 s'");

@@ -53,7 +53,8 @@ export function PathId(
   name: string,
   description: string,
   notFound: DefinedError & (() => ApiError),
+  example = 1,
 ): ParameterDecorator {
   const schema = { type: 'integer', format: 'int64' } as const;
-  return PathParam({ name, description, example: 1, schema }, parseInt64, notFound);
+  return PathParam({ name, description, example, schema }, parseInt64, notFound);
 }
