@@ -113,7 +113,8 @@ export class Resources {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (segment, name: string, at: number) => {
       if (at === last && id !== undefined) return id;
       const known = this.idAt(operation.path.slice(0, at + segment.length));
-      const example = parametersIn(operation, 'path').find((each) => each.name === name)?.example ?? 1;
+      const parameter = parametersIn(operation, 'path').find((each) => each.name === name);
+      const example = parameter?.example ?? parameter?.schema?.example ?? 1;
       return known ?? (this.api.isThorough ? encoded(example) : UNKNOWN_IDS[0]);
     });
     const required = parametersIn(operation, 'query').filter((each) => each.required === true);

@@ -5,7 +5,7 @@ import { until } from '../support/until';
 import { followHistories, Mirror, type Store } from './support/mirror';
 
 /** test/long has more. */
-const ROUNDS = 20;
+const ROUNDS = 8;
 
 describe('the example mirror', () => {
   let apps: TestApp[];
