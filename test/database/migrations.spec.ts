@@ -96,6 +96,7 @@ describe('migrations', () => {
       'WaitingWebhooks1795219200035',
       'PausedKeys1795219200036',
       'LateOrders1795219200037',
+      'WebhookAttempts1795219200038',
       'RemovedEvents1795219200050',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);

@@ -1,3 +1,4 @@
+import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
 
 const DOCUMENT = '/openapi.json';
@@ -96,11 +97,11 @@ describe('static content', () => {
     expect(sizes.gzip).toBeLessThan(sizes.identity / 3);
   });
 
-  it('the front page transfers at most 30 kB, also without compression, and a page of a code 6 kB', async () => {
-    for (const coding of CODINGS) {
-      const { headers } = await sent('/', coding);
-      expect(Number(headers['content-length'])).toBeLessThanOrEqual(30_000);
-    }
+  it('the front page transfers at most 14 kB compressed, else 24 kB and 0.2 kB for each operation; a page of a code 6 kB', async () => {
+    const sizeOf = async (coding: string) => Number((await sent('/', coding)).headers['content-length']);
+    expect(await sizeOf('gzip')).toBeLessThanOrEqual(14_000);
+    const count = new ApiDocument(readCommittedDocument()).operations.length;
+    expect(await sizeOf('identity')).toBeLessThanOrEqual(24_000 + 200 * count);
     const { headers } = await sent('/problems/validation_failed', 'identity');
     expect(Number(headers['content-length'])).toBeLessThanOrEqual(6_000);
   });
