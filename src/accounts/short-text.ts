@@ -2,7 +2,7 @@ const MAX_LENGTH = 100;
 /** Earlier versions allowed 100. */
 export const MAX_NAME_LENGTH = 64;
 
-/** Control and format characters, those of bidirectional text included, and line breaks. */
+/** Control and format characters, including bidirectional ones, and line breaks. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const rule = (max: number) =>

@@ -80,7 +80,7 @@ export class Account {
 
   @OneOf(
     { name: 'Plan', description: 'Plan of an account.', values: Object.keys(PLANS) },
-    { description: 'Plan of the account. That of a new one is `free` by default.', example: 'free' },
+    { description: 'Plan of the account. A new account is `free` by default.', example: 'free' },
   )
   readonly plan!: Plan;
 

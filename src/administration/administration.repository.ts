@@ -51,7 +51,7 @@ export class AdministrationRepository {
     await this.sql.rows(LOCK, [], transaction);
   }
 
-  /** @param keyId that of a team's authenticator is not in the database */
+  /** @param keyId not in the database if a team's authenticator issued the key */
   administrators(keyId: string, now: Date, transaction: EntityManager): Promise<Administrator[]> {
     const values = [now, isKeyId(keyId) ? keyId : null];
     return this.sql.rows<Administrator>(ADMINISTRATORS, values, transaction);

@@ -189,7 +189,7 @@ function ownKeyPaused(): ApiError {
 /**
  * Completes a plan: limits that are left out keep their value if the plan does.
  *
- * @throws ApiError `validation_failed` for limits that do not fit the given plan, `plan_conflict` if it is that of the account
+ * @throws ApiError `validation_failed` for limits that do not fit the given plan, `plan_conflict` if it is the account's
  */
 function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoice): PlanChoice {
   const { plan = old } = given;

@@ -16,7 +16,7 @@ import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
 
-/** The settings with the URL of the database, that of the running embedded server included. */
+/** The settings with the URL of the database, also if it is the running embedded server. */
 export type ServiceConfig = Config & { readonly databaseUrl: string };
 
 /** The addresses of a controller begin with /v1 unless it names another version. */
@@ -34,7 +34,7 @@ class BodyModule {}
 
 /**
  * Lists the modules that every request needs, and the guards, the pipe and the filter of every request. The guards of
- * extensions run after those of this list, and before the body is read.
+ * extensions run after this list, and before the body is read.
  */
 @Module({})
 export class AppModule {

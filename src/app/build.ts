@@ -17,7 +17,7 @@ export interface StoreOptions {
   readonly extensions?: readonly Extension[];
 }
 
-/** Settings by their names in the `Config`: those of the store, and those of extensions. */
+/** Settings by their names in the `Config`: the store's and the extensions'. */
 export type GivenConfig = Partial<Config> & Readonly<Record<string, unknown>>;
 
 /** A service that does not listen yet. `close()` of the application also closes the database. */

@@ -50,18 +50,18 @@ export const { version }: { readonly version: string } = JSON.parse(
 export interface Store {
   /** The extensions of a team. */
   readonly added: readonly Extension[];
-  /** The store's own extensions, then those of a team, with the modules that the settings choose. */
+  /** The store's own extensions, then a team's, with the modules that the settings choose. */
   extensions(config: Config): ChosenExtension[];
-  /** In the order in which they run: those of the store, then those of a team, each by the timestamps in their names. */
+  /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
   readonly migrations: readonly SchemaMigration[];
   readonly scopes: readonly DefinedScope[];
-  /** The codes of every operation, in addition to those of the platform. */
+  /** The codes of every operation besides the platform's. */
   readonly errors: readonly DefinedError[];
   /** The settings of extensions. */
   readonly settings: Settings;
 }
 
-/** Combines the store's own extensions with those of a team. `checkExtensions` finds mistakes. */
+/** Combines the store's own extensions with a team's. `checkExtensions` finds mistakes. */
 export function createStore(added: readonly Extension[] = []): Store {
   const extensions = [...OWN_EXTENSIONS, ...added];
   const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];

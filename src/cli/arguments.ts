@@ -56,7 +56,7 @@ export const grace = parserOf((text) => {
   return Number.isNaN(ms) ? undefined : ms;
 }, '0, or a time up to 7 days such as 90s, 30m, 24h or 7d');
 
-/** Returns the option of a list of scopes. @param known those of the store */
+/** Returns the option of a list of scopes. @param known the store's scopes */
 export function scopesOption(known: readonly string[]): Option {
   const names = known.join(', ');
   const parse = (text: string) => {

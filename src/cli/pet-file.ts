@@ -130,7 +130,7 @@ export class PetFile {
       const isCsv = this.format === 'csv';
       const given = isCsv ? this.csvIn(line) : jsonIn(line);
       if (given === undefined) return '';
-      // The values of CSV are texts, as those of a query.
+      // CSV has only texts, as a query has.
       const type = isCsv ? 'query' : 'body';
       const read = await this.pipe.transform(given, {
         type,

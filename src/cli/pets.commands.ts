@@ -54,7 +54,7 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
             name === '-' ? '/dev/stdin' : resolve(name),
             format,
             options.newIds === true,
-            // The second half is that of the database.
+            // The database takes the second half of the time.
             (share) => show(options.dryRun ? share : share / 2),
           );
           return readPets(databaseUrl, file, options.dryRun === true, show);

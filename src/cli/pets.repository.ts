@@ -20,7 +20,7 @@ const EXPORT: Readonly<Record<PetFormat, string>> = {
   jsonl: `COPY (SELECT row_to_json(pet) FROM (${PETS}) AS pet) TO STDOUT (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`,
 };
 
-/** The next id follows that of the last animal. The sequence of ids begins at 1. */
+/** The next id follows the last animal. The sequence of ids begins at 1. */
 const CONTINUE_IDS = `SELECT setval(pg_get_serial_sequence('pets', 'id'), $1::bigint) WHERE $1::bigint > 0`;
 
 /** Changes animals in one transaction without timeouts, on a connection of its own. */
@@ -101,7 +101,7 @@ async function openUnnamedFile() {
   return { target, source };
 }
 
-/** Explains an error of the temporary file; passes those of the input on. */
+/** Explains an error of the temporary file; rethrows any error of the input. */
 function rejectWrite(error: NodeJS.ErrnoException): never {
   if (error.syscall !== 'write') throw error;
   throw new UserError(

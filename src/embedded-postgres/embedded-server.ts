@@ -110,7 +110,7 @@ async function start(options: PlacedOptions): Promise<EmbeddedServer> {
     if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
     log = server;
     if (!IS_OCCUPIED.test(log)) break;
-    // If nothing listens after the pause, this pid is not that of a server.
+    // If nothing listens after the pause, no server has this pid.
     stalePid = readServer(directory)?.pid;
     await sleep(RETRY_PAUSE_MS);
   }

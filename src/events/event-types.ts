@@ -23,7 +23,7 @@ function scopesOf(type: EventType): readonly string[] {
   return isOfOrder(type) ? [orderScopes.read, orderScopes.manage] : [petScopes.read];
 }
 
-/** Returns those of some types that a key may read; null if it may read all of all types. */
+/** Returns the given types that a key may read; null if all types are given and it may read each. */
 export function readableTypes({ scopes }: Principal, types: EventTypes): EventTypes {
   const some = types ?? EVENT_TYPES;
   const readable = some.filter((type) => scopesOf(type).some((scope) => scopes.includes(scope)));

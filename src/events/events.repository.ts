@@ -19,7 +19,7 @@ export interface StoredEvent {
 /** Which events a reader sees. */
 export interface EventFilter {
   readonly types: EventTypes;
-  /** The account whose orders are seen; undefined for those of every account. */
+  /** The account whose orders are seen; undefined for every account. */
   readonly accountId: bigint | undefined;
 }
 
@@ -28,7 +28,7 @@ interface FoundEvents {
   readonly events: readonly StoredEvent[];
   /** False if events after the id were deleted, or if no event has the id: the reader has seen another database. */
   readonly isKnown: boolean;
-  /** The id from which a reader continues: that of the last event, or of the newest one of any type. */
+  /** The id from which a reader continues: the last event, or the newest one of any type. */
   readonly last: bigint;
 }
 
@@ -148,7 +148,7 @@ const PREPARATIONS = `
   WHERE tgfoid IN ('record_pet_events'::regproc, 'record_order_events'::regproc) AND (tgenabled <> 'D') <> $1`;
 
 /**
- * In another cluster, such as after a restore, transactions have other numbers: later ids exceed those of any reader.
+ * In another cluster, such as after a restore, transactions have other numbers: later ids exceed any that a reader has.
  * If $1, changes were made without events, and every reader starts again.
  */
 const RENUMBER = `

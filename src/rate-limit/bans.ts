@@ -53,7 +53,7 @@ export class Bans {
     return known && !isAhead(known, this.clock.now()) ? known : NO_HISTORY;
   }
 
-  /** Records the decision on a request of a key with a history, or on a 429. @returns the decision; that of a ban if this request is its last strike */
+  /** Records the decision on a request of a key with a history, or on a 429. @returns the decision; a ban if this request is the last strike */
   record(keyId: string, decision: Decision): Decision {
     if (this.banAfter === 0) return decision;
     const now = this.clock.now();

@@ -24,7 +24,7 @@ export function limitHeaders(
     const usage =
       bannedUntil === undefined ? counted : { limit: counted.limit, remaining: 0, resetAt: bannedUntil };
     const separator = shown ? ', ' : '';
-    // The time of a window may be that of this process, and the store's time later.
+    // The window may have the time of this process, and the store's time may be later.
     const wait = Math.max(0, seconds(usage.resetAt - now));
     policies += `${separator}"${name}";q=${usage.limit};w=${seconds(ttl)}`;
     left += `${separator}"${name}";r=${usage.remaining};t=${wait}`;

@@ -6,7 +6,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
 export type { RateLimitDecision as Decision, Standing, Usage, Windows };
 
-/** The limits of an owner: an account has those of its plan, an address and a route have only the first one. */
+/** The limits of an owner: an account has both of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
   readonly perMinute: number;
   readonly perDay?: number;

@@ -119,7 +119,7 @@ let lastLookup: Promise<unknown> = Promise.resolve();
  * Looks up one host at a time; concurrent lookups of a host share a result.
  *
  * A lookup cannot be cancelled, and holds one of the process's few threads until the DNS gives up, long after the attempt
- * to connect. With one lookup for each attempt, that of the database would wait behind those of Redis.
+ * to connect. With one lookup for each attempt, the database's would wait behind those for Redis.
  */
 const sharedLookup = callbackify((host: string): Promise<LookupAddress[]> => {
   const known = lookups.get(host);

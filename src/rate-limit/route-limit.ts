@@ -61,7 +61,7 @@ export function readThrottlers(
   });
 }
 
-/** Returns the windows of a route. An option of the handler replaces that of its controller. @throws UserError */
+/** Returns the windows of a route. An option of the handler replaces its controller's. @throws UserError */
 function windowsOf(place: string, targets: Parameters<Reflector['getAllAndOverride']>[1]) {
   const keys = targets.flatMap((target): unknown[] => Reflect.getMetadataKeys(target)).map(String);
   const names = new Set(keys.flatMap((key) => key.split(KEYS.get(OPTIONS.limit) ?? '').slice(1)));

@@ -121,7 +121,7 @@ export class ThrottleGuard extends ThrottlerGuard {
     if (limit === Infinity) return true;
     this.routeLimits.get(context)?.push({
       name,
-      // The text of a team may have any length and characters, and be that of another owner.
+      // The text of a team may have any length and characters, and equal another owner.
       owner: `${isOwn ? key : hash('sha256', key)}:${name}`,
       limit: Math.min(Math.floor(limit), MAX.limit),
       ttl: Math.min(Math.max(1, ttl), MAX.ttl),

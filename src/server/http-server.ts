@@ -44,7 +44,7 @@ export function createAdapter(
 }
 
 function createHttpServer(handler: Handler, config: Config, connections: Connections): Server {
-  // Node throws if the timeout of the headers is longer than that of the request.
+  // Node throws if the timeout of the headers exceeds the timeout of the request.
   const headersTimeout = Math.min(config.headersTimeoutMs, config.requestTimeoutMs);
   const server = createServer({
     headersTimeout,

@@ -9,7 +9,7 @@ import { inBody } from '../platform/errors/problem-details';
 import { integralValue } from '../platform/validation/int64';
 import { countHeader } from './framing';
 
-/** The methods with a body that has a meaning. That of a GET, HEAD or DELETE is ignored (RFC 9110, 9.3). */
+/** The methods whose body has a meaning. A GET, HEAD or DELETE may have one, which is ignored (RFC 9110, 9.3). */
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */

@@ -107,7 +107,7 @@ export class StoreOrdersService {
     return this.sql.transaction(async (transaction) => {
       const previous = await this.find(keyOf(principal, id), transaction);
       if (previous.status === status) return view(previous);
-      // The tag of placeOrder's response is that of an order without `account`.
+      // placeOrder responds with an order without `account`, and its tag is for that form.
       precondition(view(previous), previous);
       if (!ORDER_TRANSITIONS[status].includes(previous.status)) {
         const message = `An order that is ${previous.status} cannot become ${status}.`;

@@ -27,7 +27,7 @@ export interface Schema extends Reference, Pick<SchemaObject, 'format' | 'nullab
 type Bounds = 'minimum' | 'maximum' | 'minLength' | 'maxLength' | 'maxItems';
 
 export interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required'> {
-  /** Of an operation: that of the schema, too. */
+  /** In an operation: also the example of the schema. */
   readonly example?: unknown;
   readonly schema: Schema;
 }
@@ -132,7 +132,7 @@ export class ApiDocument {
     return example ?? preset ?? (type === 'array' ? [] : undefined);
   }
 
-  /** Lists the places of a body with their schemas: each member, those of nested objects and of first items included. */
+  /** Lists the places of a body with their schemas: each member, including members of nested objects and of first items. */
   placesOf(schema: Schema, outer: Place = []): (readonly [Place, Schema])[] {
     if (outer.length > MAX_DEPTH) return [];
     const { properties = {}, items } = this.schema(schema);

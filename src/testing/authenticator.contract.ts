@@ -22,7 +22,7 @@ export interface AuthenticatorUnderTest {
   readonly second: string;
   /** Credentials with the scope `pets:read` only. */
   readonly readOnly: string;
-  /** Credentials of an account that has sent no request; each call returns those of another account. */
+  /** Credentials of an account that has sent no request; each call is for another account. */
   newAccount(): string | Promise<string>;
   /** Credentials that look like valid ones and are not. */
   readonly invalid: string;

@@ -13,7 +13,7 @@ import { readDocument, type TestStore } from './test-store';
  * extensions in both directions. It creates resources from the documented examples and breaks commits on purpose, so
  * give each test a new store.
  *
- * @param options.paths only the operations below these paths, such as `/kennels`; default: all, those of the store included
+ * @param options.paths only the operations below these paths, such as `/kennels`; default: all, including the store's own
  * @returns a sentence for each broken promise and for each operation that could not be checked, in the order of the
  * checks; an empty list says that every operation was checked
  */

@@ -106,7 +106,7 @@ export class Resources {
   /**
    * Returns the path of a request, with the required parameters of its query.
    *
-   * @param id replaces the last parameter of the path; default: that of a resource of this run. A test store has examples
+   * @param id replaces the last parameter of the path; default: the id of a resource of this run. A test store has examples
    */
   pathOf(operation: Operation, id?: string): string {
     const last = operation.path.lastIndexOf('{');
@@ -129,7 +129,7 @@ export class Resources {
     return this.api.isThorough || operation.method === 'GET' || isKnown;
   }
 
-  /** Returns the path that a member of the body refers to: that of a path parameter with its name, such as `petId`. */
+  /** Returns the path that a member of the body refers to: its last parameter has the same name, such as `petId`. */
   pathReferredTo(place: Place): string | undefined {
     const parameter = parameterOf(place);
     return this.api.document.operations.find(({ path }) => path.endsWith(parameter))?.path;
@@ -178,7 +178,7 @@ export class Resources {
     return changed;
   }
 
-  /** Returns the id of the newest resource of this run; without one, that of none. A test store has the example. */
+  /** Returns the id of the newest resource of this run; without one, an id that nothing has. A test store has the example. */
   private referenceAt(place: Place): unknown {
     const other = this.created.findLast(({ pattern }) => pattern.endsWith(parameterOf(place)));
     if (other) return valueOfId(other);

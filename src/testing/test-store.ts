@@ -34,7 +34,7 @@ export interface TestKeyOptions {
   readonly scopes?: readonly string[];
   /** The name of its account. Default: a new account. */
   readonly account?: string;
-  /** Default: that of the account, else `enterprise` with limits that no test reaches. */
+  /** Default: the account's plan, else `enterprise` with limits that no test reaches. */
   readonly plan?: Exclude<Plan, 'enterprise'>;
   /** Limits of the account, whose plan becomes `enterprise`. */
   readonly perMinute?: number;
@@ -46,7 +46,7 @@ export interface TestKeyOptions {
 export interface TestStoreOptions {
   /** The extensions under test. */
   readonly extensions?: readonly Extension[];
-  /** Settings that differ from the defaults. Those of the environment are not read. */
+  /** Settings that differ from the defaults. The environment is not read. */
   readonly settings?: GivenConfig;
   readonly clock?: TestClock;
   /** A server that several stores share; its owner closes it. Default: a server of this store. */

@@ -49,7 +49,7 @@ const LIST = `
 
 const HAS = 'SELECT FROM webhook_attempts WHERE webhook_id = $1 AND event_id = $2 LIMIT 1';
 
-/** The last attempts of each webhook. Those of the last moment are written together; a crash loses them. */
+/** The last attempts of each webhook. The newest ones are written together each tick; a crash loses them. */
 @Injectable()
 export class AttemptsRepository {
   private unwritten: Attempt[] = [];

@@ -13,7 +13,7 @@ import { type Outcome, WebhookSender } from './webhook-sender';
 type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
 
 interface SendOptions {
-  /** The id of the delivery; default: that of the event. */
+  /** The id of the delivery; default: the id of the event. */
   readonly id?: string;
   /** Keeps the connection. */
   readonly agent?: Agent;

@@ -45,7 +45,7 @@ export type Lane = 'failing' | 'fast' | 'slow';
 const LANE = "(CASE WHEN attempts > 0 THEN 'failing' WHEN is_slow THEN 'slow' ELSE 'fast' END)";
 
 /**
- * Leases webhooks that are due, those first that have waited longest since their last turn. Those of disabled accounts
+ * Leases webhooks that are due, longest since their last turn first. The webhooks of disabled accounts
  * wait. A time further ahead than any lease or pause of the lane was written by a wrong clock.
  *
  * Always one row or more: without a webhook `id` is null. `hasNew` is true if there are events for `WAKE`.

@@ -174,7 +174,7 @@ export class WebhooksService {
     }, outer);
   }
 
-  /** If all events are delivered, those of new types begin now, not at the last delivery. */
+  /** If all events are delivered, new types begin now, not at the last delivery. */
   private async skipOthers(
     webhook: WebhookEntity,
     types: WebhookEntity['types'],

@@ -20,7 +20,7 @@ const DROPPED = /^(?:examples?|externalDocs|discriminator|nullable|exclusiveM(?:
 /**
  * Converts a schema of OpenAPI 3.0 to one of JSON Schema 2020-12 without references.
  *
- * @param schemas those of the document, by the last part of their references
+ * @param schemas the document's, by the last part of their references
  * @param outer the references that lead to this schema
  */
 export function toJsonSchema(source: Schema, schemas: Schemas, outer: readonly string[] = []): Schema {

@@ -30,7 +30,7 @@ export interface OperationFacts {
   readonly returns:
     | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
     | readonly [status: 204, body: undefined, description: string];
-  /** The error codes of this operation, without those of every operation, every body and `@PathId()`. */
+  /** The error codes of this operation only: every operation, every body and `@PathId()` add theirs. */
   readonly rejects?: readonly DefinedError[];
   /** True if the operation accepts an Idempotency-Key. Its handler has `@Idempotent()`. */
   readonly idempotent?: true;
@@ -50,7 +50,7 @@ export interface OperationFacts {
 
 /** An operation with the facts of its handler. */
 export interface RegisteredOperation extends OperationFacts {
-  /** The error codes of this operation, those of its parameters and of a page included. */
+  /** The error codes of this operation, including its parameters and pages. */
   readonly rejects: readonly DefinedError[];
   /** The types of the parameters. */
   readonly types: readonly Type<object>[];
@@ -65,7 +65,7 @@ export function findOperation(id: string | undefined): RegisteredOperation | und
   return DECLARED.findLast((each) => each.id === id);
 }
 
-/** Lists the operations of a controller, those of its base classes included. */
+/** Lists the operations of a controller, including inherited ones. */
 export function declaredOperations(type: Function): RegisteredOperation[] {
   return DECLARED.filter(({ controller }) => type === controller || type.prototype instanceof controller);
 }
@@ -154,7 +154,7 @@ export function isPage({ returns: [status, body], maxItems }: OperationFacts): b
   return status === 200 && isList(body) && maxItems === undefined;
 }
 
-/** Lists the headers of the successful response, without those of every response. */
+/** Lists the headers that only the successful response has. */
 export function ownHeaders(facts: OperationFacts): ResponseHeader[] {
   const { returns, idempotent, untagged } = facts;
   const [status, body] = returns;

@@ -8,12 +8,12 @@ import { UserError } from '../errors/user-error';
 /** Settings by their names in the `Config`. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
-/** The values of settings, such as those of an extension. */
+/** The values of settings, for example an extension's. */
 export type ConfigOf<S extends Settings> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
 };
 
-/** The settings of one process, read and validated once. Those of extensions are members, too. */
+/** The settings of one process, read and validated once, including the settings of extensions. */
 export type Config = ConfigOf<typeof settings>;
 
 /** Injection token of the `Config`. */

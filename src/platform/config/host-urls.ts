@@ -12,7 +12,7 @@ export function hostUrls(url: string): readonly string[] {
   const ports = parameters.get('port')?.split(',') ?? [];
   return hosts.map((host, at) => {
     parameters.set('host', host);
-    // A single port is that of every host.
+    // A single port is for every host.
     if (ports.length > 0) parameters.set('port', String(ports[ports.length === 1 ? 0 : at]));
     return `${start}${authority}${path}?${parameters.toString()}`;
   });

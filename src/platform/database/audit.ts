@@ -13,7 +13,7 @@ export interface AuditEntry {
   readonly madeByKey?: string | undefined;
 }
 
-/** Records a change inside its transaction, that of a command with the operating-system user of this process. */
+/** Records a change inside its transaction. A change by a command has the operating-system user of this process. */
 export async function recordAudit(
   transaction: { readonly query: (text: string, values: unknown[]) => Promise<unknown> },
   { command, account, keyId, details = '', madeByKey }: AuditEntry,

@@ -120,7 +120,7 @@ export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
   return work.finally(() => clearInterval(notice));
 }
 
-/** `hosts` are those of a pool, whose connections share them; default: those of the connection string. */
+/** The connections of a pool share its `hosts`; default: the hosts in the connection string. */
 type BoundedConfig = ClientConfig & { readonly hosts?: Hosts };
 
 /**

@@ -77,7 +77,7 @@ async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
 }
 
 /**
- * Reverts the last migration, or all those of an extension, the last one first.
+ * Reverts the last migration, or every migration of an extension, newest first.
  *
  * @returns their names
  * @throws UserError if a service uses the database
@@ -217,7 +217,7 @@ export function timestampOf({ name }: SchemaMigration): number {
   return Number(name.slice(-13));
 }
 
-/** TypeORM would run all of them by time; those of the store must run before those of extensions. */
+/** TypeORM would run all of them by time, but the store's must run before those that extend it. */
 export async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
   const executor = new MigrationExecutor(runner.dataSource, runner);
   for (const migration of migrations) {

@@ -24,7 +24,7 @@ export interface ListedTable<Row extends { readonly id: bigint }> {
 
 /** The filters of a list. */
 interface ListFilters<Member extends string> {
-  /** Columns of which each request gives the value, such as that of the account. */
+  /** Columns whose value each request gives, such as the account. */
   readonly always?: readonly string[];
   /** The columns of the filters that a request may have, by the members of its query. A value may be a list of values. */
   readonly filters?: Readonly<Record<Member, string>>;
@@ -32,7 +32,7 @@ interface ListFilters<Member extends string> {
   readonly rare?: Readonly<Record<string, string>>;
   /** The column of which a request gives the lowest value, by the member of its query. Ids are below 2^62. */
   readonly since?: Readonly<Record<string, string>>;
-  /** All values of the filters with few values, by member: `rare` reads those of each. */
+  /** All values of each filter with few values, by member. `rare` reads them one by one. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
   /** The member of the query with a list of ids. */
   readonly ids?: string;

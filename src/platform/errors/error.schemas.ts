@@ -95,7 +95,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
       },
     },
     description:
-      'The body of every error response if `Accept` prefers `application/problem+json` (RFC 9457). Status, code and headers are those of the body `Error`.',
+      'The body of every error response if `Accept` prefers `application/problem+json` (RFC 9457). Status, code and headers are the same as with the body `Error`.',
     required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
   },
 };

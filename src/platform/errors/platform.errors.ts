@@ -15,7 +15,7 @@ export const LIMIT_MESSAGES = {
   api_key_banned: retryLater('The API key is temporarily banned for ignoring Retry-After.'),
 } as const;
 
-/** The message of `rate_limit_exceeded` if the limit is that of a route. */
+/** The message of `rate_limit_exceeded` for a route's own limit. */
 export const routeLimitMessage = retryLater('The requests of this operation are used up.');
 
 /** The challenge of RFC 6750, section 3. */
@@ -36,7 +36,7 @@ function invalidKey(when: string, message: string) {
   return { status: 401, when, message, on: ANY, header, headerValue: invalidToken(message) } as const;
 }
 
-/** The codes that operations of every module can return. The order of a status is that of the document. */
+/** The codes that operations of every module can return. Codes of one status are in the order of the document. */
 export const platformErrors = defineErrors({
   malformed_request: {
     status: 400,

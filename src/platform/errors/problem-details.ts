@@ -21,7 +21,7 @@ export const MAX_POINTER_LENGTH = 1_024;
 const ROOT = '#';
 
 /**
- * Returns a place in the body. A pointer that would be too long becomes that of the whole body.
+ * Returns a place in the body. A pointer that would be too long is replaced by the pointer to the whole body.
  *
  * @param path names of members and indexes of items
  */

@@ -20,9 +20,9 @@ export interface Extension {
   readonly scopes?: readonly DefinedScope[];
   /** Groups of operations in the OpenAPI document, with their descriptions. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** The codes that every operation can return, such as those of a guard. An operation names the others in `rejects`. */
+  /** The codes that every operation can return, such as a guard's. An operation names the others in `rejects`. */
   readonly errors?: readonly DefinedError[];
-  /** They are read with those of the store. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
+  /** They are read with the store's own. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
   readonly settings?: Settings;
   /** The versions of `animal-store` that it works with, a range of semver such as `^1.2.0`. */
   readonly compatibility?: string;

@@ -49,11 +49,11 @@ type Work<T> = (transaction?: EntityManager) => Promise<T>;
  *
  * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
  * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
- * `idempotency_key_reused` if the body differs from that of the first request
+ * `idempotency_key_reused` if the body differs from the first one
  */
 export type Once = <T>(work: Work<T>) => Promise<T | string>;
 
-// Not the reply: that of Fastify can be awaited, and Nest would wait for the response.
+// Not the reply: Fastify's can be awaited, and Nest would wait for the response.
 const ContextOfRequest = createParamDecorator((_sealed: string | undefined, context) => context);
 
 /** Makes the `Once` of a request. */
@@ -143,7 +143,7 @@ const UUID = /[0-9A-F]{8}-(?:[0-9A-F]{4}-){3}[0-9A-F]{12}/gi;
 
 /**
  * Hashes what the key belongs to. The path is the route and its parameters, so that every spelling of a URL names the
- * same request, also that of a name (Unicode) and of a UUID. Unambiguous, because only the last part could contain a line break.
+ * same request, also in a name (Unicode) and a UUID. Unambiguous, because only the last part could contain a line break.
  */
 function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: string): Buffer {
   if (!principal) throw new Error('an idempotent operation must require a key: the account is unknown');

@@ -88,7 +88,7 @@ export interface ParameterFacts {
 
 const PARAMETERS = Symbol('parameters');
 
-/** Adds facts to a handler. Decorators of parameters run from the last one to the first, before those of the method. */
+/** Adds facts to a handler. Parameter decorators run last to first, before method decorators. */
 export function addParameterFacts(target: object, key: string | symbol, facts: ParameterFacts): void {
   const { rejects, decorators } = parameterFactsOf(target, key);
   const merged: ParameterFacts = {

@@ -7,7 +7,7 @@ import { CONFIG, type Config } from '../config/config';
 export class StoreScopes {
   constructor(
     readonly all: readonly string[],
-    /** Those of a new key, unless its creator names others. */
+    /** A new key gets them, unless its creator names others. */
     readonly ofNewKey: readonly string[],
   ) {}
 }

@@ -116,7 +116,7 @@ export function exampleMistake(types: readonly Type<object>[]) {
   return { name, detail };
 }
 
-/** Returns the fields of a prototype, those of base classes included. */
+/** Returns the fields of a prototype, including inherited ones. */
 function fieldsOf(prototype: object): Fields {
   return Reflect.getMetadata(FIELDS, prototype) ?? new Map();
 }
@@ -174,7 +174,7 @@ export function AtLeastOne(): ClassDecorator {
   };
 }
 
-/** Lists the names of the classes that need a member, which are those of their schemas. */
+/** Lists the names of the classes that need a member; their schemas have the same names. */
 export function classesWithMember(): readonly string[] {
   return [...CLASSES_WITH_MEMBER].map(({ name }) => name);
 }

@@ -50,7 +50,7 @@ export class ApiValidationPipe extends ValidationPipe {
   /** @throws ApiError `validation_failed` */
   override async transform(value: unknown, input: ArgumentMetadata): Promise<unknown> {
     const { metatype: type } = input;
-    // A parameter of the type bigint has a pipe of its own, such as that of `@PathId()`.
+    // A parameter of the type bigint has its own pipe, for example from `@PathId()`.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
     if (value === undefined && isOptionalBody(type)) value = {};
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);

@@ -9,7 +9,7 @@ import { asSentence, inBody } from '../../platform/errors/problem-details';
 import { UserError } from '../../platform/errors/user-error';
 import { exampleMistake } from '../../platform/validation/declare-field';
 
-/** The error codes in the order of the document: by status, those of modules before those of the platform. */
+/** The error codes in the order of the document: by status, the modules' codes before the platform's. */
 export type Codes = readonly DefinedError[];
 
 const FORM = new RegExp(`(?=^.{1,${CODE.maxLength}}$)${CODE.pattern}`);

@@ -37,9 +37,9 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
 
 /**
  * Creates the OpenAPI document from the controllers, the DTO classes and the tables of codes and headers. Its paths are
- * relative to the base URL. An operation without a tag has that of its extension, if it has only one.
+ * relative to the base URL. An operation without a tag gets the tag of its extension, if there is only one.
  *
- * @param added the codes of every operation, in addition to those of the platform
+ * @param added the codes of every operation besides the platform's
  * @param planTable the plans with their limits, as a Markdown table
  */
 export function createDocument(

@@ -63,7 +63,7 @@ export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes, p
   const examples = Object.fromEntries(
     codes.filter((code) => used.has(code)).flatMap((code) => examplesOf(code, pages)),
   );
-  /** Refers to the example of a code, or returns that of the operation. @param suffix of its name */
+  /** Refers to the example of a code, or returns the operation's own. @param suffix of its name */
   const exampleOf = (code: DefinedError, suffix: string): object => {
     const name = code.code + suffix;
     if (codes.includes(code)) return { $ref: `#/components/examples/${name}` };

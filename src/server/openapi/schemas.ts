@@ -51,7 +51,7 @@ function completeBelow(node: unknown, schemas: Schemas): void {
   if (example !== undefined) Object.assign(node, { example });
 }
 
-/** Returns the example of a schema; that of an object or of a list without one consists of those of its parts. */
+/** Returns the example of a schema. For an object or a list without one it is made of the examples of its parts. */
 function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
   const { nullable, example, $ref, allOf, items, properties, required = [] } = schema;

@@ -102,7 +102,7 @@ async function follow(tested: OperationUnderTest, list: string, count: number) {
   return found;
 }
 
-/** Returns the items of a list on its largest page: the newest, so that those of this run are among them. */
+/** Returns the items of a list on its largest page, newest first, so that it has the items of this run. */
 export async function newestOf(list: OperationUnderTest, path = list.path, key = list.api.key) {
   const sorted = isSortable(list) ? withQuery(path, 'sort', DESCENDING) : path;
   return itemsOf(await list.send({ path: withQuery(sorted, 'limit', LARGEST_PAGE), key }));
@@ -130,7 +130,7 @@ function valuesOf(tested: OperationUnderTest, { name, schema }: Parameter, items
   return lists.filter((value) => document.errors(schema, value).length === 0);
 }
 
-/** @param items of the list without the filter; of a deployment, those of this run */
+/** @param items of the list without the filter; of a deployment, only what this run created */
 async function checkFilter(
   tested: OperationUnderTest,
   { name }: Parameter,
