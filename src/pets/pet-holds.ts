@@ -3,17 +3,26 @@ import type { EntityManager } from 'typeorm';
 import type { ApiError } from '../platform/errors/api-error';
 import type { DefinedError } from '../platform/errors/define-errors';
 
-/** A reason for which an animal must stay, such as an open order. */
+/** The operations that each kind of hold forbids. */
+const FORBIDDEN = {
+  /** The animal is not removed. */
+  removal: ['deletePet'],
+  /** The animal is not removed, and its status does not change but by its order. */
+  change: ['updatePet', 'deletePet'],
+  /** The animal is not ordered. */
+  order: ['placeOrder'],
+} as const;
+
+/** A reason for which an animal must stay, such as an open order, or must not be sold. */
 export interface PetHold {
-  /** `change`: neither is the animal removed, nor does its status change. */
-  readonly forbids: 'removal' | 'change';
+  readonly forbids: keyof typeof FORBIDDEN;
   /** The response, which the document lists. */
   readonly error: DefinedError & (() => ApiError);
   /** Tells whether the animal is held. The transaction has locked its row. */
   readonly isHeld: (petId: bigint, transaction: EntityManager) => Promise<boolean>;
 }
 
-/** The reasons of other modules for which animals must stay. */
+/** The reasons of other modules for which animals must stay, or must not be ordered. */
 @Injectable()
 export class PetHolds {
   private readonly holds: PetHold[] = [];
@@ -23,19 +32,23 @@ export class PetHolds {
     this.holds.push(hold);
   }
 
-  /** @throws ApiError of the first reason against a removal, or against a change of the status @internal */
-  async requireNone(action: PetHold['forbids'], petId: bigint, transaction: EntityManager): Promise<void> {
+  /** @throws ApiError of the first reason against an operation that would change the status, remove or order @internal */
+  async requireNone(
+    operation: (typeof FORBIDDEN)[PetHold['forbids']][number],
+    petId: bigint,
+    transaction: EntityManager,
+  ): Promise<void> {
     for (const { forbids, error, isHeld } of this.holds) {
-      const applies = forbids === 'change' || forbids === action;
+      const applies = FORBIDDEN[forbids].some((each) => each === operation);
       if (applies && (await isHeld(petId, transaction))) throw error();
     }
   }
 
   /** Lists the errors with the operations that respond with them, for the document. @internal */
   errors(): DefinedError[] {
-    return this.holds.map(({ error, forbids }) => {
-      const on = forbids === 'change' ? ['updatePet', 'deletePet'] : ['deletePet'];
-      return Object.assign({}, error, { on });
+    return this.holds.map(({ error }) => {
+      const same = this.holds.filter((hold) => hold.error === error);
+      return Object.assign({}, error, { on: same.flatMap(({ forbids }) => FORBIDDEN[forbids]) });
     });
   }
 }

@@ -67,7 +67,7 @@ export class PetsService {
       const previous = await this.lock(id, transaction);
       if (!isInForce(change, previous)) precondition(previous);
       const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
-      if (status !== previous.status) await this.holds.requireNone('change', id, transaction);
+      if (status !== previous.status) await this.holds.requireNone('updatePet', id, transaction);
       const pet = { id, name, categoryId, status };
       await this.pets.update(pet, transaction);
       await this.events.run({ pet, previous }, transaction);
@@ -87,7 +87,7 @@ export class PetsService {
         if (!pet && precondition.isGiven) return;
         if (!pet) throw petErrors.pet_not_found();
         precondition(pet);
-        await this.holds.requireNone('removal', id, transaction);
+        await this.holds.requireNone('deletePet', id, transaction);
         await this.pets.delete(pet, transaction);
         await this.events.removals.run(pet, transaction).catch(rethrowOwn);
       });

@@ -71,11 +71,12 @@ export class StoreOrdersService {
    * Places an order and reserves its animal in one transaction. Of concurrent orders of one animal exactly one succeeds.
    * The order has no `account`, which staff sees elsewhere: any key of the account may repeat the request.
    *
-   * @throws ApiError `pet_not_found`, `pet_not_available`, `too_many_open_orders`
+   * @throws ApiError `pet_not_found`, `pet_not_available`, `too_many_open_orders`; the error of a hold
    */
   place({ accountId }: Principal, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
     return this.sql.transaction(async (transaction) => {
       await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
+      await this.holds.requireNone('placeOrder', petId, transaction);
       const placedAt = new Date(this.clock.now());
       const times = { placedAt, expiresAt: expiryOf(this.config, placedAt) };
       const maxOpen = this.config.ordersMaxOpenPerAccount;

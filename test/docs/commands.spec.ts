@@ -20,6 +20,7 @@ const NOT_RUN: readonly (readonly [command: RegExp, tested: string])[] = [
   [/^export DATABASE_URL=|^mv \.data /, 'test/cli/db.spec.ts; here each restore gets an empty database'],
   [/\/opt\/otel|^npm install @opentelemetry/, 'test/process/start-and-stop.spec.ts, with the same file'],
   [/webhook|^WEBHOOKS/, 'test/webhooks/example.spec.ts'],
+  [/mirror\.mjs/, 'test/events/mirror.spec.ts'],
   [/\b(grooming|vet-clinic)\b|^npm (install$|test|start)/, 'npm run test:example'],
 ];
 

@@ -1,4 +1,3 @@
-import { Module } from '@nestjs/common';
 import { version } from '../../package.json';
 import { parsers } from '../../src';
 import type { GivenConfig } from '../../src/app/build';
@@ -6,7 +5,6 @@ import { checkExtensions } from '../../src/app/extension-checks';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
-import { PetHolds, PetsModule } from '../../src/pets';
 import type { Extension } from '../../src/platform/extension/extension';
 import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
@@ -79,21 +77,6 @@ describe('an extension', () => {
       );
     },
   );
-
-  it('whose hold has a code that another hold defines differently ends the start', async () => {
-    const holding = (name: string, status: number): Extension => {
-      const [error] = Object.values(codeOf('pet_is_held', status));
-      const hold = { forbids: 'removal', error: error!, isHeld: async () => false } as const;
-      const add = { provide: name, inject: [PetHolds], useFactory: (holds: PetHolds) => holds.add(hold) };
-      @Module({ imports: [PetsModule], providers: [add] })
-      class HoldingModule {}
-      return { name, modules: [HoldingModule] };
-    };
-    const start = startApp({}, { beside: app, extensions: [holding('one', 409), holding('two', 423)] });
-    await expect(start).rejects.toThrow(
-      'The error code pet_is_held has two definitions, if never (409) and if never (423): rename one of them.',
-    );
-  });
 
   describe('that listens to animals and orders', () => {
     beforeEach(() => app.database.query('TRUNCATE journal, journal_notes'));
