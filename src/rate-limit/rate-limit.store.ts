@@ -3,6 +3,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../platform/runtime/clock';
 import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { countable } from './route-limit';
 
 export type { RateLimitDecision as Decision, Standing, Usage, Windows };
 
@@ -74,7 +75,8 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 
   /** Counts a request for another `ThrottlerGuard`, which a team may add to its routes. */
-  async increment(key: string, windowMs: number, limit: number) {
+  async increment(key: string, ttl: number, most: number) {
+    const { limit, ttl: windowMs } = countable(most, ttl);
     const { verdict, windows, now } = await this.take(`throttler:${key}`, { perMinute: limit, windowMs });
     const { remaining, resetAt } = windows.minute;
     const timeToExpire = Math.ceil((resetAt - now) / SECOND_MS);

@@ -16,9 +16,17 @@ export interface RouteLimit {
 }
 
 /** A larger number is inexact in the Redis script, or too long for the documented headers. */
-export const MAX = { limit: 1_000_000_000, ttl: 366 * DAY_MS } as const;
+const MAX = { limit: 1_000_000_000, ttl: 366 * DAY_MS } as const;
 /** The document promises lower-case letters. `minute` and `day` are the windows of the plan. */
 const NAME = /^(?!(?:minute|day)$)[a-z]{1,20}$/;
+
+/** Makes values of a team ones that the stores can count with: Redis takes whole milliseconds only. */
+export function countable(limit: number, ttl: number): Pick<RouteLimit, 'limit' | 'ttl'> {
+  return {
+    limit: Math.min(Math.floor(limit), MAX.limit),
+    ttl: Math.min(Math.max(1, Math.floor(ttl)), MAX.ttl),
+  };
+}
 
 const reflector = new Reflector();
 const OPTIONS = { limit: () => 0, ttl: () => 0, getTracker: () => '', generateKey: () => '' };

@@ -25,7 +25,7 @@ import {
   tighter,
   type Usage,
 } from './rate-limit.store';
-import { MAX, type RouteLimit } from './route-limit';
+import { countable, type RouteLimit } from './route-limit';
 
 /**
  * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
@@ -123,8 +123,7 @@ export class ThrottleGuard extends ThrottlerGuard {
       name,
       // The text of a team may have any length and characters, and equal another owner.
       owner: `${isOwn ? key : hash('sha256', key)}:${name}`,
-      limit: Math.min(Math.floor(limit), MAX.limit),
-      ttl: Math.min(Math.max(1, ttl), MAX.ttl),
+      ...countable(limit, ttl),
     });
     return true;
   }

@@ -4,6 +4,8 @@ import type { Outcome } from './webhook-sender';
 
 /** The attempts of a webhook that are kept. */
 export const MAX_ATTEMPTS = 50;
+/** Of all webhooks, while the database is unavailable. */
+const MAX_UNWRITTEN = 5_000;
 
 /** A request to the receiver of a webhook. */
 export interface Attempt extends Outcome {
@@ -24,16 +26,18 @@ export interface StoredAttempt extends Pick<Attempt, 'at' | 'durationMs' | 'even
 /** The columns in the order of the parameters. */
 const COLUMNS = ['webhookId', 'eventId', 'type', 'at', 'durationMs', 'status', 'response', 'error'] as const;
 
-/** The snapshot of the deletion is without the new rows. A removed webhook gets none. */
+/**
+ * The webhooks are locked before their attempts, as by a removal of a webhook. A removed one gets no attempts. The snapshot
+ * of the deletion is without the new rows.
+ */
 const RECORD = `
-  WITH given AS (
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[])
+  WITH given AS MATERIALIZED (
+    SELECT given.* FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[], $5::int[], $6::int[], $7::text[], $8::text[])
       WITH ORDINALITY AS given (webhook_id, event_id, type, at, duration_ms, status, response, error, number)
-  ), added AS (
+    JOIN webhooks ON webhooks.id = webhook_id FOR KEY SHARE OF webhooks
+  ), inserted AS (
     INSERT INTO webhook_attempts (webhook_id, event_id, type, at, duration_ms, status, response, error)
-    SELECT webhook_id, event_id, type, at, duration_ms, status, response, error FROM (
-      SELECT given.* FROM given JOIN webhooks ON webhooks.id = webhook_id FOR KEY SHARE OF webhooks
-    ) AS known ORDER BY number
+    SELECT webhook_id, event_id, type, at, duration_ms, status, response, error FROM given ORDER BY number
   )
   DELETE FROM webhook_attempts AS old USING (
     SELECT webhook_id, count(*) AS count FROM given GROUP BY webhook_id
@@ -53,6 +57,7 @@ const HAS = 'SELECT FROM webhook_attempts WHERE webhook_id = $1 AND event_id = $
 @Injectable()
 export class AttemptsRepository {
   private unwritten: Attempt[] = [];
+  private written = Promise.resolve();
 
   constructor(private readonly sql: Sql) {}
 
@@ -60,24 +65,35 @@ export class AttemptsRepository {
     this.unwritten.push(attempt);
   }
 
-  /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. */
-  async flush(): Promise<void> {
-    const attempts = this.unwritten;
-    if (attempts.length === 0) return;
-    this.unwritten = [];
-    const values = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
-    await this.sql.rows(RECORD, values);
+  /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. If it fails, the next call retries. */
+  flush(): Promise<void> {
+    const written = this.written.then(() => this.write());
+    this.written = written.catch(() => undefined);
+    return written;
   }
 
   /** Lists the attempts of a webhook after a time, the newest first. */
   async list(webhookId: bigint, after: Date): Promise<StoredAttempt[]> {
-    await this.flush();
+    await this.flush().catch(() => undefined);
     return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);
   }
 
   /** True if one of the attempts was of the event. */
   async has(webhookId: bigint, eventId: bigint): Promise<boolean> {
-    await this.flush();
+    await this.flush().catch(() => undefined);
     return (await this.sql.rows(HAS, [webhookId, eventId])).length > 0;
+  }
+
+  private async write(): Promise<void> {
+    const attempts = this.unwritten;
+    if (attempts.length === 0) return;
+    this.unwritten = [];
+    const values = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
+    try {
+      await this.sql.rows(RECORD, values);
+    } catch (error) {
+      this.unwritten = [...attempts, ...this.unwritten].slice(-MAX_UNWRITTEN);
+      throw error;
+    }
   }
 }

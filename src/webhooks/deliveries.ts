@@ -96,8 +96,8 @@ export class Deliveries extends PeriodicWork {
 
   /** Begins the deliveries that are due. */
   override async run(): Promise<void> {
-    await this.statements.run(() => this.attempts.flush());
     while (await this.begin()) await this.statements.run(() => this.webhooks.wake());
+    await this.statements.run(() => this.attempts.flush());
   }
 
   /** No delivery begins after this. */
@@ -109,7 +109,9 @@ export class Deliveries extends PeriodicWork {
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
     await Promise.all(this.turns.values());
-    await this.attempts.flush();
+    await this.attempts
+      .flush()
+      .catch(() => this.logger.warn('The last attempts of webhooks were not written.'));
   }
 
   /** Leases webhooks, as many as places are free. @returns true if idle ones may have new events */

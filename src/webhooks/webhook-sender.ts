@@ -232,6 +232,8 @@ function responseTo(request: ClientRequest): Promise<ReceiverResponse> {
       .on('information', () => count(INFORMATIONAL))
       .on('response', (response) => {
         const { statusCode: status = 0 } = response;
+        // Node.js accepts any three digits.
+        if (status < 100) return reject(new DeliveryError('The response is not valid HTTP.'));
         const chunks: Buffer[] = [];
         const finish = (): void => resolve({ status, response: shownOf(chunks) });
         before = -Infinity;

@@ -144,7 +144,7 @@ export class WebhooksController {
     id: 'resendEvent',
     summary: 'Send an event again',
     description:
-      'Sends an event that the webhook was sent before once more, immediately and also if the webhook is disabled, and returns the outcome.',
+      'Sends an event of getDeliveries once more, immediately and also if the webhook is disabled, and returns the outcome.',
     scope,
     untagged: true,
     returns: [200, WebhookTest, 'The outcome of the delivery.'],

@@ -188,12 +188,18 @@ export class Delivery {
   })
   readonly status!: number | null;
 
-  @Text({
-    max: SHOWN_LENGTH,
-    nullable: true,
-    description: `The first ${SHOWN_LENGTH} characters of the response; null without one.`,
-    example: 'ok',
-  })
+  @declareField(
+    {
+      nullable: true,
+      description: `The first ${SHOWN_LENGTH} characters of the response, as they are; null without one.`,
+      example: 'ok',
+    },
+    {
+      schema: { type: 'string', maxLength: SHOWN_LENGTH },
+      rule: 'a string',
+      isValid: (value) => typeof value === 'string',
+    },
+  )
   readonly response!: string | null;
 
   @Text({ max: 255, nullable: true, description: 'Why it failed; null if it succeeded.', example: null })

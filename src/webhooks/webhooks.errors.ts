@@ -11,8 +11,8 @@ export const webhookErrors = defineErrors({
   },
   event_not_found: {
     status: 404,
-    when: 'the webhook was sent no event with this id, or EVENTS_RETENTION_DAYS has removed it',
-    message: 'The webhook was sent no event with this id, or the event was removed: list its deliveries.',
+    when: 'no kept attempt of the webhook is of this event, or the event was removed',
+    message: 'No kept attempt of the webhook is of an event with this id: list its deliveries.',
   },
   too_many_webhooks: {
     status: 409,

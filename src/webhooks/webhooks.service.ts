@@ -116,24 +116,25 @@ export class WebhooksService {
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
   async getDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
     found(await this.webhooks.find({ id, accountId }));
-    const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
+    // Without events only tests are sent.
+    const days = this.config.eventsRetentionDays || 1;
+    const after = new Date(this.clock.now() - days * DAY_MS);
     const attempts = await this.attempts.list(id, after);
     return attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
   }
 
   /**
-   * Sends an event that the webhook was sent before, also to a disabled webhook. A later one would be out of order. A
-   * test has the id 0.
+   * Sends an event of a kept attempt again, also to a disabled webhook. A later one would be out of order. A test has the
+   * id 0.
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
     const webhook = found(await this.webhooks.find({ id, accountId }));
     if (eventId === 0n) return resultOf(await this.eventSender.sendTest(webhook));
-    const isSent = eventId <= webhook.position || (await this.attempts.has(id, eventId));
-    // Ids of events are positive.
-    const { events } = await this.events.read(eventId > 0n ? eventId - 1n : 0n, 1, webhook);
-    const [event] = isSent ? events : [];
+    if (!(await this.attempts.has(id, eventId))) throw webhookErrors.event_not_found();
+    const [event] = (await this.events.read(eventId - 1n, 1, webhook)).events;
+    // The retention has removed it, or the webhook has no longer its type.
     if (event?.id !== eventId) throw webhookErrors.event_not_found();
     return resultOf(await this.eventSender.send(webhook, event));
   }

@@ -59,6 +59,16 @@ describeWithRedis('instances that share a Redis', () => {
     expect((await concurrently(20, (at) => book(at, other))).filter(isAdmitted)).toHaveLength(5);
   });
 
+  it('share the window of a route whose length a function returns as a fraction of a millisecond', async () => {
+    const key = await aKey(1_000);
+    const headers = { 'x-seconds': '30.0005' };
+    const responses = await concurrently(12, (at) =>
+      instances.apps[at]!.get('/v1/trains/by-plan', { key, headers, isDocumented: false }),
+    );
+    expect(responses.filter(isAdmitted)).toHaveLength(3);
+    expect(instances.shared()).toEqual([true, true]);
+  });
+
   it('share a ban within 5 s, which survives a loss of Redis and a restart, and unban lifts it on all within 5 s', async () => {
     const { key, id } = await app.createKey({ choice: { ...SMALL, perMinute: 1 } });
     await list(0, key);

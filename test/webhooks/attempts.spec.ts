@@ -1,6 +1,7 @@
 import type { GivenConfig } from '../../src/app/build';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
+import { withoutTable } from '../support/without-table';
 import { until } from '../support/until';
 import {
   addPets,
@@ -60,6 +61,29 @@ describe('the deliveries of a webhook', () => {
     expect(Date.parse(nextAttemptAt)).toBeGreaterThan(app.clock.now());
   });
 
+  it.each([
+    ['HTTP/1.1 204 No Content\r\n\r\n', 204, ''],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 200, ''],
+    ['HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\n\n\t \x1b\x7f ', 500, '\n\t \x1b\x7f '],
+    ['HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok', null, null],
+    ['220 ready\r\n', null, null],
+  ])('show the response %j as it is', async (bytes, status, response) => {
+    receiver.respond = ({ socket }) => socket!.end(bytes);
+    await app.post(`${path}/test`, undefined);
+    expect(await list()).toMatchObject([{ eventId: 0, status, response }]);
+  });
+
+  it('continue while the attempts cannot be written, and are written afterwards', async () => {
+    await withoutTable(app.database, 'webhook_attempts', async () => {
+      await addPets(app, 'Rex', 'Mimi');
+      await received(app, receiver, 2);
+      await until(async () => (await app.get(path)).json.waitingSince === null);
+      await tick(app).catch(() => undefined);
+    });
+    await until(async () => (await list()).length === 2);
+    expect((await list()).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
   it('are the last 50, tests included, and those of the retention', async () => {
     for (let count = 0; count < 6; count += 1) await app.post(`${path}/test`, undefined);
     await addPets(app, ...Array.from({ length: 48 }, (_, at) => `Rex ${at}`));
@@ -109,6 +133,8 @@ describe('the deliveries of a webhook', () => {
     const [rex, mimi] = await createdIds();
     receiver.respond = respondWith(200);
     expect((await resend(rex)).json).toEqual({ delivered: true, error: null });
+    const { path: later } = await createWebhook(app, { url: receiver.url });
+    expectError(await app.post(`${later}/deliveries/${rex}/resend`, undefined), 404, 'event_not_found');
     for (const id of [mimi, rex + 1, -1, 'x', '9223372036854775807', '-9223372036854775808'])
       expectError(await resend(id), 404, 'event_not_found');
   });
