@@ -94,6 +94,7 @@ describe('the start of the feed', () => {
       `UPDATE events SET created_at = $1::timestamptz - (40 - 15 * (data::json->>'id')::int) * interval '1 day'`,
       [new Date(app.clock.now())],
     );
+    await settle(app);
     const [, second] = (await app.get(PATH)).json;
     await removeOld();
     const before = new Date(Date.parse(second.createdAt) - 1).toISOString();
