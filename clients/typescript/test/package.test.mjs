@@ -32,7 +32,7 @@ suite('the package', () => {
     const { dependencies } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
     const files = readdirSync(DIST, { recursive: true }).filter((name) => /\.(js|d\.ts)$/.test(name));
     const imports = files.flatMap((name) =>
-      [...readFileSync(join(DIST, name), 'utf8').matchAll(/(?:from|import) ?\(?'([^']+)'/g)].map(
+      [...readFileSync(join(DIST, name), 'utf8').matchAll(/(?<!')(?:from|import) ?\(?'([^']+)'/g)].map(
         ([, to]) => to,
       ),
     );
