@@ -195,7 +195,8 @@ export class Delivery {
       example: 'ok',
     },
     {
-      schema: { type: 'string', maxLength: SHOWN_LENGTH },
+      // Any characters, as the receiver sent them.
+      schema: { type: 'string', maxLength: SHOWN_LENGTH, pattern: String.raw`^[\s\S]*$` },
       rule: 'a string',
       isValid: (value) => typeof value === 'string',
     },
