@@ -22,9 +22,12 @@ suite('swagger-client', () => {
     const ids = {};
     for (const operation of operations.toSorted((one, other) => order(other) - order(one))) {
       const { operationId, tags, parameters = [], requestBody } = operation;
-      const names = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
+      const inPath = parameters.filter((each) => each.in === 'path');
       const path = Object.fromEntries(
-        names.map((name) => [name, ids[name === 'account' ? 'accounts' : tags[0]]]),
+        inPath.map(({ name, schema }) => [
+          name,
+          schema.example ?? ids[name === 'account' ? 'accounts' : tags[0]],
+        ]),
       );
       const example = requestBody?.content['application/json'].schema.example;
       const { status, body } = await call(operationId, path, example);
