@@ -44,12 +44,13 @@ const RECORD = `
   ) AS added
   WHERE old.webhook_id = added.webhook_id AND old.id <= (
     SELECT id FROM webhook_attempts AS each WHERE each.webhook_id = added.webhook_id
-    ORDER BY id DESC OFFSET greatest(${MAX_ATTEMPTS} - added.count, 0) LIMIT 1
+    ORDER BY webhook_id DESC, id DESC OFFSET greatest(${MAX_ATTEMPTS} - added.count, 0) LIMIT 1
   )`;
 
+/** The order of the index, not of the primary key only (decision 22). */
 const LIST = `
   SELECT event_id AS "eventId", type, at, duration_ms AS "durationMs", status, response, error
-  FROM webhook_attempts WHERE webhook_id = $1 AND at > $2 ORDER BY id DESC LIMIT ${MAX_ATTEMPTS}`;
+  FROM webhook_attempts WHERE webhook_id = $1 AND at > $2 ORDER BY webhook_id DESC, id DESC LIMIT ${MAX_ATTEMPTS}`;
 
 const HAS = 'SELECT FROM webhook_attempts WHERE webhook_id = $1 AND event_id = $2 LIMIT 1';
 
