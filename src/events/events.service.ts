@@ -42,10 +42,10 @@ export class EventsService extends PeriodicWork {
   async list(principal: Principal, query: ListEventsQuery): Promise<Page<Event>> {
     const types = requestedTypes(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
-    const after = request.hasCursor ? request.first - 1n : 0n;
+    const after = BigInt(request.after ?? 0);
     const accountId = isStaff(principal) ? undefined : principal.accountId;
     const { events, isKnown, last } = await this.events.read(after, request.limit, { types, accountId });
-    if (request.hasCursor && !isKnown) throw eventErrors.cursor_expired();
+    if (request.after !== undefined && !isKnown) throw eventErrors.cursor_expired();
     return new Page(request, await this.show(principal, events), last);
   }
 
