@@ -96,6 +96,7 @@ describe('migrations', () => {
       'WaitingWebhooks1795219200035',
       'PausedKeys1795219200036',
       'LateOrders1795219200037',
+      'PetWordsAndCounts1795219200040',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
