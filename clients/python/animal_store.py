@@ -88,6 +88,10 @@ class AnimalStore:
         """Filters: status and id (each also as a list), categoryId, sort. `limit` is the size of a page."""
         return chain.from_iterable(self.pages("/pets", limit=limit, **filters))
 
+    def search_pets(self, q: str, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """The best first, at most 1,000. Filters: status (also as a list), categoryId."""
+        return chain.from_iterable(self.pages("/pets/search", q=q, limit=limit, **filters))
+
     def get_pet(self, pet_id: int) -> dict:
         """Deprecated, will be removed on 5 December 2030. Use list_pets(id=[pet_id])."""
         return self.request("GET", f"/pets/{pet_id:d}").data

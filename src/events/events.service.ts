@@ -48,15 +48,15 @@ export class EventsService extends PeriodicWork {
     const starts = [query.cursor, from, since].filter((given) => given !== undefined);
     if (starts.length > 1)
       throw validationFailed([{ parameter: from ? 'from' : 'since', detail: ONE_START }]);
-    const cursor = request.hasCursor ? request.first - 1n : undefined;
+    const cursor = request.after === undefined ? undefined : BigInt(request.after);
     const after = since === undefined ? cursor : await this.events.findStart(since);
     const accountId = isStaff(principal) ? undefined : principal.accountId;
     // No event has one of no types.
     const filter = { types: from === undefined ? types : [], accountId };
     const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
     if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
-    const page = { ...request, hasCursor: starts.length > 0 };
-    return new Page(page, await this.show(principal, events), last);
+    // Any start has the link to the first page.
+    return new Page({ ...request, after: starts[0]?.toString() }, await this.show(principal, events), last);
   }
 
   /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */

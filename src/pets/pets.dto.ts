@@ -1,7 +1,16 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, Int64List, ListOf, OneOf, SomeOf, Text } from '../platform/validation/fields';
+import {
+  type Choice,
+  Int64,
+  Int64List,
+  Integer,
+  ListOf,
+  OneOf,
+  SomeOf,
+  Text,
+} from '../platform/validation/fields';
 import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/declare-field';
-import { SortedPageQuery } from '../platform/paging/page';
+import { PageQuery, SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** Most ids of one request for the list. */
@@ -18,6 +27,9 @@ const STATUS: Choice = {
 const NAME = { max: 255, description: "The animal's name, kept exactly as sent.", example: 'Rex' } as const;
 
 const CATEGORY = { description: 'Identifier of the category the animal belongs to.', example: 3 } as const;
+
+const CATEGORY_FILTER = 'Only animals of this category.';
+const STATUS_FILTER = 'Only animals with this status. It may be repeated: `status=available&status=pending`.';
 
 /** Body of createPet. */
 @ApiSchema({ description: 'An animal to add. Members that are not listed are ignored, `id` included.' })
@@ -80,6 +92,66 @@ export class Pet {
   readonly status!: PetStatus;
 }
 
+/** Most categories of one request for the inventory. */
+const MAX_CATEGORIES = 100;
+
+const count = (status: PetStatus) => ({
+  min: 0,
+  max: Number.MAX_SAFE_INTEGER,
+  description: `The animals with the status \`${status}\`.`,
+  example: 1,
+});
+
+/** Body of getInventory. */
+@ApiSchema({ description: 'The number of animals of each status.' })
+export class Inventory {
+  @Integer(count('available'))
+  readonly available!: number;
+
+  @Integer(count('pending'))
+  readonly pending!: number;
+
+  @Integer(count('sold'))
+  readonly sold!: number;
+}
+
+/** An item of listCategories. */
+@ApiSchema({ description: 'The number of animals of each status in a category.' })
+export class Category extends Inventory {
+  @Int64({ description: 'Identifier of the category.', example: 3 })
+  readonly categoryId!: bigint;
+}
+
+/** Query of getInventory. */
+@QuickDto()
+export class InventoryQuery {
+  @Int64List({
+    max: MAX_CATEGORIES,
+    optional: true,
+    description: 'Counts of each of these categories, as `categoryId=7&categoryId=9`.',
+  })
+  readonly categoryId?: readonly bigint[];
+}
+
+/** Query of searchPets. */
+@QuickDto()
+export class SearchPetsQuery extends PageQuery {
+  @Text({
+    max: 100,
+    isWord: true,
+    description:
+      'Words of the name, in any letter case, with or without accents. The last one may be a beginning.',
+    example: 'Rex',
+  })
+  readonly q!: string;
+
+  @SomeOf(STATUS, { optional: true, isShownAsOne: true, description: STATUS_FILTER })
+  readonly status?: readonly PetStatus[];
+
+  @Int64({ optional: true, description: CATEGORY_FILTER })
+  readonly categoryId?: bigint;
+}
+
 /** Query of listPets. */
 @QuickDto()
 export class ListPetsQuery extends SortedPageQuery {
@@ -90,14 +162,10 @@ export class ListPetsQuery extends SortedPageQuery {
   })
   readonly id?: readonly bigint[];
 
-  @Int64({ optional: true, description: 'Only animals of this category.' })
+  @Int64({ optional: true, description: CATEGORY_FILTER })
   readonly categoryId?: bigint;
 
   // Specification, 4.1: a PetStatus.
-  @SomeOf(STATUS, {
-    isShownAsOne: true,
-    optional: true,
-    description: 'Only animals with this status. It may be repeated: `status=available&status=pending`.',
-  })
+  @SomeOf(STATUS, { isShownAsOne: true, optional: true, description: STATUS_FILTER })
   readonly status?: readonly PetStatus[];
 }

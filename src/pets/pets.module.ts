@@ -2,15 +2,29 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PetEntity } from './pet.entity';
 import { PetEvents } from './pet-events';
+import { PetCountsController } from './pet-counts.controller';
+import { PetCountsRepository } from './pet-counts.repository';
+import { PetCountsService } from './pet-counts.service';
 import { PetHolds } from './pet-holds';
+import { PetSearchRepository } from './pet-search.repository';
+import { PetSearch } from './pet-search.service';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
 import { PetsService } from './pets.service';
 
 @Module({
   imports: [TypeOrmModule.forFeature([PetEntity])],
-  controllers: [PetsController],
-  providers: [PetsRepository, PetsService, PetEvents, PetHolds],
+  controllers: [PetsController, PetCountsController],
+  providers: [
+    PetsRepository,
+    PetsService,
+    PetEvents,
+    PetHolds,
+    PetSearchRepository,
+    PetSearch,
+    PetCountsRepository,
+    PetCountsService,
+  ],
   exports: [PetsService, PetEvents, PetHolds],
 })
 export class PetsModule {}

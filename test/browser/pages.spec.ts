@@ -19,13 +19,19 @@ inChromium('the pages', (chromium) => {
   beforeAll(async () => {
     app = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 });
     browser = await openBrowser(chromium);
-    visited = await visit(browser, app.url, 'wide');
-    page = visited.page;
     const label = 'a long label '.repeat(7).trim();
     const request = { account: 'acme', label, choice: SMALL, scopes: ['pets:read'] as const };
     reader = (await app.createKey(request)).key;
   });
-  afterEach(() => expect(visited.problems.splice(0)).toEqual([]));
+  beforeEach(async () => {
+    visited = await visit(browser, app.url, 'wide');
+    page = visited.page;
+    await page.goto(visited.origin);
+  });
+  afterEach(async () => {
+    await page.context().close();
+    expect(visited.problems).toEqual([]);
+  });
   afterAll(async () => {
     await browser.close();
     await app.close();
@@ -33,7 +39,6 @@ inChromium('the pages', (chromium) => {
 
   it('the front page shows what a key may do and how much is left, with the keyboard only', async () => {
     await app.get('/v1/pets', { key: reader });
-    await page.goto(visited.origin);
     const focused: unknown[] = [];
     for (let tabs = 0; tabs < 4; tabs += 1) {
       await page.keyboard.press('Tab');
@@ -98,7 +103,6 @@ inChromium('the pages', (chromium) => {
   });
 
   it('the front page masks the key, in the field and in the programs, until its button shows it', async () => {
-    await page.goto(visited.origin);
     await show(page, reader);
     const secret = page.locator('.curl .secret');
     const color = () => page.evaluate("getComputedStyle(document.querySelector('.curl .secret')).color");
@@ -134,7 +138,6 @@ inChromium('the pages', (chromium) => {
     const agent = await connectAgent(app, headers.Authorization.replace('Bearer ', ''));
     expect((await agent.listTools()).tools.length).toBeGreaterThan(6);
     await agent.close();
-    await page.goto(visited.origin);
     visited.problems.splice(0);
   });
 
@@ -230,8 +233,6 @@ inChromium('the pages', (chromium) => {
       expect(await show(page, reader)).toMatch(/^The key is valid/);
       expect(await page.locator('pre').first().innerText()).toContain(`api='${base}'`);
       await bare.close();
-      // Playwright caches nothing while a page has routes.
-      await page.unrouteAll();
       // They are requests to another host.
       visited.problems.splice(0);
     },

@@ -68,7 +68,8 @@ describe('a backup', () => {
     const expected = await contentOf(source);
     expect(await contentOf(target)).toEqual(expected);
     expect(restored).toEqual({ createdAt: written.createdAt, tables: written.tables, migrated: [] });
-    const tables = Object.keys(expected).filter((name) => !name.endsWith('_seq'));
+    // Triggers fill the derived tables.
+    const tables = Object.keys(expected).filter((name) => !/_seq$|^pet_/.test(name));
     expect(written.tables.map(({ table }) => table).toSorted()).toEqual(tables);
     for (const { table, rows } of written.tables) expect(expected[table]).toHaveLength(rows);
     expect(written.bytes).toBe(statSync(file).size);

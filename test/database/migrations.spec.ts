@@ -98,6 +98,7 @@ describe('migrations', () => {
       'LateOrders1795219200037',
       'WebhookAttempts1795219200038',
       'RemovedEvents1795219200050',
+      'PetWordsAndCounts1795219200060',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`

@@ -112,13 +112,13 @@ describe('the tools of an agent', () => {
       const { description: known } = ALL_OPERATIONS.find((each) => each.name === name)!;
       expect(description).toContain(known);
       expect(description).toMatch(/counts as one request/);
-      expect(/`cursor` of the next page/.test(description!)).toBe(name.startsWith('list'));
+      expect(/`cursor` of the next page/.test(description!)).toBe(/^(list|search)/.test(name));
       expect(() => ajv.compile(inputSchema)).not.toThrow();
       expect(JSON.stringify(inputSchema)).not.toContain('$ref');
       expect(annotations).toMatchObject({
-        readOnlyHint: /^(get|list)/.test(name),
+        readOnlyHint: /^(get|list|search)/.test(name),
         destructiveHint: /^(update|delete|revoke|rotate|unban|test|resend)/.test(name),
-        idempotentHint: /^(get|list|delete|revoke)/.test(name),
+        idempotentHint: /^(get|list|search|delete|revoke)/.test(name),
       });
     }
     const { getPet, createPet, listPets } = Object.fromEntries(tools.map((each) => [each.name, each]));
@@ -157,6 +157,9 @@ describe('the tools of an agent', () => {
     const { id: petId } = await succeed('createPet', { name: 'Rex', categoryId: 3 });
     await succeed('createPets', { items: [{ name: 'Bo', categoryId: '9223372036854775807' }] });
     await succeed('listPets', { id: [petId], sort: '-id' });
+    await succeed('searchPets', { q: 'rex' });
+    await succeed('getInventory', { categoryId: [3] });
+    await succeed('listCategories');
     await succeed('getPet', { petId });
     await succeed('updatePet', { petId, name: 'Max' });
     const { id: orderId } = await succeed('placeOrder', { petId });

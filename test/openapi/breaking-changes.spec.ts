@@ -64,7 +64,7 @@ describe('finds a breaking change', () => {
 describe('accepts an addition', () => {
   it.each<[string, (document: any) => unknown]>([
     ['no change', () => undefined],
-    ['an operation', (d) => (d.paths['/categories'] = { get: list(d) })],
+    ['an operation', (d) => (d.paths['/kinds'] = { get: list(d) })],
     ['a status', (d) => (list(d).responses['418'] = { description: 'Teapot' })],
     ['a header', (d) => (list(d).responses['200'].headers['X-More'] = { schema: { type: 'string' } })],
     ['a member of a response', (d) => (schemas(d).Pet.properties.age = { type: 'integer' })],

@@ -78,6 +78,9 @@ const KEY = { 404: ['key_not_found'] };
 export const operations: Readonly<Record<string, ExpectedOperation>> = {
   listPets: { route: 'get /pets', codes: LIST, scopes: ['pets:read'] },
   createPet: { route: 'post /pets', codes: KEYED, scopes: ['pets:write'] },
+  searchPets: { route: 'get /pets/search', codes: LIST, scopes: ['pets:read'], isExtension: true },
+  getInventory: { route: 'get /store/inventory', codes: ONE, scopes: ['pets:read'], isExtension: true },
+  listCategories: { route: 'get /categories', codes: LIST, scopes: ['pets:read'], isExtension: true },
   createPets: {
     route: 'post /pets/batch',
     codes: KEYED,

@@ -41,6 +41,10 @@ export interface OperationFacts {
   readonly untagged?: true;
   /** The most items of a list without pages. Default: the list has pages. */
   readonly maxItems?: number;
+  /** The class of the items if the response may be a list instead; `returns` has the class of the object. */
+  readonly orList?: Type;
+  /** Further headers of the successful response. */
+  readonly headers?: readonly ResponseHeader[];
   readonly deprecation?: Deprecation;
   /** The path of the created resource, such as `/accounts/:name`. Default: its `id` below the path of the operation. */
   readonly location?: string;
@@ -118,20 +122,34 @@ function deprecationOf(deprecation: Deprecation): MethodDecorator[] {
   ];
 }
 
-function responseOf({ returns, maxItems = MAX_ITEMS }: OperationFacts): MethodDecorator[] {
+/** The schema of a list, for the serializer. */
+function listOf({ name }: Type) {
+  return { type: 'array', items: { $ref: `${name}#` } };
+}
+
+function responseOf({ returns, orList, maxItems = MAX_ITEMS }: OperationFacts): MethodDecorator[] {
   const [status, body, description] = returns;
   if (!body) return [ApiResponse({ status, description })];
-  if (!isList(body))
+  const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
+  if (isList(body))
+    return [
+      ApiExtraModels(body[0]),
+      ApiResponse({ status, description, schema: documented(body[0]) }),
+      RouteSchema({ response: { [status]: listOf(body[0]) } }),
+    ];
+  const object = { $ref: `${body.name}#` };
+  if (!orList)
     return [
       ApiResponse({ status, description, type: body }),
-      RouteSchema({ response: { [status]: { $ref: `${body.name}#` } } }),
+      RouteSchema({ response: { [status]: object } }),
     ];
-  const [item] = body;
-  const items = { $ref: getSchemaPath(item) };
+  const oneOf = [{ $ref: getSchemaPath(body) }, documented(orList)];
   return [
-    ApiExtraModels(item),
-    ApiResponse({ status, description, schema: { type: 'array', maxItems, items } }),
-    RouteSchema({ response: { [status]: { type: 'array', items: { $ref: `${item.name}#` } } } }),
+    ApiExtraModels(body, orList),
+    ApiResponse({ status, description, schema: { oneOf } }),
+    // Members of JSON Schema.
+    // oxlint-disable-next-line unicorn/no-thenable
+    RouteSchema({ response: { [status]: { if: { type: 'array' }, then: listOf(orList), else: object } } }),
   ];
 }
 
@@ -156,12 +174,13 @@ export function isPage({ returns: [status, body], maxItems }: OperationFacts): b
 
 /** Lists the headers that only the successful response has. */
 export function ownHeaders(facts: OperationFacts): ResponseHeader[] {
-  const { returns, idempotent, untagged } = facts;
+  const { returns, idempotent, untagged, headers = [] } = facts;
   const [status, body] = returns;
   return [
     ...(status === 201 && !isList(body) ? (['Location'] as const) : []),
     ...(isPage(facts) ? (['Link'] as const) : []),
     ...(body && !untagged ? (['ETag'] as const) : []),
     ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
+    ...headers,
   ];
 }

@@ -8,7 +8,7 @@ import { declareField } from '../validation/declare-field';
 export const MAX_ITEMS = 100;
 const DEFAULT_ITEMS = 20;
 /** Longer than any cursor that a list returns. */
-const MAX_CURSOR_LENGTH = 256;
+const MAX_CURSOR_LENGTH = 512;
 
 /** The order of a list: by ascending or by descending id. */
 export type Sort = 'id' | '-id';
@@ -75,8 +75,8 @@ export interface PageRequest {
   readonly direction: Direction;
   /** The first id that the page may contain, in the direction of the list. */
   readonly first: bigint;
-  /** True if the page begins after the item of a cursor. */
-  readonly hasCursor: boolean;
+  /** The place after which the page begins, as the cursor has it: an id, or another one of a list in another order. */
+  readonly after: string | undefined;
 }
 
 /** A page as the client receives it. */
@@ -93,11 +93,15 @@ export class Page<T> {
   /** Set by the first request of a route that sends the page, for all requests of this route that share it. @internal */
   response?: PageResponse;
 
-  /** @param next the id after which the next page begins; undefined on the last page */
+  /**
+   * @param next the id, or the place, after which the next page begins; undefined on the last page
+   * @param headers further headers of the response
+   */
   constructor(
     readonly request: PageRequest,
     readonly items: readonly T[],
-    readonly next: bigint | undefined,
+    readonly next: bigint | string | undefined,
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
   /** Returns the page with other items in the places of its own. */
@@ -106,20 +110,29 @@ export class Page<T> {
   }
 }
 
-/** Reads a request for a page of a list. @throws ApiError `invalid_cursor` if the cursor is not one of this list */
-export function pageRequestOf(name: string, query: PageQuery): PageRequest {
+/**
+ * Reads a request for a page of a list.
+ *
+ * @param isPlace of a list that is not in the order of ids: true for the text of a place
+ * @throws ApiError `invalid_cursor` if the cursor is not one of this list
+ */
+export function pageRequestOf(
+  name: string,
+  query: PageQuery,
+  isPlace = (text: string) => parseInt64(text) !== undefined,
+): PageRequest {
   const { limit, cursor } = query;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
   const list = `${name}?${filtersOf(query, direction)}`;
-  const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
+  const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isPlace);
   return {
     list,
     key: `${after} ${limit} ${list}`,
     limit,
     count: limit + 1,
     direction,
-    first: firstId(after, direction),
-    hasCursor: after !== undefined,
+    first: firstId(parseInt64(after ?? ''), direction),
+    after,
   };
 }
 
@@ -129,17 +142,16 @@ export function cutPage<T extends { readonly id: bigint }>(request: PageRequest,
   return new Page(request, items, rows.length > request.limit ? items.at(-1)?.id : undefined);
 }
 
-/** Encodes an opaque cursor: the name of the list, and the id after which the page begins. */
-export function encodeCursor(list: string, after: bigint): string {
+/** Encodes an opaque cursor: the name of the list, and the id or place after which the page begins. */
+export function encodeCursor(list: string, after: bigint | string): string {
   const name = list.length > MAX_NAME_LENGTH ? hash('sha256', list, 'base64url') : list;
   return Buffer.from(`${after}@${name}`).toString('base64url');
 }
 
 /** @throws ApiError `invalid_cursor` if `encodeCursor` did not return the cursor for the same list */
-function decodeCursor(list: string, cursor: string): bigint {
-  const [digits = ''] = Buffer.from(cursor, 'base64url').toString().split('@', 1);
-  const after = parseInt64(digits);
-  if (after === undefined || encodeCursor(list, after) !== cursor) throw platformErrors.invalid_cursor();
+function decodeCursor(list: string, cursor: string, isPlace: (text: string) => boolean): string {
+  const [after = ''] = Buffer.from(cursor, 'base64url').toString().split('@', 1);
+  if (!isPlace(after) || encodeCursor(list, after) !== cursor) throw platformErrors.invalid_cursor();
   return after;
 }
 
@@ -169,7 +181,8 @@ function filtersOf(query: PageQuery, direction: Direction): string {
  * @param url the URL of the list
  */
 export function linksOf({ request, next }: Page<unknown>, url: string): string | undefined {
-  const { list, limit, hasCursor } = request;
+  const { list, limit, after } = request;
+  const hasCursor = after !== undefined;
   if (!hasCursor && next === undefined) return undefined;
   const filters = list.slice(list.indexOf('?') + 1);
   const first = `${url}?limit=${limit}${filters && `&${filters}`}`;

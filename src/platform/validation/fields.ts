@@ -10,6 +10,8 @@ interface TextFacts extends FieldFacts<string> {
   readonly max: number;
   /** 0 allows an empty text. Default 1. */
   readonly min?: number;
+  /** True if it needs a letter or a digit. */
+  readonly isWord?: true;
 }
 
 /**
@@ -17,26 +19,25 @@ interface TextFacts extends FieldFacts<string> {
  * look-around, so that every tool that reads the OpenAPI document can run it.
  */
 const VISIBLE = String.raw`^[^\x00-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x1F\x7F-\x9F]*$`;
+const WORD = /[\p{L}\p{N}]/u;
 const POSSIBLY_EMPTY = String.raw`^[^\x00-\x1F\x7F-\x9F]*$`;
 
 /**
  * Declares a text on one line that PostgreSQL can store: no control characters, no lone surrogates, and at least one
  * character that is not white space unless `min` is 0.
  */
-export function Text({ max, min = 1, ...facts }: TextFacts): PropertyDecorator {
+export function Text({ max, min = 1, isWord, ...facts }: TextFacts): PropertyDecorator {
   const pattern = min > 0 ? VISIBLE : POSSIBLY_EMPTY;
-  const acceptable = new RegExp(pattern, 'u');
-  // It counts code points.
-  const length = new RegExp(`^.{${min},${max}}$`, 'su');
+  // A length counts code points.
+  const rules = [new RegExp(`^.{${min},${max}}$`, 'su'), new RegExp(pattern, 'u'), isWord ? WORD : /^/];
+  const least = isWord ? 'a letter or digit' : 'not white space';
   const content =
-    min > 0
-      ? ', at least one of them not white space, and no control characters'
-      : ' without control characters';
+    min > 0 ? `, at least one of them ${least}, and no control characters` : ' without control characters';
   return declareField(facts, {
     schema: { type: 'string', minLength: min, maxLength: max, pattern },
     rule: `a string of ${min} to ${max} characters${content}`,
     isValid: (value) =>
-      typeof value === 'string' && length.test(value) && value.isWellFormed() && acceptable.test(value),
+      typeof value === 'string' && value.isWellFormed() && rules.every((each) => each.test(value)),
   });
 }
 

@@ -121,9 +121,11 @@ function pageOf(
 ): [headers: { 'Content-Type': string }, make: () => string] {
   const all = { api: API_TITLE, version: API_VERSION, ...texts };
   const html = readFileSync(join(__dirname, file), 'utf8')
-    // The indentation is a quarter of a page; in a `<pre>` it is text.
-    .replaceAll(/<pre.*?<\/pre>|^ +/gms, (part) => part.trimStart())
     .replace('/* pages.css */', () => STYLE)
+    // The indentation is a quarter of a page, and comments help no browser; in a `<pre>` they are text.
+    .replaceAll(/<pre.*?<\/pre>|^ +(?:\/\/ [^\n]*\n|\/\*\*? [^\n]*\*\/\n)?/gms, (part) =>
+      part.startsWith('<') ? part : '',
+    )
     .replaceAll(/\{\{#(\w+)\}\}(.*?)\{\{\/\1\}\}/gs, (_, name: string, part: string) =>
       (lists[name] ?? []).map((each) => fill(part, { ...all, ...each })).join(''),
     );

@@ -28,6 +28,11 @@ export class OperationUnderTest {
     return this.resources.pathOf(this.operation);
   }
 
+  /** Returns the path without a required parameter of the query. */
+  pathWithout(name: string): string {
+    return this.path.replace(new RegExp(`(?<=[?&])${name}=[^&]*&?`, 'g'), '').replace(/[?&]$/, '');
+  }
+
   get isCreating(): boolean {
     return this.resources.creates(this.operation);
   }

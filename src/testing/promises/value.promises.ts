@@ -110,7 +110,8 @@ export const valuePromises: Promises = {
 /** A parameter is sent as it is written in the URL; a list is a repeated parameter. */
 async function checkQuery(tested: OperationUnderTest, parameter: Parameter): Promise<void> {
   const { name, example } = parameter;
-  const { document, isThorough, path } = tested;
+  const { document, isThorough } = tested;
+  const path = tested.pathWithout(name);
   const schema = document.schema(parameter.schema);
   const { items, maxItems = Infinity } = schema;
   const { type } = items === undefined ? schema : document.schema(items);

@@ -53,6 +53,9 @@ export interface CopiedTable {
   readonly rows: number;
 }
 
+/** False for a table or sequence that triggers fill when its source is restored. */
+const IS_KEPT = `coalesce(obj_description(oid, 'pg_class'), '') NOT LIKE 'Derived %'`;
+
 /**
  * Lists every table of the schema, referenced tables first. It reads the catalog, so a new migration needs no change
  * here. Tables with circular references have no order and cannot be restored.
@@ -62,6 +65,7 @@ const TABLES = `
   tables AS (
     SELECT oid, relname FROM pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+      AND ${IS_KEPT}
   ),
   levels AS (
     SELECT oid, 0 AS level FROM tables
@@ -82,7 +86,7 @@ const SEQUENCES = `
   SELECT string_agg(
     format('SELECT %L AS sequence, last_value::text AS "lastValue", is_called AS "isCalled" FROM %1$s', oid::regclass),
     ' UNION ALL ') AS text
-  FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S'`;
+  FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S' AND ${IS_KEPT}`;
 
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${WITHOUT_TIMEOUTS}`;
 

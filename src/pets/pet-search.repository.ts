@@ -1,0 +1,176 @@
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../platform/database/sql';
+import type { PetStatus } from './pet-status';
+import type { Pet } from './pets.dto';
+
+/** The most words, or animals of a category, that a search looks at. */
+export const MAX_READ = 400;
+/** The most words that are counted to find the rarest one. */
+const MAX_COUNTED = 100;
+
+/** The most characters of a word in the index. */
+export const WORD_LENGTH = 40;
+
+/** Words of names in the order of their bytes: a word, or those with a beginning. */
+export interface WordRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** An animal with its place in the order of a search: its word in the range, and the number of words of its name. */
+export interface FoundPet {
+  readonly pet: Pet;
+  readonly place: Place;
+}
+
+/** The place of an animal among those of a range. */
+export interface Place {
+  readonly word: string;
+  readonly size: number;
+  readonly id: bigint;
+}
+
+/** Which animals of a range match. */
+export interface Match {
+  /** Texts that the words of a name have all of; `|` separates those of which one is enough. */
+  readonly texts: readonly string[];
+  /** Texts that they have none of: an earlier range has these animals. */
+  readonly others: readonly string[];
+  readonly categoryId: bigint | undefined;
+  readonly status: readonly PetStatus[] | undefined;
+}
+
+const AFTER = '(word, size, pet_id) > ($3, $4::smallint, $5::bigint) AND word <= $2';
+
+/** The words of a range after a place, in the order of the primary key only (decision 22). $11 is at most MAX_READ. */
+const WORDS = `
+  SELECT * FROM (
+    SELECT word, size, pet_id FROM pet_words WHERE ${AFTER} ORDER BY word, size, pet_id LIMIT ${MAX_READ + 1}
+  ) AS few LIMIT $11`;
+
+const PET = 'id, name, category_id, status, pet_search_text(name) AS text';
+const FILTER = '($9::bigint IS NULL OR category_id = $9) AND ($8::text[] IS NULL OR status = ANY ($8))';
+
+/** Returns the animals that match, each at its first word in the range. */
+const read = (pets: string, place: string, isWanted: string) => `
+  SELECT id, name, category_id AS "categoryId", status, found.word, found.size
+  FROM ${pets}, LATERAL (
+    SELECT min(short) AS word, least(count(*), 100)::smallint AS size FROM (
+      SELECT CASE WHEN left(word, ${WORD_LENGTH}) COLLATE "C" BETWEEN $1 AND $2 THEN left(word, ${WORD_LENGTH}) END COLLATE "C" AS short
+      FROM unnest(string_to_array(btrim(text), ' ')) AS word
+    ) AS words
+  ) AS found
+  WHERE NOT EXISTS (
+      SELECT FROM unnest($6::text[]) AS needed
+      WHERE NOT EXISTS (SELECT FROM string_to_table(needed, '|') AS each WHERE strpos(text, each) > 0)
+    )
+    AND NOT EXISTS (SELECT FROM unnest($7::text[]) AS other WHERE strpos(text, other) > 0)
+    AND ${isWanted}
+  ORDER BY ${place} LIMIT $10`;
+
+/** LATERAL with LIMIT reads each animal by its id, and words only until the page is full. */
+const READ_RANGE = read(
+  `(${WORDS}) AS at, LATERAL (SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,
+  'at.word, at.size, at.pet_id',
+  'found.word = at.word',
+);
+
+const READ_CATEGORY = read(
+  `(SELECT ${PET} FROM pets WHERE category_id = $9 AND ${FILTER} ORDER BY id LIMIT $11) AS pet`,
+  'found.word, found.size, id',
+  '(found.word, found.size, id) > ($3, $4::smallint, $5::bigint)',
+);
+
+/** How many words of a range follow a place, up to one more than $5. */
+const COUNT = `
+  SELECT count(*)::int AS count FROM (
+    SELECT FROM pet_words WHERE (word, size, pet_id) > ($2, $3::smallint, $4::bigint) AND word <= $1
+    ORDER BY word, size, pet_id LIMIT $5 + 1
+  ) AS read`;
+
+/** How many words each range has, up to a bound. */
+const SIZES = `
+  SELECT (SELECT count(*)::int FROM (
+    SELECT FROM pet_words WHERE word >= first AND word <= last ORDER BY word, size, pet_id LIMIT ${MAX_COUNTED}
+  ) AS read) AS size
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS range (first, last, position) ORDER BY position`;
+
+const IS_SMALL = `
+  SELECT count(*) <= ${MAX_READ} AS "isSmall"
+  FROM (SELECT FROM pets WHERE category_id = $1 ORDER BY id LIMIT ${MAX_READ + 1}) AS read`;
+
+/** Walks over the different words of an index: each step reads one entry. */
+const walk = (name: string, key: string, value: string, comparison: '>=' | '<', order: 'ASC' | 'DESC') => `
+  ${name} (word, step) AS (
+    (SELECT word, 1 FROM pet_words WHERE ${key} ${comparison} ${value} ORDER BY ${key} ${order} LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT next.word FROM pet_words AS next WHERE ${key.replace('word', 'next.word')} ${comparison.charAt(0)} ${key.replace('word', `${name}.word`)}
+      ORDER BY ${key.replace('word', 'next.word')} ${order} LIMIT 1
+    ), step + 1 FROM ${name} WHERE word IS NOT NULL AND step < $2
+  )`;
+
+const NEAR = `
+  WITH RECURSIVE ${[
+    walk('following', 'word', '$1', '>=', 'ASC'),
+    walk('preceding', 'word', '$1', '<', 'DESC'),
+    walk('following_reversed', 'reverse(word)', 'reverse($1) COLLATE "C"', '>=', 'ASC'),
+    walk('preceding_reversed', 'reverse(word)', 'reverse($1) COLLATE "C"', '<', 'DESC'),
+  ].join()}
+  SELECT word FROM following UNION SELECT word FROM preceding
+  UNION SELECT word FROM following_reversed UNION SELECT word FROM preceding_reversed`;
+
+/** The words of names in the database. Every statement reads a bounded number of rows, for any names. */
+@Injectable()
+export class PetSearchRepository {
+  constructor(private readonly sql: Sql) {}
+
+  /** Returns the words of a text, as those of names are. */
+  async wordsOf(text: string): Promise<string[]> {
+    const [row] = await this.sql.rows<{ text: string }>('SELECT pet_search_text($1) AS text', [text]);
+    return row?.text.split(' ').filter((word) => word !== '') ?? [];
+  }
+
+  /** Counts the words of each range, up to a bound. */
+  async sizesOf(ranges: readonly WordRange[]): Promise<number[]> {
+    const bounds = [ranges.map(({ from }) => from), ranges.map(({ to }) => to)];
+    return (await this.sql.rows<{ size: number }>(SIZES, bounds)).map(({ size }) => size);
+  }
+
+  /** True if a category has at most MAX_READ animals. */
+  async isSmall(categoryId: bigint): Promise<boolean> {
+    return (await this.sql.rows<{ isSmall: boolean }>(IS_SMALL, [categoryId]))[0]?.isSmall === true;
+  }
+
+  /**
+   * Reads matching animals of a range after a place.
+   *
+   * @param most the words that are looked at; undefined: all animals of a small category
+   */
+  async read(
+    { from, to }: WordRange,
+    { word, size, id }: Place,
+    { texts, others, categoryId, status }: Match,
+    count: number,
+    most?: number,
+  ): Promise<FoundPet[]> {
+    const parameters = [from, to, word, size, id, texts, others, status, categoryId, count, most ?? MAX_READ];
+    const statement = most === undefined ? READ_CATEGORY : READ_RANGE;
+    const rows = await this.sql.rows<Pet & Place>(statement, parameters);
+    return rows.map(({ word: found, size: words, ...pet }) => ({
+      pet,
+      place: { word: found, size: words, id: pet.id },
+    }));
+  }
+
+  /** Counts the words of a range after a place, up to `most` and one more. */
+  async count({ to }: WordRange, { word, size, id }: Place, most: number): Promise<number> {
+    return (await this.sql.rows<{ count: number }>(COUNT, [to, word, size, id, most]))[0]?.count ?? 0;
+  }
+
+  /** Returns the words of names next to a word, in the order of their beginnings and of their ends. */
+  async near(word: string, count: number): Promise<string[]> {
+    const rows = await this.sql.rows<{ word: string | null }>(NEAR, [word, count]);
+    return rows.flatMap((row) => row.word ?? []);
+  }
+}

@@ -1,0 +1,212 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, type Config } from '../platform/config/config';
+import { CoalescedRead } from '../platform/database/coalesced-read';
+import { Page, type PageRequest, pageRequestOf } from '../platform/paging/page';
+import { Semaphore } from '../platform/runtime/semaphore';
+import { parseInt64 } from '../platform/validation/int64';
+import {
+  type FoundPet,
+  MAX_READ,
+  type Place,
+  PetSearchRepository,
+  WORD_LENGTH,
+  type WordRange,
+} from './pet-search.repository';
+import type { Pet, SearchPetsQuery } from './pets.dto';
+
+/** The most animals that a search finds. */
+const MAX_FOUND = 1_000;
+/** The longest words of a search, by which animals are looked up. All words must match. */
+const MAX_KEYS = 4;
+/** How many known words are compared with those of a search that finds none, in each direction of two orders. */
+const NEIGHBOURS = 90;
+/** The most similar words for a word. */
+const MAX_SIMILAR = 5;
+/** No word has this character; others sort before it. */
+const LAST_CHARACTER = '\u{10FFFF}';
+/** The driver in the cursors of a search for similar names. */
+const SIMILAR = -1;
+
+/** Words to look up, in the order of what they find, and what a name must match. */
+interface Plan {
+  readonly ranges: readonly Key[];
+  readonly texts: readonly string[];
+  /** The number of the word that is looked up, or SIMILAR. */
+  readonly driver: number;
+  /** True if the category is so small that all its animals are read. */
+  readonly byCategory: boolean;
+}
+
+/** A word of a search, or the beginning of one. */
+interface Key extends WordRange {
+  /** A part of the matching names' words, which are between spaces. */
+  readonly text: string;
+}
+
+/** A search, and how many words it may still look at; less than 0: there are more. */
+interface Work {
+  readonly query: SearchPetsQuery;
+  readonly request: PageRequest;
+  readonly position: Position | undefined;
+  left: number;
+}
+
+/** Where a page begins: after an animal, of which the earlier pages have this number. */
+interface Position extends Place {
+  readonly driver: number;
+  readonly count: number;
+}
+
+/**
+ * Finds animals by the words of their names. The index has words in the order of the result, so a page ends when it is
+ * full. At most MAX_READ words are looked at otherwise, and the response says so (decision 38).
+ */
+@Injectable()
+export class PetSearch {
+  private readonly pages = new CoalescedRead<Page<Pet>>();
+  private readonly turns: Semaphore;
+
+  /** @internal */
+  constructor(
+    private readonly names: PetSearchRepository,
+    @Inject(CONFIG) { databasePoolSize }: Config,
+  ) {
+    // The other connections stay for other requests.
+    this.turns = new Semaphore(Math.ceil(databasePoolSize / 4));
+  }
+
+  /** Finds a page of animals, the best first. @throws ApiError `invalid_cursor` */
+  find(query: SearchPetsQuery): Promise<Page<Pet>> {
+    const request = pageRequestOf('/pets/search', query, (text) => positionOf(text) !== undefined);
+    return this.pages.read(request.key, () => this.turns.run(() => this.read(query, request)));
+  }
+
+  private async read(query: SearchPetsQuery, request: PageRequest): Promise<Page<Pet>> {
+    const words = await this.names.wordsOf(query.q);
+    if (words.length === 0) return new Page(request, [], undefined);
+    const position = positionOf(request.after);
+    const { categoryId } = query;
+    const byCategory = categoryId !== undefined && (await this.names.isSmall(categoryId));
+    const work = { query, request, position, left: MAX_READ };
+    if (position?.driver !== SIMILAR) {
+      const page = await this.readPlan(await this.planOf(words, byCategory, position), work);
+      if (position || page.items.length > 0 || work.left < 0) return page;
+    }
+    return this.readPlan(await this.similarPlanOf(words, byCategory), work);
+  }
+
+  /** Looks up the rarest word. */
+  private async planOf(words: readonly string[], byCategory: boolean, position?: Position): Promise<Plan> {
+    const keys = words.map((word, at) => keyOf(word, at === words.length - 1));
+    const texts = keys.map(({ text }) => text);
+    const driver = position?.driver ?? (await this.rarestOf(keys));
+    return { ranges: keys.slice(driver, driver + 1), texts, driver, byCategory };
+  }
+
+  private async rarestOf(keys: readonly Key[]): Promise<number> {
+    if (keys.length === 1) return 0;
+    const longest = keys.toSorted((one, other) => other.text.length - one.text.length).slice(0, MAX_KEYS);
+    const sizes = await this.names.sizesOf(longest);
+    const rarest = longest[sizes.indexOf(Math.min(...sizes))];
+    return keys.findIndex((key) => key === rarest);
+  }
+
+  /** Looks up the words that are similar to the longest one. Words without a similar one are ignored. */
+  private async similarPlanOf(words: readonly string[], byCategory: boolean): Promise<Plan> {
+    const longest = words
+      .map((word, at) => ({ word, isLast: at === words.length - 1 }))
+      .toSorted((one, other) => other.word.length - one.word.length)
+      .slice(0, MAX_KEYS);
+    const all: Key[][] = [];
+    for (const { word, isLast } of longest) {
+      const known = await this.names.near(cut(word), Math.ceil(NEIGHBOURS / longest.length));
+      all.push(similarKeys(word, isLast, known));
+    }
+    const found = all.filter((keys) => keys.length > 0);
+    const texts = found.map((keys) => keys.map(({ text }) => text).join('|'));
+    return { ranges: found[0] ?? [], texts, driver: SIMILAR, byCategory };
+  }
+
+  private async readPlan({ ranges, texts, driver, byCategory }: Plan, work: Work): Promise<Page<Pet>> {
+    const { query, request, position } = work;
+    const { categoryId, status } = query;
+    const before = position?.count ?? 0;
+    const most = Math.min(request.limit, MAX_FOUND - before);
+    const found: FoundPet[] = [];
+    let place: Place | undefined = position;
+    for (const [at, range] of ranges.entries()) {
+      if (place && !(range.from <= place.word && place.word <= range.to)) continue;
+      const start: Place = place ?? { word: range.from, size: -1, id: 0n };
+      place = undefined;
+      const match = { texts, others: ranges.slice(0, at).map(({ text }) => text), categoryId, status };
+      const bound = byCategory ? undefined : work.left;
+      found.push(...(await this.names.read(range, start, match, most + 1 - found.length, bound)));
+      if (found.length > most) break;
+      if (!byCategory) work.left -= await this.names.count(range, start, work.left);
+      if (work.left < 0) break;
+    }
+    const items = found.slice(0, most);
+    const last = items.at(-1);
+    const hasNext = found.length > most && before + most < MAX_FOUND && last !== undefined;
+    const next = hasNext ? textOf({ ...last.place, driver, count: before + most }) : undefined;
+    const pets = items.map(({ pet }) => pet);
+    return new Page(request, pets, next, work.left < 0 ? { 'Search-Complete': 'false' } : {});
+  }
+}
+
+/** Looks a word up, or the words that begin so. */
+function keyOf(word: string, isBeginning: boolean): Key {
+  const from = cut(word);
+  const [to, text] = isBeginning ? [from + LAST_CHARACTER, ` ${word}`] : [from, ` ${word} `];
+  return { from, to, text };
+}
+
+function cut(word: string): string {
+  return Array.from(word).slice(0, WORD_LENGTH).join('');
+}
+
+/** Chooses the known words that are most similar to a word, which may be the beginning of the last one. */
+function similarKeys(word: string, isLast: boolean, known: readonly string[]): Key[] {
+  const short = cut(word);
+  const isBeginning = isLast && known.some((each) => each.startsWith(short));
+  const letters = Array.from(short).length;
+  const similar = known
+    .map((each) => ({ each, distance: editDistance(short, each) }))
+    .filter(({ distance }) => distance <= Math.max(1, Math.floor(letters / 3)) && distance < letters)
+    .filter(({ each }) => !isBeginning || !each.startsWith(short))
+    .toSorted((one, other) => one.distance - other.distance || (one.each < other.each ? -1 : 1))
+    .slice(0, MAX_SIMILAR)
+    .map(({ each }) => keyOf(each, Array.from(each).length === WORD_LENGTH));
+  return isBeginning ? [keyOf(word, true), ...similar] : similar;
+}
+
+/** Writes a position as the text of a cursor. The word is the last part: it may have any letter. */
+function textOf({ count, driver, size, id, word }: Position): string {
+  return [count, driver, size, id, word].join(' ');
+}
+
+/** @returns undefined for a text that `textOf` does not write */
+function positionOf(text = ''): Position | undefined {
+  const [match, count, driver, size, digits = '', word = ''] =
+    /^(\d{1,3}) (-1|\d\d?) (\d{1,3}) (-?\d{1,19}) ([\p{L}\p{M}\p{N}]+)$/u.exec(text) ?? [];
+  const id = parseInt64(digits);
+  if (match === undefined || id === undefined) return undefined;
+  return { count: Number(count), driver: Number(driver), size: Number(size), id, word };
+}
+
+/** The number of inserted, missing, changed and swapped letters between two words. */
+function editDistance(one: string, other: string): number {
+  const [a, b] = [Array.from(one), Array.from(other)];
+  let [before, last]: [number[], number[]] = [[], [...b.keys(), b.length]];
+  for (const [at, letter] of a.entries()) {
+    const row = [at + 1];
+    for (const [to, wanted] of b.entries()) {
+      const changed = (last[to] ?? 0) + (letter === wanted ? 0 : 1);
+      const isSwapped = at > 0 && to > 0 && letter === b[to - 1] && a[at - 1] === wanted;
+      const swapped = isSwapped ? (before[to - 1] ?? 0) + 1 : Infinity;
+      row.push(Math.min((last[to + 1] ?? 0) + 1, (row[to] ?? 0) + 1, changed, swapped));
+    }
+    [before, last] = [last, row];
+  }
+  return last[b.length] ?? 0;
+}

@@ -1,0 +1,259 @@
+import { PET_STATUSES } from '../../src/pets';
+import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+import { linksOf } from '../support/links';
+
+/** Words of six scripts. */
+const WORDS =
+  'Bella bëlla BELLE Rex Řex Max Øre Straße STRASSE Белка белка Ёжик σοφός ΣΟΦΟΣ 小白 がく हिन्दी שָׁלוֹם مُحَمَّد b B2 the o'.split(
+    ' ',
+  );
+
+interface Row {
+  readonly id: number;
+  readonly name: string;
+  readonly categoryId: number;
+  readonly status: string;
+}
+
+describe('GET /v1/pets/search (searchPets)', () => {
+  let app: TestApp;
+  let key: string;
+  beforeAll(async () => {
+    app = await startApp();
+    key = await app.unlimitedKey();
+  });
+  beforeEach(() => app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE'));
+  afterAll(() => app.close());
+
+  const search = (q: string, query = '') =>
+    app.get(`/v1/pets/search?q=${encodeURIComponent(q)}${query}`, { key });
+  const addAll = (names: readonly string[]) =>
+    app.database.query(
+      `INSERT INTO pets (name, category_id, status)
+       SELECT name, 1 + n % 3, ($2::text[])[1 + n % 3] FROM unnest($1::text[]) WITH ORDINALITY AS added (name, n)`,
+      [names, PET_STATUSES],
+    );
+  const namesOf = ({ json }: { json: Row[] }) => json.map(({ name }) => name);
+  const namesFor = async (q: string, query = '') => namesOf(await search(q, query));
+
+  it.each([
+    ['rex', ['Rex', 'REX the Brave', 'Rexa']],
+    ['re', ['Rex', 'REX the Brave', 'Rexa']],
+    ['BRAVE rex', ['REX the Brave']],
+    ['zoe', ['Zoë', 'Zoe\u0308 Ångström']],
+    ['angstrom ZOË', ['Zoe\u0308 Ångström']],
+    ['бел', ['БЕЛКА']],
+    ['smorre', ['Smørre']],
+    ['strasse', ['Straße 7']],
+    ['7', ['Straße 7']],
+    ['小', ['小白狗']],
+    ['שלום', ['שָׁלוֹם']],
+    ['%25', []],
+    ['re_', ['Rex', 'REX the Brave', 'Rexa']],
+    ["o'brien", ["O'Brien \\ 100%"]],
+    ['100% \\', ["O'Brien \\ 100%"]],
+  ])(
+    'finds the words of %j in any case, with or without accents, the last one as a beginning',
+    async (q, found) => {
+      await addAll([
+        'REX the Brave',
+        'Rex',
+        'Rexa',
+        'Zoë',
+        'Zoe\u0308 Ångström',
+        'БЕЛКА',
+        'Smørre',
+        'Straße 7',
+        '小白狗',
+        'שָׁלוֹם',
+        "O'Brien \\ 100%",
+        '🐶🐱',
+      ]);
+      expect(await namesFor(q)).toEqual(found);
+    },
+  );
+
+  it.each([
+    ['Bela', ['Bella', 'Bella']],
+    ['Pella', ['Bella', 'Bella']],
+    ['Blela', ['Bella', 'Bella']],
+    ['Charly', ['Charlie the Old']],
+    ['my Bela', ['Bella', 'Bella']],
+    ['charly odl', ['Charlie the Old']],
+    ['zzzzz', []],
+    ['белла', ['Белка']],
+  ])('finds similar names for %j if no name has it, the most similar ones first', async (q, found) => {
+    await addAll(['Bella', 'Charlie the Old', 'Rex', 'Bella', 'Белка']);
+    expect(await namesFor(q)).toEqual(found);
+  });
+
+  it('finds what an ordinary list of 2,000 names with the same rules has, over all pages', async () => {
+    let seed = 7;
+    const pick = (count: number) => (seed = (seed * 48_271) % 2_147_483_647) % count;
+    const some = () => Array.from({ length: 1 + pick(3) }, () => WORDS[pick(WORDS.length)]).join(' - ');
+    await addAll(Array.from({ length: 2_000 }, some));
+    const rows = await app.database.query<Row>(
+      'SELECT id::float8, name, category_id::float8 AS "categoryId", status FROM pets',
+    );
+    const plain = (text: string) =>
+      text
+        .normalize('NFKD')
+        .toLowerCase()
+        .replaceAll(/[\u0300-\u036f\u0591-\u05c7\u064b-\u065f]/g, '')
+        .replaceAll('ß', 'ss')
+        .replaceAll('ø', 'o')
+        .replaceAll('ς', 'σ')
+        .normalize('NFC')
+        .split(/[^\p{L}\p{N}\u0900-\u097f\u3099]+/u)
+        .filter(Boolean);
+    const named = rows.map((row) => ({ ...row, words: plain(row.name) }));
+    for (let at = 0; at < 60; at += 1) {
+      const words = plain(some()).slice(0, 2);
+      const last = words.pop()!.slice(0, at % 2 === 0 ? 2 : undefined);
+      const filter = ['', '&categoryId=2', '&status=sold&status=pending'][at % 3]!;
+      const isWanted = (row: Row) =>
+        (at % 3 !== 1 || row.categoryId === 2) && (at % 3 !== 2 || row.status !== 'available');
+      const found = named
+        .filter(isWanted)
+        .filter(
+          ({ words: own }) =>
+            words.every((word) => own.includes(word)) && own.some((word) => word.startsWith(last)),
+        );
+      const pages = await pagesOf([...words, last].join(' '), `${filter}&limit=100`);
+      const ids = pages.flat().map(({ id }) => id);
+      expect([words, last, ids.toSorted(compare)]).toEqual([
+        words,
+        last,
+        found
+          .map(({ id }) => id)
+          .toSorted(compare)
+          .slice(0, 1_000),
+      ]);
+      expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
+
+  const compare = (one: number, other: number) => one - other;
+
+  async function pagesOf(q: string, query: string): Promise<Row[][]> {
+    const pages: Row[][] = [];
+    for (let page = await search(q, query); ;) {
+      pages.push(page.json);
+      expect([page.status, page.headers['search-complete']]).toEqual([200, undefined]);
+      const { next } = linksOf(page);
+      if (next === undefined) return pages;
+      page = await app.get(next, { key });
+    }
+  }
+
+  it('lists shared names by id, at most the first 1,000, also while others are added and removed', async () => {
+    await addAll(Array.from({ length: 1_500 }, () => 'Bella'));
+    const first = await search('bella', '&limit=100');
+    await app.database.query('DELETE FROM pets WHERE id IN (50, 100)');
+    await addAll(['Bella']);
+    const second = await app.get(linksOf(first).next!, { key });
+    expect(second.json.map(({ id }: Row) => id)).toEqual(Array.from({ length: 100 }, (_, at) => at + 101));
+    const pages = await pagesOf('bella', '&limit=77');
+    expect(pages.flat()).toHaveLength(1_000);
+    expect(pages.slice(0, -1).every(({ length }) => length === 77)).toBe(true);
+    const similar = await pagesOf('bela', '&limit=100');
+    expect(similar.flat().map(({ id }) => id)).toEqual(pages.flat().map(({ id }) => id));
+  });
+
+  it('says that it is not complete if too many names have the word and too few the filter', async () => {
+    await addAll(Array.from({ length: 3_000 }, () => 'Rex'));
+    await app.database.query(`UPDATE pets SET status = 'available', category_id = 1`);
+    await app.database.query(`UPDATE pets SET status = 'sold', category_id = 2 WHERE id = 2999`);
+    const cut = await search('rex', '&status=sold');
+    expect([cut.json, cut.headers['search-complete']]).toEqual([[], 'false']);
+    // A small category is looked at as a whole.
+    const found = await search('rex', '&categoryId=2');
+    expect([found.json.length, found.headers['search-complete']]).toEqual([1, undefined]);
+    expect((await search('rex', '&status=available')).headers['search-complete']).toBeUndefined();
+  });
+
+  it('knows a name from its creation, its change, and no longer after its removal', async () => {
+    const { json } = await app.post('/v1/pets', aNewPet({ name: 'Before Before' }), { key });
+    expect(await namesFor('before')).toEqual(['Before Before']);
+    await app.send('PATCH', `/v1/pets/${json.id}`, { key, body: { name: 'Later', status: 'sold' } });
+    expect([await namesFor('before'), (await search('later')).json]).toEqual([
+      [],
+      [{ ...json, name: 'Later', status: 'sold' }],
+    ]);
+    await app.send('DELETE', `/v1/pets/${json.id}`, { key });
+    expect(await namesFor('later')).toEqual([]);
+    expect(await app.database.query('SELECT FROM pet_words')).toEqual([]);
+  });
+
+  it('serves each accepted name and query', async () => {
+    const hostile = [
+      'ﷺ'.repeat(255),
+      '\u0301a'.repeat(100),
+      '🐶'.repeat(255),
+      'a'.repeat(255),
+      '\u202Eabc',
+      '\u200D\u200D',
+      'a b '.repeat(60),
+      '\uDBFF\uDFFF x',
+      '%_\\',
+    ];
+    for (const name of hostile)
+      expect(await app.post('/v1/pets', aNewPet({ name }), { key })).toMatchObject({ status: 201 });
+    for (const q of [
+      'ﷺ'.repeat(100),
+      '\u0301a'.repeat(50),
+      'a'.repeat(100),
+      '\u202Eabc',
+      'a b '.repeat(25),
+      `${'x y '.repeat(24)}z`,
+      '٣',
+      'Ⅷ',
+      '%a_\\|(',
+    ]) {
+      expect(await search(q)).toMatchObject({ status: 200 });
+    }
+    expect(await namesFor('صلى')).toHaveLength(1);
+  });
+
+  it.each(['', ' ', '%_\\', '🐶', '\u202E', 'a\u0000', 'x'.repeat(101), '🐶'.repeat(255)])(
+    '400 for q = %j',
+    async (q) => {
+      expectError(await search(q), 400, 'validation_failed');
+    },
+  );
+
+  it('400 for no q, and for a cursor of another search, and for one that no search returned', async () => {
+    expectError(await app.get('/v1/pets/search'), 400, 'validation_failed');
+    await addAll(['Rex', 'Rex', 'Rexa']);
+    const next = linksOf(await search('rex', '&limit=1')).next!;
+    const cursor = new URLSearchParams(next.split('?')[1]).get('cursor')!;
+    const [place = ''] = Buffer.from(cursor, 'base64url').toString().split('@', 1);
+    const forged = (text: string) =>
+      Buffer.from(Buffer.from(cursor, 'base64url').toString().replace(place, text)).toString('base64url');
+    for (const text of [
+      '',
+      '7',
+      place.replace('rex', 'r\u0000'),
+      place.replace('rex', 'r x'),
+      `${place}|`,
+      place.replace('1', '-7'),
+    ])
+      expectError(await search('rex', `&limit=1&cursor=${forged(text)}`), 400, 'invalid_cursor');
+    expectError(await search('re', `&cursor=${cursor}`), 400, 'invalid_cursor');
+    expect(await search('rex', `&cursor=${forged('999 99 999 0 zzz')}`)).toMatchObject({
+      status: 200,
+      json: [],
+    });
+  });
+
+  it('403 without the scope pets:read; 405 for POST with Allow; 404 for another method of an animal', async () => {
+    const { key: other } = await app.createKey({ scopes: ['orders:read'] });
+    expectError(await app.get('/v1/pets/search?q=a', { key: other }), 403, 'insufficient_scope');
+    const post = await app.post('/v1/pets/search', {});
+    expectError(post, 405, 'method_not_allowed');
+    expect(post.headers['allow']).toContain('GET');
+    expectError(await app.send('DELETE', '/v1/pets/search'), 404, 'pet_not_found');
+  });
+});
