@@ -11,6 +11,7 @@ import { withProgressBar } from './progress-bar';
 interface Options {
   readonly format?: PetFormat;
   readonly force?: true;
+  readonly q?: string;
   readonly json?: true;
   readonly dryRun?: true;
   readonly newIds?: true;
@@ -19,10 +20,11 @@ interface Options {
 export function addPetsCommands(pets: OutputCommand, context: CommandContext): void {
   pets
     .command('export [file]')
-    .description('write all animals to a file or to standard output; the service may run')
+    .description('write animals to a file or to standard output; the service may run')
     .addOption(formatOption('default: by the ending of the file, else jsonl'))
+    .option('--q <words>', 'only animals whose name has these words, the last one possibly as a beginning')
     .option('--force', 'replace an existing file')
-    .prints(async (name: string | undefined, { json, force, ...options }: Options, command: Command) => {
+    .prints(async (name: string | undefined, { json, force, q, ...options }: Options, command: Command) => {
       if (name === undefined && json) command.error('error: --json needs a file for the animals.');
       const format = formatOf(name, options) ?? 'jsonl';
       const file = name === undefined ? undefined : resolve(name);
@@ -34,7 +36,7 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
       // On a terminal the bar would be between the animals.
       const isBar = file !== undefined || !process.stdout.isTTY;
       const animals = await context.withSchema(({ databaseUrl }) =>
-        withProgressBar((show) => exportPets(databaseUrl, format, write, isBar ? show : () => undefined)),
+        withProgressBar((show) => exportPets(databaseUrl, format, q, write, isBar ? show : () => undefined)),
       );
       if (file === undefined) return undefined;
       return { json: { file, format, animals }, text: `Wrote ${named(animals)} to ${file}.` };

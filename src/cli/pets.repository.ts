@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Client } from 'pg';
+import { type Client, escapeLiteral } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { recordAudit } from '../platform/database/audit';
 import { countLines } from '../platform/database/backup/backup-database';
@@ -12,12 +12,11 @@ import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
 import { codeOf, UserError } from '../platform/errors/user-error';
 import type { PetFile, PetFormat } from './pet-file';
 
-const PETS = 'SELECT id, name, category_id AS "categoryId", status FROM pets ORDER BY id';
-
-const EXPORT: Readonly<Record<PetFormat, string>> = {
-  csv: `COPY (${PETS}) TO STDOUT (FORMAT csv, HEADER)`,
+const EXPORT: Readonly<Record<PetFormat, (pets: string) => string>> = {
+  csv: (pets) => `COPY (${pets}) TO STDOUT (FORMAT csv, HEADER)`,
   // No JSON has this quote or this delimiter, so COPY prints it as it is.
-  jsonl: `COPY (SELECT row_to_json(pet) FROM (${PETS}) AS pet) TO STDOUT (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`,
+  jsonl: (pets) =>
+    `COPY (SELECT row_to_json(pet) FROM (${pets}) AS pet) TO STDOUT (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`,
 };
 
 /** The next id follows the last animal. The sequence of ids begins at 1. */
@@ -41,21 +40,35 @@ export async function inOwnTransaction<T>(
   }
 }
 
-/** Reads all animals in the order of their ids. @returns their number */
+/** Reads all animals, or those that searchPets finds for `q`, in the order of their ids. @returns their number */
 export function exportPets(
   databaseUrl: string,
   format: PetFormat,
+  q: string | undefined,
   write: (text: AsyncIterable<Buffer>) => Promise<unknown>,
   onProgress: (share: number) => void,
 ): Promise<number> {
   return inOwnTransaction(databaseUrl, async (client) => {
-    const { rows } = await client.query<{ count: number }>('SELECT count(*)::float8 AS count FROM pets');
-    const copy = client.query(copyTo(EXPORT[format]));
+    const found = q === undefined ? 'FROM pets' : `FROM pets WHERE ${await conditionOf(client, q)}`;
+    const { rows } = await client.query<{ count: number }>(`SELECT count(*)::float8 AS count ${found}`);
+    const pets = `SELECT id, name, category_id AS "categoryId", status ${found} ORDER BY id`;
+    const copy = client.query(copyTo(EXPORT[format](pets)));
     await write(countLines(copy, (lines) => onProgress(lines / (rows[0]?.count ?? lines))));
     // The number of rows arrives before the response to the next query.
     await client.query('');
     return copy.rowCount;
   });
+}
+
+/** Writes the words of a search as a condition: COPY has no parameters. @throws UserError if there are none */
+async function conditionOf(client: Client, q: string): Promise<string> {
+  const { rows } = await client.query<{ text: string }>('SELECT btrim(pet_search_text($1)) AS text', [q]);
+  if (!rows[0]?.text) throw new UserError('--q needs a letter or a digit.');
+  return rows[0].text
+    .split(' ')
+    .map((word, at, { length }) => ` ${word}${at < length - 1 ? ' ' : ''}`)
+    .map((text) => `strpos(pet_search_text(name), ${escapeLiteral(text)}) > 0`)
+    .join(' AND ');
 }
 
 /**

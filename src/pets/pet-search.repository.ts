@@ -46,13 +46,13 @@ const AFTER = '(word, size, pet_id) > ($3, $4::smallint, $5::bigint) AND word <=
 const WORDS = `
   SELECT * FROM (
     SELECT word, size, pet_id FROM pet_words WHERE ${AFTER} ORDER BY word, size, pet_id LIMIT ${MAX_READ + 1}
-  ) AS few LIMIT $11`;
+  ) AS few ORDER BY word, size, pet_id LIMIT $11`;
 
 const PET = 'id, name, category_id, status, pet_search_text(name) AS text';
 const FILTER = '($9::bigint IS NULL OR category_id = $9) AND ($8::text[] IS NULL OR status = ANY ($8))';
 
-/** Returns the animals that match, each at its first word in the range. */
-const read = (pets: string, place: string, isWanted: string) => `
+/** Finds the animals that match, each at its first word in the range. */
+const matching = (pets: string, isWanted: string) => `
   SELECT id, name, category_id AS "categoryId", status, found.word, found.size
   FROM ${pets}, LATERAL (
     SELECT min(short) AS word, least(count(*), 100)::smallint AS size FROM (
@@ -65,21 +65,20 @@ const read = (pets: string, place: string, isWanted: string) => `
       WHERE NOT EXISTS (SELECT FROM string_to_table(needed, '|') AS each WHERE strpos(text, each) > 0)
     )
     AND NOT EXISTS (SELECT FROM unnest($7::text[]) AS other WHERE strpos(text, other) > 0)
-    AND ${isWanted}
-  ORDER BY ${place} LIMIT $10`;
+    AND ${isWanted}`;
 
-/** LATERAL with LIMIT reads each animal by its id, and words only until the page is full. */
-const READ_RANGE = read(
-  `(${WORDS}) AS at, LATERAL (SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,
-  'at.word, at.size, at.pet_id',
-  'found.word = at.word',
-);
+/** LATERAL with LIMIT reads each animal by its id, and animals only until the page is full: any other plan sorts all. */
+const READ_RANGE = `
+  SELECT pet.* FROM (${WORDS}) AS at, LATERAL (${matching(
+    `(SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,
+    'found.word = at.word',
+  )} LIMIT 1) AS pet
+  ORDER BY at.word, at.size, at.pet_id LIMIT $10`;
 
-const READ_CATEGORY = read(
+const READ_CATEGORY = `${matching(
   `(SELECT ${PET} FROM pets WHERE category_id = $9 AND ${FILTER} ORDER BY id LIMIT $11) AS pet`,
-  'found.word, found.size, id',
   '(found.word, found.size, id) > ($3, $4::smallint, $5::bigint)',
-);
+)} ORDER BY found.word, found.size, id LIMIT $10`;
 
 /** How many words of a range follow a place, up to one more than $5. */
 const COUNT = `
@@ -119,6 +118,10 @@ const NEAR = `
   ].join()}
   SELECT word FROM following UNION SELECT word FROM preceding
   UNION SELECT word FROM following_reversed UNION SELECT word FROM preceding_reversed`;
+
+const KNOWN = `
+  SELECT word FROM unnest($1::text[]) AS word
+  WHERE EXISTS (SELECT FROM pet_words WHERE pet_words.word = word.word COLLATE "C" OFFSET 0)`;
 
 /** The words of names in the database. Every statement reads a bounded number of rows, for any names. */
 @Injectable()
@@ -172,5 +175,10 @@ export class PetSearchRepository {
   async near(word: string, count: number): Promise<string[]> {
     const rows = await this.sql.rows<{ word: string | null }>(NEAR, [word, count]);
     return rows.flatMap((row) => row.word ?? []);
+  }
+
+  /** Returns those of some words that names have. */
+  async known(words: readonly string[]): Promise<string[]> {
+    return (await this.sql.rows<{ word: string }>(KNOWN, [words])).map(({ word }) => word);
   }
 }

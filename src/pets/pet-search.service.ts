@@ -19,7 +19,9 @@ const MAX_FOUND = 1_000;
 /** The longest words of a search, by which animals are looked up. All words must match. */
 const MAX_KEYS = 4;
 /** How many known words are compared with those of a search that finds none, in each direction of two orders. */
-const NEIGHBOURS = 90;
+const NEIGHBOURS = 30;
+/** How many words with one difference are looked up for it: those of a short word, which has few neighbours. */
+const MAX_EDITS = 300;
 /** The most similar words for a word. */
 const MAX_SIMILAR = 5;
 /** No word has this character; others sort before it. */
@@ -119,8 +121,10 @@ export class PetSearch {
       .slice(0, MAX_KEYS);
     const all: Key[][] = [];
     for (const { word, isLast } of longest) {
-      const known = await this.names.near(cut(word), Math.ceil(NEIGHBOURS / longest.length));
-      all.push(similarKeys(word, isLast, known));
+      const near = await this.names.near(cut(word), Math.ceil(NEIGHBOURS / longest.length));
+      const edits = editsOf(cut(word), near).slice(0, MAX_EDITS / longest.length);
+      const known = new Set([...near, ...(await this.names.known(edits))]);
+      all.push(similarKeys(word, isLast, [...known]));
     }
     const found = all.filter((keys) => keys.length > 0);
     const texts = found.map((keys) => keys.map(({ text }) => text).join('|'));
@@ -178,6 +182,23 @@ function similarKeys(word: string, isLast: boolean, known: readonly string[]): K
     .slice(0, MAX_SIMILAR)
     .map(({ each }) => keyOf(each, Array.from(each).length === WORD_LENGTH));
   return isBeginning ? [keyOf(word, true), ...similar] : similar;
+}
+
+/** Returns the words with one letter missing, swapped with the next, changed or more. @param near have the letters */
+function editsOf(word: string, near: readonly string[]): string[] {
+  const letters = new Set([...near.join('')]);
+  const splits = [...word, ''].map((letter, at, all) => ({
+    start: all.slice(0, at).join(''),
+    letter,
+    next: all[at + 1] ?? '',
+    rest: all.slice(at + 2).join(''),
+  }));
+  return [
+    ...splits.flatMap(({ start, letter, next, rest }) => [start + next + rest, start + next + letter + rest]),
+    ...splits.flatMap(({ start, letter, next, rest }) =>
+      [...letters].flatMap((other) => [start + other + next + rest, start + other + letter + next + rest]),
+    ),
+  ];
 }
 
 /** Writes a position as the text of a cursor. The word is the last part: it may have any letter. */

@@ -90,6 +90,25 @@ describe('pets export and pets import', () => {
     expect(csv).toMatchObject({ status: 0, all: `id,name,categoryId,status\n${records.join('')}` });
   });
 
+  it('exports those whose names have the words of --q, as searchPets finds them, more than 1,000 as well', async () => {
+    await add([
+      ...Array.from({ length: 1_200 }, () => 'Žofie the Brave'),
+      'Bravest Zofie',
+      "O'Zofie",
+      'Brave',
+    ]);
+    expect((await pets(['export', '--q', 'ZOFIE brav'])).out.match(/"id"/g)).toHaveLength(1_201);
+    expect((await pets(['export', '--q', "o' zofie"])).out).toMatch(/^\{"id":1202,[^\n]*\n$/);
+    expect(
+      (await pets(['export', '--q', 'brave zofie the', '--format', 'csv'])).out.split('\n'),
+    ).toHaveLength(1_202);
+    expect((await pets(['export', '--q', "'; DROP TABLE pets --"])).all).toBe('');
+    expect(await pets(['export', '--q', '%'])).toMatchObject({
+      status: 1,
+      all: '--q needs a letter or a digit.\n',
+    });
+  });
+
   it('exports to a new file only, unless --force is given; --json needs a file', async () => {
     const file = fileOf('existing.csv');
     writeFileSync(file, 'old');

@@ -9,10 +9,11 @@ import { buffersOf, describeOnEachServer } from '../support/each-server';
 
 const MANY = 30_000;
 
-/** Names of which most are the same, have one letter, or differ at their end only. */
+/** Names of which most are the same, have one letter, or differ at their beginning or end only. */
 const FILL = `
   INSERT INTO pets (name, category_id, status)
-  SELECT CASE n % 4 WHEN 0 THEN 'Bella' WHEN 1 THEN 'B' WHEN 2 THEN 'Bel' || md5(n::text) ELSE 'Bella the B' || n END,
+  SELECT CASE n % 8 WHEN 0 THEN 'Bella' WHEN 1 THEN 'B' WHEN 2 THEN 'Bel' || md5(n::text)
+      WHEN 3 THEN md5(n::text) || 'la' ELSE 'Bella the B' || n END,
     1 + n % 3, CASE WHEN n = ${MANY} THEN 'sold' ELSE 'available' END
   FROM generate_series(1, ${MANY}) AS n;
   INSERT INTO pets (name, category_id, status) VALUES ('Žofie', 7, 'pending'), ('БЕЛКА', 7, 'sold')`;
@@ -23,6 +24,7 @@ const QUERIES: readonly (readonly [q: string, filter: Partial<SearchPetsQuery>])
     'b',
     'bel',
     'bela',
+    'bexla',
     'ella',
     'zofie',
     'zofei',
@@ -80,6 +82,7 @@ describeOnEachServer('a search', (createDatabase) => {
     it('finds the same in each letter case and script as on other servers', async () => {
       expect(await names.wordsOf('ZOFIE žofei белкА')).toEqual(['zofie', 'zofei', 'белка']);
       expect((await find('zofei')).items.map(({ name }) => name)).toEqual(['Žofie']);
+      expect((await find('bexla')).items.map(({ name }) => name)).toContain('Bella');
       expect((await find('Белка')).items.map(({ name }) => name)).toEqual(['БЕЛКА']);
     });
 
