@@ -28,6 +28,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json openapi.json ./
+COPY docs ./docs
 # With this empty DATA_DIR a start without DATABASE_URL fails with a sentence that names it.
 # NODE_OPTIONS: with a memory limit of 512 MiB V8 would choose 1 MiB for young objects, and garbage collection would take
 # a third of the processor time.

@@ -25,6 +25,7 @@ import { leaveBodiesUnread } from '../server/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
+import { serveGuide } from '../server/openapi/guide';
 import { serveDocument, serveFrontPage, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/protocol-errors';
@@ -105,6 +106,7 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   serveDocument(fastify, document);
   const codes = codesOf(document.paths, added);
   serveProblemPages(fastify, config, codes);
+  serveGuide(fastify, config);
   if (config.docsEnabled) {
     serveFrontPage(fastify, config, document);
     serveSwaggerUi(fastify, document, codes);

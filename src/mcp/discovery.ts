@@ -29,6 +29,7 @@ Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operato
 ## Links
 
 - [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
+- [Guide](${root}/guide): how to use them, with examples; [as one text](${root}/llms-full.txt)
 ${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
 `;
     // The page for language models (llmstxt.org).
@@ -39,7 +40,10 @@ ${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CA
         { href: `${root}/openapi.json`, type: 'application/json' },
         { href: `${root}/openapi.yaml`, type: 'application/yaml' },
       ],
-      ...(docsEnabled && { 'service-doc': [{ href: `${root}/docs`, type: 'text/html' }] }),
+      'service-doc': [
+        ...(docsEnabled ? [{ href: `${root}/docs`, type: 'text/html' }] : []),
+        { href: `${root}/guide`, type: 'text/html' },
+      ],
       status: [{ href: `${root}/readyz`, type: 'application/json' }],
     };
     const anchor = `${root}/${CATALOG_PATH}`;

@@ -186,8 +186,8 @@ function similarKeys(word: string, isLast: boolean, known: readonly string[]): K
 
 /** Returns the words with one letter missing, swapped with the next, changed or more. @param near have the letters */
 function editsOf(word: string, near: readonly string[]): string[] {
-  const letters = new Set([...near.join('')]);
-  const splits = [...word, ''].map((letter, at, all) => ({
+  const letters = new Set(Array.from(near.join('')));
+  const splits = [...Array.from(word), ''].map((letter, at, all) => ({
     start: all.slice(0, at).join(''),
     letter,
     next: all[at + 1] ?? '',
@@ -196,7 +196,10 @@ function editsOf(word: string, near: readonly string[]): string[] {
   return [
     ...splits.flatMap(({ start, letter, next, rest }) => [start + next + rest, start + next + letter + rest]),
     ...splits.flatMap(({ start, letter, next, rest }) =>
-      [...letters].flatMap((other) => [start + other + next + rest, start + other + letter + next + rest]),
+      Array.from(letters).flatMap((other) => [
+        start + other + next + rest,
+        start + other + letter + next + rest,
+      ]),
     ),
   ];
 }

@@ -40,11 +40,11 @@ inChromium('the pages', (chromium) => {
   it('the front page shows what a key may do and how much is left, with the keyboard only', async () => {
     await app.get('/v1/pets', { key: reader });
     const focused: unknown[] = [];
-    for (let tabs = 0; tabs < 4; tabs += 1) {
+    for (let tabs = 0; tabs < 5; tabs += 1) {
       await page.keyboard.press('Tab');
       focused.push(await page.evaluate('document.activeElement.id || document.activeElement.innerText'));
     }
-    expect(focused).toEqual(['Animal Store', 'Error codes', 'API reference', 'key']);
+    expect(focused).toEqual(['Animal Store', 'Guide', 'Error codes', 'API reference', 'key']);
     expect(await show(page, ` ${reader} `)).toBe(
       'The key is valid. It belongs to the account acme, plan enterprise.',
     );
@@ -238,10 +238,10 @@ inChromium('the pages', (chromium) => {
     },
   );
 
-  it('the page of a code and the list of codes are accessible and as wide as the window; a page is short', async () => {
+  it('the guide, the list of codes and the page of a code are accessible and as wide as the window; a page is short', async () => {
     const codes = platformCodes.map(({ code }) => code);
     const longest = codes.reduce((one, other) => (other.length > one.length ? other : one));
-    for (const path of ['/problems', `/problems/${longest}`]) {
+    for (const path of ['/guide', '/guide/errors', '/problems', `/problems/${longest}`]) {
       await page.goto(`${visited.origin}${path}`);
       for (const [window, colorScheme] of [
         ['wide', 'light'],
@@ -251,7 +251,7 @@ inChromium('the pages', (chromium) => {
         await page.emulateMedia({ colorScheme });
         const found = [await findings(page), await overflowOf(page)];
         expect([path, window, ...found]).toEqual([path, window, [], 0]);
-        await visited.screenshot(`${path.split('/')[1]}-${colorScheme}`, true);
+        await visited.screenshot(`${path.slice(1).replace('/', '-')}-${colorScheme}`, true);
       }
     }
     const { y, height } = (await page.locator('main').boundingBox())!;

@@ -9,6 +9,7 @@ import { runBuilt, running, type RunningService } from '../support/service';
 import { type ServiceHere, startHere } from '../support/start';
 import { until } from '../support/until';
 import { type FeedEvent, FeedReader, isSettled, RebuiltTables, tablesOf } from './support/event-feed';
+import { expectInventory } from './support/inventory';
 import { ALL_SCOPES, createKey } from './support/keys';
 import { mirrorOf, witness } from './support/witness.extension';
 
@@ -73,6 +74,7 @@ describe('the feed of two instances', () => {
       await until(() => isSettled(server.url()), SETTLED_MS);
       tables.apply(await reader.readAll());
       expect(tables.lines).toEqual(await tablesOf(server.url()));
+      await expectInventory(url(), staff[0]!.key, server.url());
     }
     const witnessed = await query<{ line: string }>(
       server.url(),
@@ -158,6 +160,7 @@ describe('the feed, with fsync on', () => {
       tables.apply(reader.events.slice(applied));
       applied = reader.events.length;
       expect(tables.lines).toEqual(await tablesOf(server.url()));
+      await expectInventory(url(), key, server.url());
     }
     process.stdout.write(`events: ${KILLS} SIGKILLs, ${applied} events\n`);
     expect(applied).toBeGreaterThan(KILLS * WRITERS);

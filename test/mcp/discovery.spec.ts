@@ -22,7 +22,7 @@ describe('a program that knows only the address', () => {
     expect([status, headers['content-type']]).toEqual([200, 'text/markdown; charset=utf-8']);
     expect(text).toMatch(/^# Animal Store API\n\n> /);
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
-    expect(links).toEqual(['/openapi.json', '/docs', '/mcp', CATALOG]);
+    expect(links).toEqual(['/openapi.json', '/guide', '/llms-full.txt', '/docs', '/mcp', CATALOG]);
     for (const link of links.filter((each) => each !== '/mcp')) {
       expect([link, (await app.get(link)).status < 400]).toEqual([link, true]);
     }
@@ -43,7 +43,10 @@ describe('a program that knows only the address', () => {
             { href: '/openapi.json', type: 'application/json' },
             { href: '/openapi.yaml', type: 'application/yaml' },
           ],
-          'service-doc': [{ href: '/docs', type: 'text/html' }],
+          'service-doc': [
+            { href: '/docs', type: 'text/html' },
+            { href: '/guide', type: 'text/html' },
+          ],
           status: [{ href: '/readyz', type: 'application/json' }],
         },
       ],
@@ -61,7 +64,9 @@ describe('a program that knows only the address', () => {
     const { linkset } = (await other.get(CATALOG)).json;
     expect(linkset[0]).toMatchObject({ item: [{ href: 'https://api.example.com/store/v1' }] });
     expect(linkset[1]).toMatchObject({ anchor: 'https://api.example.com/store/v1' });
-    expect(linkset[1]).not.toHaveProperty('service-doc');
+    expect(linkset[1]['service-doc']).toEqual([
+      { href: 'https://api.example.com/store/guide', type: 'text/html' },
+    ]);
     await other.close();
   });
 

@@ -62,6 +62,7 @@ describe('static content', () => {
     DOCUMENT,
     '/openapi.yaml',
     '/llms.txt',
+    '/guide',
     '/problems',
     '/problems/forbidden',
   ])('%s: HEAD and 304 have the headers of the 200 and no body', async (path) => {

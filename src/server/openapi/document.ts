@@ -66,6 +66,7 @@ export function createDocument(
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: serversOf(config),
+    externalDocs: { description: 'Guide', url: `${config.publicBaseUrl.replace(/\/v1$/, '')}/guide` },
     tags: extensions.flatMap(({ tags = {} }) =>
       Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     ),

@@ -113,7 +113,7 @@ type Texts = Readonly<Record<string, string>>;
  * @param lists repeat `{{#name}}…{{/name}}` for each of their texts
  * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
  */
-function pageOf(
+export function pageOf(
   file: string,
   texts: Texts,
   lists: Readonly<Record<string, readonly Texts[]>> = {},
@@ -148,9 +148,12 @@ function pageOf(
 }
 
 function fill(template: string, texts: Texts): string {
-  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) =>
-    (texts[name] ?? '').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
-  );
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => escapeHtml(texts[name] ?? ''));
+}
+
+/** Returns a text for an element or for an attribute in double quotes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }
 
 function hashesOf(html: string, pattern: RegExp): string[] {
