@@ -8,6 +8,7 @@ import { expectError } from './support/expect-error';
 const PUBLIC_ROUTES = [
   '/',
   '/.well-known/api-catalog',
+  '/collection.json',
   '/docs',
   '/docs/*',
   '/guide',

@@ -25,6 +25,7 @@ import { leaveBodiesUnread } from '../server/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
+import { serveCollection } from '../server/openapi/collection';
 import { serveGuide } from '../server/openapi/guide';
 import { serveDocument, serveFrontPage, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
@@ -104,6 +105,7 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   app.get(StrictHandling).follow(document);
   serveHealth(fastify, sql);
   serveDocument(fastify, document);
+  serveCollection(fastify, config, document);
   const codes = codesOf(document.paths, added);
   serveProblemPages(fastify, config, codes);
   serveGuide(fastify, config);

@@ -62,6 +62,7 @@ describe('static content', () => {
     DOCUMENT,
     '/openapi.yaml',
     '/llms.txt',
+    '/collection.json',
     '/guide',
     '/problems',
     '/problems/forbidden',

@@ -1,0 +1,176 @@
+import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../../platform/config/config';
+import { serveStatic } from '../../platform/entity-tags/static-content';
+import { JSON_TYPE } from '../../platform/errors/media-types';
+import { API_TITLE } from './document';
+
+const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
+
+const HOW = `Set the variable apiKey. Then each request works as it is sent: what creates something keeps its id for the others. A key without the scope of a request gets 403.`;
+
+/** In this order, what a request needs exists: POST comes first if it creates something. */
+const ORDER = ['create', 'get', 'patch', 'post', 'delete'];
+
+type Parameter = Readonly<{
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  example?: unknown;
+  schema?: Readonly<{ example?: unknown; default?: unknown; enum?: readonly unknown[] }>;
+}>;
+type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+/** A request of the collection. */
+interface Request {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: OperationObject;
+  readonly parameters: readonly Parameter[];
+  /** `create` for a POST that has a `Location`, otherwise the method. */
+  readonly kind: string;
+}
+
+/** Serves the operations as a collection for Postman, Insomnia and others (Postman Collection 2.1), without a key. */
+export function serveCollection(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
+  const text = () => JSON.stringify(collectionOf(document, baseUrlOf(config)), null, 2);
+  serveStatic(fastify, '/collection.json', { 'Content-Type': JSON_TYPE }, text);
+}
+
+/** A relative base URL is completed by an address that reaches the service on its own machine. */
+function baseUrlOf({ publicBaseUrl, port }: Config): string {
+  return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${port}${publicBaseUrl}`;
+}
+
+function collectionOf({ info, paths, tags = [], components }: OpenAPIObject, baseUrl: string) {
+  const requests = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]: [string, OperationObject]) =>
+      requestOf(path, method, operation),
+    ),
+  );
+  const ids = requests.flatMap(({ parameters }) => parameters).filter((each) => each.in === 'path');
+  const values = new Map(ids.map((each) => [each.name, String(exampleOf(each) ?? 1)]));
+  const itemsOf = (chosen: readonly Request[]) =>
+    chosen
+      .toSorted((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind))
+      .map((each) => itemOf(each, [...values.keys()], paths, components?.schemas ?? {}));
+  const isIn = (tag: string) => (each: Request) => each.kind !== 'delete' && each.operation.tags?.[0] === tag;
+  return {
+    info: { name: API_TITLE, version: info.version, description: HOW, schema: SCHEMA },
+    auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{apiKey}}', type: 'string' }] },
+    variable: [
+      { key: 'baseUrl', value: baseUrl },
+      { key: 'apiKey', value: '' },
+      ...[...values].map(([key, value]) => ({ key, value })),
+    ],
+    item: [
+      ...tags.map(({ name, description }) => ({
+        name,
+        description,
+        item: itemsOf(requests.filter(isIn(name))),
+      })),
+      { name: 'removals', item: itemsOf(requests.filter(({ kind }) => kind === 'delete')) },
+    ].filter(({ item }) => item.length > 0),
+  };
+}
+
+function requestOf(path: string, method: string, operation: OperationObject): Request {
+  const parameters = (operation.parameters ?? []).filter((each) => 'in' in each) as readonly Parameter[];
+  const { headers } = Object.assign({}, operation.responses['201']) as { headers?: object };
+  const kind = headers && 'Location' in headers ? 'create' : method;
+  return { path, method, operation, parameters, kind };
+}
+
+function itemOf(
+  { path, method, operation, parameters, kind }: Request,
+  ids: readonly string[],
+  paths: OpenAPIObject['paths'],
+  schemas: Schemas,
+) {
+  const created = kind === 'create' ? idOf(path, paths) : undefined;
+  const status = Object.keys(operation.responses).find((each) => each.startsWith('2'));
+  const exec = [
+    `pm.test('${status}, or 403 without the scope', () => pm.expect(pm.response.code).to.be.oneOf([${status}, 403]));`,
+    ...(created === undefined
+      ? []
+      : [
+          `if (pm.response.code === 201) pm.collectionVariables.set('${created}', decodeURIComponent(pm.response.headers.get('Location').split('/').pop()));`,
+        ]),
+  ];
+  const query = parameters
+    .filter((each) => each.in === 'query')
+    .map((each) => ({
+      key: each.name,
+      value: String(exampleOf(each) ?? ''),
+      description: each.description,
+      disabled: each.required !== true,
+    }));
+  const body = bodyOf(operation, created, ids, schemas);
+  const segments = path
+    .slice(1)
+    .replaceAll(/\{(\w+)\}/g, '{{$1}}')
+    .split('/');
+  const required = query
+    .filter(({ disabled }) => !disabled)
+    .map(({ key, value }) => `${key}=${value}`)
+    .join('&');
+  return {
+    name: operation.summary,
+    request: {
+      method: method.toUpperCase(),
+      description: operation.description,
+      header: [
+        ...(body === undefined ? [] : [{ key: 'Content-Type', value: 'application/json' }]),
+        ...(parameters.some(({ name }) => name === 'Idempotency-Key')
+          ? [{ key: 'Idempotency-Key', value: '{{$guid}}' }]
+          : []),
+      ],
+      ...(body !== undefined && { body: { mode: 'raw', raw: body, options: { raw: { language: 'json' } } } }),
+      url: {
+        raw: `{{baseUrl}}/${segments.join('/')}${required && `?${required}`}`,
+        host: ['{{baseUrl}}'],
+        path: segments,
+        query,
+      },
+    },
+    event: [{ listen: 'test', script: { type: 'text/javascript', exec } }],
+  };
+}
+
+/** Returns the parameter of the path of what a POST creates: below it, or below its last part. */
+function idOf(path: string, paths: OpenAPIObject['paths']): string | undefined {
+  const find = (parent: string) =>
+    Object.keys(paths).flatMap((each) =>
+      each.startsWith(`${parent}/{`) ? (/^\{(\w+)\}$/.exec(each.slice(parent.length + 1))?.[1] ?? []) : [],
+    )[0];
+  return find(path) ?? find(path.slice(path.lastIndexOf('/')));
+}
+
+/** Returns the example of the body, with the ids of what exists. A name that the client chooses becomes a new one. */
+function bodyOf(
+  { requestBody }: OperationObject,
+  created: string | undefined,
+  ids: readonly string[],
+  schemas: Schemas,
+): string | undefined {
+  const content =
+    requestBody && 'content' in requestBody ? requestBody.content['application/json'] : undefined;
+  if (!content?.schema || !('$ref' in content.schema)) return undefined;
+  const { example } = Object.assign({}, schemas[content.schema.$ref.split('/').at(-1) ?? '']) as {
+    example?: unknown;
+  };
+  const isNamed = created !== undefined && !created.endsWith('Id');
+  return JSON.stringify(
+    example,
+    (key, value: unknown) => {
+      if (isNamed && key === 'name') return `${String(value)} {{$timestamp}}`;
+      return ids.includes(key) ? `{{${key}}}` : value;
+    },
+    2,
+  ).replaceAll(/"(\{\{\w+Id\}\})"/g, '$1');
+}
+
+function exampleOf({ example, schema = {} }: Parameter): unknown {
+  return example ?? schema.example ?? schema.default ?? schema.enum?.[0];
+}
