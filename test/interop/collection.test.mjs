@@ -15,7 +15,7 @@ suite('newman 6, the runner of Postman, with /collection.json', () => {
       const { run } = await runCollection(collection, { apiKey, baseUrl });
       const failures = run.failures.map(({ source, error }) => `${source?.name}: ${error.message}`);
       assert.deepEqual(failures, []);
-      assert.deepEqual(run.executions.map(({ item }) => item.name).toSorted(), operations.toSorted());
+      assert.deepEqual(new Set(run.executions.map(({ item }) => item.name)), new Set(operations));
       const statuses = run.executions.map(({ item, response }) => [item.name, response.code < 300]);
       assert.deepEqual(
         statuses.filter(([, isGood]) => !isGood),
@@ -27,8 +27,8 @@ suite('newman 6, the runner of Postman, with /collection.json', () => {
   test('a key with few scopes gets 403 where it lacks one, and the rest succeeds', async () => {
     const collection = await (await fetch(`${url}/collection.json`)).json();
     const { run } = await runCollection(collection, { apiKey: await createKey('few'), baseUrl });
-    const codes = new Set(run.executions.map(({ response }) => response.code));
-    assert.deepEqual([...codes].toSorted(), [200, 201, 403]);
+    const codes = run.executions.map(({ response }) => response.code);
+    assert.deepEqual(new Set(codes), new Set([200, 201, 403]));
   });
 });
 

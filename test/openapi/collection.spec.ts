@@ -16,7 +16,8 @@ describe('/collection.json', () => {
       Object.values<any>(each).map(({ summary }) => summary),
     );
     const requests = item.flatMap((folder: any) => folder.item);
-    expect(requests.map(({ name }: any) => name).toSorted()).toEqual(names.toSorted());
+    expect(requests).toHaveLength(names.length);
+    expect(new Set(requests.map(({ name }: any) => name))).toEqual(new Set(names));
     expect(info.schema).toContain('/v2.1.0/');
     expect(auth.bearer[0].value).toBe('{{apiKey}}');
     expect(JSON.stringify(item)).not.toMatch(/ask_(live|test)_|Authorization/);

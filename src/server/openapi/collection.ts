@@ -12,14 +12,7 @@ const HOW = `Set the variable apiKey. Then each request works as it is sent: wha
 /** In this order, what a request needs exists: POST comes first if it creates something. */
 const ORDER = ['create', 'get', 'patch', 'post', 'delete'];
 
-type Parameter = Readonly<{
-  name: string;
-  in: string;
-  required?: boolean;
-  description?: string;
-  example?: unknown;
-  schema?: Readonly<{ example?: unknown; default?: unknown; enum?: readonly unknown[] }>;
-}>;
+type Parameter = Extract<NonNullable<OperationObject['parameters']>[number], { in: string }>;
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 
 /** A request of the collection. */
@@ -50,12 +43,11 @@ function collectionOf({ info, paths, tags = [], components }: OpenAPIObject, bas
     ),
   );
   const ids = requests.flatMap(({ parameters }) => parameters).filter((each) => each.in === 'path');
-  const values = new Map(ids.map((each) => [each.name, String(exampleOf(each) ?? 1)]));
+  const values = new Map(ids.map((each) => [each.name, exampleOf(each) || '1']));
   const itemsOf = (chosen: readonly Request[]) =>
     chosen
       .toSorted((one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind))
       .map((each) => itemOf(each, [...values.keys()], paths, components?.schemas ?? {}));
-  const isIn = (tag: string) => (each: Request) => each.kind !== 'delete' && each.operation.tags?.[0] === tag;
   return {
     info: { name: API_TITLE, version: info.version, description: HOW, schema: SCHEMA },
     auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{apiKey}}', type: 'string' }] },
@@ -68,17 +60,23 @@ function collectionOf({ info, paths, tags = [], components }: OpenAPIObject, bas
       ...tags.map(({ name, description }) => ({
         name,
         description,
-        item: itemsOf(requests.filter(isIn(name))),
+        item: itemsOf(requests.filter(isOf(name))),
       })),
       { name: 'removals', item: itemsOf(requests.filter(({ kind }) => kind === 'delete')) },
     ].filter(({ item }) => item.length > 0),
   };
 }
 
+/** True for a request in the folder of a tag. */
+function isOf(tag: string) {
+  return ({ kind, operation }: Request) => kind !== 'delete' && operation.tags?.[0] === tag;
+}
+
 function requestOf(path: string, method: string, operation: OperationObject): Request {
-  const parameters = (operation.parameters ?? []).filter((each) => 'in' in each) as readonly Parameter[];
-  const { headers } = Object.assign({}, operation.responses['201']) as { headers?: object };
-  const kind = headers && 'Location' in headers ? 'create' : method;
+  const parameters = (operation.parameters ?? []).filter((each) => 'in' in each);
+  const { 201: created = {} } = operation.responses;
+  const kind =
+    'headers' in created && Object.keys(created.headers ?? {}).includes('Location') ? 'create' : method;
   return { path, method, operation, parameters, kind };
 }
 
@@ -89,20 +87,11 @@ function itemOf(
   schemas: Schemas,
 ) {
   const created = kind === 'create' ? idOf(path, paths) : undefined;
-  const status = Object.keys(operation.responses).find((each) => each.startsWith('2'));
-  const exec = [
-    `pm.test('${status}, or 403 without the scope', () => pm.expect(pm.response.code).to.be.oneOf([${status}, 403]));`,
-    ...(created === undefined
-      ? []
-      : [
-          `if (pm.response.code === 201) pm.collectionVariables.set('${created}', decodeURIComponent(pm.response.headers.get('Location').split('/').pop()));`,
-        ]),
-  ];
   const query = parameters
     .filter((each) => each.in === 'query')
     .map((each) => ({
       key: each.name,
-      value: String(exampleOf(each) ?? ''),
+      value: exampleOf(each),
       description: each.description,
       disabled: each.required !== true,
     }));
@@ -134,8 +123,20 @@ function itemOf(
         query,
       },
     },
-    event: [{ listen: 'test', script: { type: 'text/javascript', exec } }],
+    event: [{ listen: 'test', script: { type: 'text/javascript', exec: scriptOf(operation, created) } }],
   };
+}
+
+/** Returns the script that checks a response, and keeps the id of what it created. */
+function scriptOf({ responses }: OperationObject, created: string | undefined): string[] {
+  const status = Object.keys(responses).find((each) => each.startsWith('2'));
+  const id = "decodeURIComponent(pm.response.headers.get('Location').split('/').pop())";
+  return [
+    `pm.test('${status}, or 403 without the scope', () => pm.expect(pm.response.code).to.be.oneOf([${status}, 403]));`,
+    ...(created === undefined
+      ? []
+      : [`if (pm.response.code === 201) pm.collectionVariables.set('${created}', ${id});`]),
+  ];
 }
 
 /** Returns the parameter of the path of what a POST creates: below it, or below its last part. */
@@ -157,9 +158,8 @@ function bodyOf(
   const content =
     requestBody && 'content' in requestBody ? requestBody.content['application/json'] : undefined;
   if (!content?.schema || !('$ref' in content.schema)) return undefined;
-  const { example } = Object.assign({}, schemas[content.schema.$ref.split('/').at(-1) ?? '']) as {
-    example?: unknown;
-  };
+  const schema = schemas[content.schema.$ref.split('/').at(-1) ?? ''];
+  const example: unknown = schema && 'example' in schema ? schema.example : {};
   const isNamed = created !== undefined && !created.endsWith('Id');
   return JSON.stringify(
     example,
@@ -171,6 +171,6 @@ function bodyOf(
   ).replaceAll(/"(\{\{\w+Id\}\})"/g, '$1');
 }
 
-function exampleOf({ example, schema = {} }: Parameter): unknown {
-  return example ?? schema.example ?? schema.default ?? schema.enum?.[0];
+function exampleOf({ example, schema = {} }: Parameter): string {
+  return String(example ?? ('$ref' in schema ? '' : (schema.example ?? schema.default ?? '')));
 }
