@@ -12,11 +12,16 @@ inChromium('the plot of usage', (chromium) => {
   beforeAll(async () => {
     app = await startApp();
     browser = await openBrowser(chromium);
+  });
+  beforeEach(async () => {
     visited = await visit(browser, app.url, 'wide');
     page = visited.page;
     await page.goto(visited.origin);
   });
-  afterEach(() => expect(visited.problems.splice(0)).toEqual([]));
+  afterEach(async () => {
+    await page.context().close();
+    expect(visited.problems).toEqual([]);
+  });
   afterAll(async () => {
     await browser.close();
     await app.close();
@@ -32,7 +37,6 @@ inChromium('the plot of usage', (chromium) => {
          FROM api_keys, generate_series(0, $2 - 1) AS n WHERE id = $1`,
         [id, count],
       );
-      await page.goto(visited.origin);
       await show(page, key);
       await page.locator('#usage-text:not(:empty)').waitFor();
       const sums = {
@@ -72,7 +76,6 @@ inChromium('the plot of usage', (chromium) => {
     expect(await shown(key)).toBe('No request is left to read the usage.');
     await page.route('**/v1/usage?*', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
     expect(await shown(app.key)).toBe('The service responded with status 502.');
-    await page.unrouteAll();
     visited.problems.splice(0);
   });
 });
