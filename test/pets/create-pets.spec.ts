@@ -19,6 +19,7 @@ describe('creating animals', () => {
     const url = hasPreparedStatements() ? database.url : database.directUrl;
     app = await startApp({ databasePreparedStatements: true }, { database: { ...database, url } });
   });
+  beforeEach(() => app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE'));
   afterAll(() => app.close());
 
   describe('POST /v1/pets (createPet)', () => {
@@ -103,8 +104,6 @@ describe('creating animals', () => {
   });
 
   describe('creations at the same time', () => {
-    beforeEach(() => app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE'));
-
     it('share statements of at most 100 and their commits, exact in every character; in each the ids ascend in the order of arrival', async () => {
       const names = Array.from({ length: COUNT }, (_, at) => `"${at}" \\ {NULL}, 'é🐈`);
       const pets = app.nest.get(PetsService, { strict: false });
@@ -126,8 +125,9 @@ describe('creating animals', () => {
         $$ BEGIN IF NEW.name = 'bad' THEN RAISE 'no' USING ERRCODE = '23514'; END IF; RETURN NEW; END $$;
       CREATE TRIGGER reject_bad BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION reject_bad()`);
       const names = ['a', 'b', 'bad', 'c', 'bad', 'd'];
-      const responses = await Promise.all(names.map((name) => app.post('/v1/pets', aNewPet({ name }))));
-      await app.database.query('DROP FUNCTION reject_bad CASCADE');
+      const responses = await Promise.all(
+        names.map((name) => app.post('/v1/pets', aNewPet({ name }))),
+      ).finally(() => app.database.query('DROP FUNCTION reject_bad CASCADE'));
       expect(responses.map(({ status }) => status)).toEqual([201, 201, 500, 201, 500, 201]);
       expectError(responses[2]!, 500, 'internal_error');
       const created = responses.filter(({ status }) => status === 201).map(({ json }) => json.name);
@@ -149,7 +149,7 @@ describe('creating animals', () => {
 
   it('each of 20 concurrent clients finds the animal that it has just created, on the page and at its address', async () => {
     const key = await app.unlimitedKey();
-    // In the last spec, a read takes 20 ms, so that other clients write between its snapshot and its response.
+    // A read takes 20 ms, so that other clients write between its snapshot and its response.
     await app.database.query(`
         ALTER TABLE pets RENAME TO animals;
         CREATE VIEW pets AS SELECT * FROM animals WHERE (SELECT pg_sleep(0.02)::text) IS NOT NULL`);
@@ -162,7 +162,9 @@ describe('creating animals', () => {
         if (!read.text.includes(text)) missed.push(`${path}: ${text}`);
       }
     };
-    await Promise.all(Array.from({ length: 20 }, create));
+    await Promise.all(Array.from({ length: 20 }, create)).finally(() =>
+      app.database.query('DROP VIEW pets; ALTER TABLE animals RENAME TO pets'),
+    );
     expect(missed).toEqual([]);
   });
 });

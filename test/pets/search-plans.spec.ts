@@ -42,7 +42,7 @@ const QUERIES: readonly (readonly [q: string, filter: Partial<SearchPetsQuery>])
 describeOnEachServer('a search', (createDatabase) => {
   let database: Pick<TestDatabase, 'drop' | 'query'>;
   let buffers: number;
-  let ofEmptyStore: unknown[];
+  let ofEmptyStore: readonly unknown[];
   beforeAll(async () => {
     database = await createDatabase();
     await database.query('SET statement_timeout = 0');
