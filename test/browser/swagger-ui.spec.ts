@@ -52,10 +52,8 @@ inChromium('Swagger UI', (chromium) => {
     page = visited.page;
     ui = new SwaggerUi(page);
   });
-  afterEach(async () => {
-    await page.context().close();
-    expect(visited.problems).toEqual([]);
-  });
+  afterEach(() => expect(visited.problems).toEqual([]));
+  afterEach(() => page.context().close());
   afterAll(async () => {
     await browser.close();
     await app.close();
