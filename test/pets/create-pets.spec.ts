@@ -125,9 +125,8 @@ describe('creating animals', () => {
         $$ BEGIN IF NEW.name = 'bad' THEN RAISE 'no' USING ERRCODE = '23514'; END IF; RETURN NEW; END $$;
       CREATE TRIGGER reject_bad BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION reject_bad()`);
       const names = ['a', 'b', 'bad', 'c', 'bad', 'd'];
-      const responses = await Promise.all(
-        names.map((name) => app.post('/v1/pets', aNewPet({ name }))),
-      ).finally(() => app.database.query('DROP FUNCTION reject_bad CASCADE'));
+      const responses = await Promise.all(names.map((name) => app.post('/v1/pets', aNewPet({ name }))));
+      await app.database.query('DROP FUNCTION reject_bad CASCADE');
       expect(responses.map(({ status }) => status)).toEqual([201, 201, 500, 201, 500, 201]);
       expectError(responses[2]!, 500, 'internal_error');
       const created = responses.filter(({ status }) => status === 201).map(({ json }) => json.name);
@@ -162,9 +161,11 @@ describe('creating animals', () => {
         if (!read.text.includes(text)) missed.push(`${path}: ${text}`);
       }
     };
-    await Promise.all(Array.from({ length: 20 }, create)).finally(() =>
-      app.database.query('DROP VIEW pets; ALTER TABLE animals RENAME TO pets'),
-    );
+    try {
+      await Promise.all(Array.from({ length: 20 }, create));
+    } finally {
+      await app.database.query('DROP VIEW pets; ALTER TABLE animals RENAME TO pets');
+    }
     expect(missed).toEqual([]);
   });
 });

@@ -166,7 +166,8 @@ describe('npm start', () => {
       await again.stop();
     },
   };
-  it(Object.keys(steps).join('; '), async () => {
+  it(`with one data folder: ${Object.keys(steps).join('; ')}`, async () => {
+    expect.hasAssertions();
     for (const step of Object.values(steps)) await step();
   });
 
