@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import type { Browser, Page, Request } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { Int64, SortedPageQuery } from '../../src';
 import { Int64List } from '../../src/platform/validation/fields';
 import { startApp, type TestApp } from '../support/app';
@@ -46,11 +46,14 @@ inChromium('Swagger UI', (chromium) => {
   beforeAll(async () => {
     app = await startApp({}, { extensions: [scales] });
     browser = await openBrowser(chromium);
+  });
+  beforeEach(async () => {
     visited = await visit(browser, app.url, 'narrow');
     page = visited.page;
     ui = new SwaggerUi(page);
   });
-  afterEach(() => expect(visited.problems.splice(0)).toEqual([]));
+  afterEach(() => expect(visited.problems).toEqual([]));
+  afterEach(() => page.context().close());
   afterAll(async () => {
     await browser.close();
     await app.close();
@@ -68,8 +71,8 @@ inChromium('Swagger UI', (chromium) => {
       .map(({ operationId }) => String(operationId));
   };
 
-  // A load and each open operation cost a second of processor time, so the tests share them.
-  it('opens the operation of a link, with its scope, in a narrow window', async () => {
+  // A load and each open operation cost a second of processor time, so the promises of a test share them.
+  it('fits a narrow window: opens the operation of a link, with its scope; sends an id as it is typed, and no key before one is entered; shows the headers of the deprecation', async () => {
     await page.goto(`${visited.origin}/docs?x=1#/scales/listScales`);
     const description = page.locator('.opblock.is-open .opblock-description-wrapper').first();
     await description.scrollIntoViewIfNeeded();
@@ -77,9 +80,7 @@ inChromium('Swagger UI', (chromium) => {
     expect(await description.innerText()).toContain('The key needs the scope scales:read');
     await visited.screenshot('docs-scopes');
     expect(await overflowOf(page)).toBe(0);
-  });
 
-  it('sends an id as it is typed, and no key before one is entered; it shows the headers of the deprecation', async () => {
     const { status, sent, curl, url, headers, body } = await ui.tryOut('pets', 'getPet', { petId: ODD });
     for (const each of [sent.url, curl, url]) expect(each).toContain(`/v1/pets/${ODD}`);
     expect([status, body]).toEqual(['401', expect.stringContaining('"code": "missing_api_key"')]);
@@ -93,8 +94,9 @@ inChromium('Swagger UI', (chromium) => {
     ]);
   });
 
-  it('prefills and sends no filter, and sends typed values beyond 2^53 as they are', async () => {
+  it('keeps a key for the tab, also after a reload, and says so; sends typed values beyond 2^53, no other filter, and the example of a body or a typed one; shows, copies and downloads the response', async () => {
     await page.setViewportSize(WINDOWS.wide);
+    await page.goto(`${visited.origin}/docs`);
     await ui.authorize(app.key);
     await visited.screenshot('docs', true);
     const parameters = await ui.open('scales', 'listScales');
@@ -104,9 +106,7 @@ inChromium('Swagger UI', (chromium) => {
     expect(status).toBe('200');
     for (const each of [sent.url, curl, url])
       expect(each).toMatch(new RegExp(`[?&]weight=${MIN}(?!&weights)`));
-  });
 
-  it('"Try it out" sends the example of a body or a typed one; the response is shown, copied and downloaded', async () => {
     const block = await ui.open('scales', 'addScale');
     const area = block.locator('textarea.body-param__text');
     const example = await area.inputValue();
@@ -132,14 +132,11 @@ inChromium('Swagger UI', (chromium) => {
     await area.fill('');
     await area.press('Control+V');
     expect(await area.inputValue()).toBe(created.body);
-  });
 
-  it('keeps the key for the tab, also after a reload, and says so; another tab and localStorage do not have it', async () => {
-    await page.goto(`${visited.origin}/docs`);
-    await page.locator('.opblock').first().waitFor();
+    await page.reload();
     expect(await page.locator('.info').innerText()).toContain('kept for this tab only');
-    const { status } = await ui.tryOut('scales', 'listScales', {});
-    expect(status).toBe('200');
+    expect((await ui.tryOut('scales', 'listScales', {})).status).toBe('200');
+    // Another tab and localStorage do not have it.
     expect(await page.evaluate('localStorage.length')).toBe(0);
     const other = await page.context().newPage();
     await other.goto(`${visited.origin}/docs`);
@@ -154,12 +151,9 @@ inChromium('Swagger UI', (chromium) => {
   it('transfers at most 550 kB, and shows the first operation without scrolling', async () => {
     await page.setViewportSize(WINDOWS.wide);
     let bytes = 0;
-    const listen = (request: Request) =>
-      void request.sizes().then((sizes) => (bytes += sizes.responseBodySize));
-    page.on('requestfinished', listen);
-    await page.goto(`${visited.origin}/docs?uncached`);
+    page.on('requestfinished', async (request) => (bytes += (await request.sizes()).responseBodySize));
+    await page.goto(`${visited.origin}/docs`);
     const first = (await page.locator('.opblock').first().boundingBox())!;
-    page.off('requestfinished', listen);
     expect(first.y + first.height).toBeLessThan(WINDOWS.wide.height);
     expect(bytes).toBeLessThan(550_000);
     expect(await page.locator('.models.is-open').count()).toBe(0);
@@ -203,7 +197,7 @@ inChromium('Swagger UI', (chromium) => {
       await list.locator('button.execute').click();
       await list.locator('.live-responses-table').waitFor();
       expect(await broken()).toEqual([]);
-      // The key was removed before, so the list is a 401.
+      // Without a key the list is a 401.
       visited.problems.splice(0);
     },
   );

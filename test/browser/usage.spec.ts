@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { startApp, type TestApp } from '../support/app';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
-import { openBrowser, overflowOf, show, visit, type Visit, WINDOWS } from './support/visit';
+import { openBrowser, overflowOf, showUsage, visit, type Visit, WINDOWS } from './support/visit';
 
 inChromium('the plot of usage', (chromium) => {
   let app: TestApp;
@@ -12,11 +12,14 @@ inChromium('the plot of usage', (chromium) => {
   beforeAll(async () => {
     app = await startApp();
     browser = await openBrowser(chromium);
+  });
+  beforeEach(async () => {
     visited = await visit(browser, app.url, 'wide');
     page = visited.page;
     await page.goto(visited.origin);
   });
-  afterEach(() => expect(visited.problems.splice(0)).toEqual([]));
+  afterEach(() => expect(visited.problems).toEqual([]));
+  afterEach(() => page.context().close());
   afterAll(async () => {
     await browser.close();
     await app.close();
@@ -32,15 +35,12 @@ inChromium('the plot of usage', (chromium) => {
          FROM api_keys, generate_series(0, $2 - 1) AS n WHERE id = $1`,
         [id, count],
       );
-      await page.goto(visited.origin);
-      await show(page, key);
-      await page.locator('#usage-text:not(:empty)').waitFor();
       const sums = {
         0: 'No requests.',
         1: '1,000 admitted, 0 of them with 4xx, 1 with 5xx. 0 rejected with 429.',
         30: '40,335 admitted, 435 of them with 4xx, 30 with 5xx. 1,470 rejected with 429.',
       };
-      expect(await page.locator('#usage-text').innerText()).toBe(sums[count]);
+      expect(await showUsage(page, key)).toBe(sums[count]);
       expect(await page.locator('#usage').isVisible()).toBe(count > 0);
       const bars = page.locator('#bars');
       expect([await bars.locator('.admitted').count(), await bars.locator('.rejected').count()]).toEqual([
@@ -64,15 +64,9 @@ inChromium('the plot of usage', (chromium) => {
   it('the front page does not read the usage if no request is left, and names a problem', async () => {
     const { key } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 1_000 } });
     await app.get('/v1/pets', { key });
-    const shown = async (sent: string) => {
-      await show(page, sent);
-      await page.locator('#usage-text:not(:empty)').waitFor();
-      return page.locator('#usage-text').innerText();
-    };
-    expect(await shown(key)).toBe('No request is left to read the usage.');
+    expect(await showUsage(page, key)).toBe('No request is left to read the usage.');
     await page.route('**/v1/usage?*', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
-    expect(await shown(app.key)).toBe('The service responded with status 502.');
-    await page.unrouteAll();
+    expect(await showUsage(page, app.key)).toBe('The service responded with status 502.');
     visited.problems.splice(0);
   });
 });

@@ -57,7 +57,6 @@ describe('db revert --extension', () => {
   });
 });
 
-// Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('commands on a data folder', () => {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path };
@@ -114,13 +113,15 @@ describe('commands on a data folder', () => {
   it('an empty database, which a failed restore leaves, is created by no other command and restored by the next one', async () => {
     const empty = dataFolder();
     const cli = (...args: string[]) => runCli(args, { DATA_DIR: empty.path });
-    expect((await cli('db', 'restore', `${file}.missing`)).status).toBe(1);
+    const own = backups.file('own.backup');
+    await runCli(['db', 'backup', own], { DATABASE_URL: source.directUrl });
+    expect((await cli('db', 'restore', `${own}.missing`)).status).toBe(1);
     const failed = await cli('keys', 'list');
     expect(failed).toMatchObject({
       status: 1,
       all: expect.stringMatching(/^There is no database in .*\.\n$/),
     });
-    expect((await cli('db', 'restore', file)).status).toBe(0);
+    expect((await cli('db', 'restore', own)).status).toBe(0);
     empty.remove();
   });
 

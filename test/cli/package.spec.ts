@@ -107,7 +107,7 @@ describe('npm run cli', () => {
   const project = mkdtempSync(join(tmpdir(), 'animal-store-project-'));
   const inProject = (...names: string[]) => join(project, ...names);
   const source = inProject('src', 'cli', 'main.ts');
-  afterAll(() => rmSync(project, { recursive: true }));
+  afterEach(() => rmSync(project, { recursive: true }));
 
   /** Writes a file as `tar` and `rsync` do: with the modification time of the release. */
   const unpack = (file: string, text: string) => {
@@ -123,7 +123,7 @@ describe('npm run cli', () => {
   };
   const builds = () => readFileSync(inProject('builds'), 'utf8').length;
 
-  beforeAll(() => {
+  beforeEach(() => {
     for (const folder of ['bin', 'scripts', 'src/cli']) mkdirSync(inProject(folder), { recursive: true });
     cpSync('scripts/build-if-changed.sh', inProject('scripts', 'build-if-changed.sh'));
     const nest = 'printf x >>builds; mkdir -p dist/cli; grep -v error src/cli/main.ts >dist/cli/main.js';
@@ -201,6 +201,7 @@ describe('npm run cli', () => {
 
   it('runs an installed package, which has no source files', () => {
     rmSync(inProject('src'), { recursive: true });
+    mkdirSync(inProject('dist', 'cli'), { recursive: true });
     writeFileSync(inProject('dist', 'cli', 'main.js'), 'console.log("installed")');
     expect(cli()).toEqual({ status: 0, stdout: 'installed\n' });
   });

@@ -189,6 +189,7 @@ describe('a client that requests more than it reads', () => {
   );
 
   it('is disconnected by CONNECT while an earlier response waits, and its stream is destroyed', async () => {
+    streams.length = 0;
     const socket = await askWithoutReading('/stream', 1);
     await until(() => streams.length === 1);
     socket.write(CONNECT);

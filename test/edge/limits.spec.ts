@@ -3,6 +3,7 @@ import { scrape } from '../support/metrics';
 import { until } from '../support/until';
 import { RawConnection } from './support/raw';
 
+const ONE_REFUSED = 'animal_store_http_connections_shed_total{outcome="refused"} 1\n';
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** Opens a connection and gets a response on it. */
@@ -17,8 +18,9 @@ describe('limits of times and connections', () => {
   describe('MAX_CONNECTIONS', () => {
     let app: TestApp;
     /** Complete the responses of `/held`. */
-    const held: (() => void)[] = [];
-    beforeAll(async () => {
+    let held: (() => void)[];
+    beforeEach(async () => {
+      held = [];
       const hold = () => new Promise((resolve) => held.push(() => resolve('{}')));
       app = await startApp(
         { maxConnections: 3, metricsPort: 0 },
@@ -31,38 +33,36 @@ describe('limits of times and connections', () => {
         },
       );
     });
-    afterAll(() => app.close());
+    afterEach(() => app.close());
 
     const isEnded = (raw: RawConnection) =>
       raw.end().then(({ state, rest }) => state !== 'open' && rest === '');
 
-    it('closes a further connection and the idle ones, serves the next connection, and logs one line', async () => {
+    it('closes and counts a further connection, closes the idle ones, serves the next one, and logs one line', async () => {
       const idle = [await connected(app), await connected(app), await connected(app)];
       const further = await RawConnection.open(app.url);
       for (const raw of [further, ...idle]) expect(await isEnded(raw)).toBe(true);
       const next = await connected(app);
       expect(app.log.filter((line) => line.includes('MAX_CONNECTIONS is reached'))).toHaveLength(1);
+      expect((await scrape(app)).text).toContain(ONE_REFUSED);
       for (const raw of [...idle, further, next]) raw.destroy();
     });
 
-    it('closes a new connection if every other connection has a pending request', async () => {
+    it('closes a new connection if every other connection has a pending request; the metrics count it', async () => {
       const busy = await Promise.all([1, 2, 3].map(() => RawConnection.open(app.url)));
       for (const raw of busy) raw.write(LIVEZ.replace('/livez', '/held'));
       await until(() => held.length === busy.length);
       const further = await RawConnection.open(app.url);
       expect(await isEnded(further)).toBe(true);
+      const { text } = await scrape(app);
+      expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);
+      expect(text).toContain(ONE_REFUSED);
       for (const finish of held) finish();
       for (const raw of busy) {
         expect(await raw.response()).toMatchObject({ status: 200 });
         raw.destroy();
       }
       further.destroy();
-    });
-
-    it('counts open and rejected connections in the metrics', async () => {
-      const { text } = await scrape(app);
-      expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);
-      expect(text).toContain('animal_store_http_connections_shed_total{outcome="refused"} 2\n');
     });
   });
 

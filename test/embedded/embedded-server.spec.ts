@@ -1,13 +1,22 @@
 /** @jest-environment-options {"ownSources": true} */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
 import { chooseServerUser, type ServerUser } from '../../src/embedded-postgres/programs';
 import { isRunning } from '../support/is-running';
 import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
-import { cleanUp, isRoot, options, query, rejectionOf, startChild, temporaryFolder } from './support/harness';
+import {
+  cleanUp,
+  isRoot,
+  killChildren,
+  options,
+  query,
+  rejectionOf,
+  startChild,
+  temporaryFolder,
+} from './support/harness';
 
 /** The user of a machine without a user postgres; undefined for the user of this machine. */
 let mockUser: ServerUser | undefined;
@@ -27,27 +36,38 @@ const folder = temporaryFolder();
 const dataDir = join(folder, `my "data", 100%`);
 const cluster = join(dataDir, 'pg18');
 const pidFile = join(cluster, 'postmaster.pid');
-afterEach(() => jest.restoreAllMocks());
+const starts: Promise<EmbeddedServer>[] = [];
+/** Starts a server that the end of the test stops. */
+const start = (given = options(dataDir)): Promise<EmbeddedServer> => {
+  const starting = startEmbedded(given);
+  starts.push(starting);
+  return starting;
+};
+// A new data folder takes a second, so each test leaves this one stopped, with its row.
+beforeAll(async () => {
+  await query((await start()).url(), 'create table kept as select 42 as n');
+  await stopAll();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  mockUser = undefined;
+  await stopAll();
+});
 afterAll(cleanUp);
 
+const stopAll = async () => {
+  await killChildren();
+  await Promise.allSettled(starts.splice(0).map(async (starting) => (await starting).stop()));
+};
 const command = options(dataDir, { purpose: 'command' });
 const postmaster = () => Number.parseInt(readFileSync(pidFile, 'utf8'), 10);
 const rowsOf = (server: Pick<EmbeddedServer, 'url'>) => query(server.url(), 'select n from kept');
-/** Starts the server and stops it. */
-const startAndRead = async (directory = dataDir): Promise<unknown[]> => {
-  const server = await startEmbedded(options(directory));
-  const rows = await rowsOf(server);
-  await server.stop();
-  return rows;
-};
 const inUse = (directory: string, pid: number) =>
   `EmbeddedServerError: The data folder ${directory} is in use by process ${pid}: stop that process, or set DATA_DIR to another folder.`;
 
-// Each test continues with the data folder as the test before has left it: a new one takes a second.
 describe('the embedded server', () => {
   it('is PostgreSQL 18 in UTF-8 and UTC, without a TCP port, accessible only to its own user', async () => {
-    const server = await startEmbedded(options(dataDir));
-    await query(server.url(), 'create table kept as select 42 as n');
+    const server = await start();
     const show = ['server_version_num', 'server_encoding', 'timezone', 'listen_addresses', 'max_connections'];
     const names = show.map((name) => `current_setting('${name}') as ${name}`);
     const [settings] = await query(server.url(), `select ${names.join()}`);
@@ -96,7 +116,7 @@ describe('the embedded server', () => {
       LANG: 'tr_TR.UTF-8',
       TZ: 'Asia/Tokyo',
     });
-    const server = await startEmbedded(options(dataDir));
+    const server = await start();
     const show = [
       'search_path',
       'DateStyle',
@@ -107,9 +127,7 @@ describe('the embedded server', () => {
       'default_transaction_read_only',
     ];
     const select = `select ${show.map((name) => `current_setting('${name}') as "${name}"`).join()}`;
-    const rows = await query(server.url(), select).catch(String);
-    await server.stop();
-    expect(rows).toEqual([
+    expect(await query(server.url(), select)).toEqual([
       {
         search_path: '"$user", public',
         DateStyle: 'ISO, MDY',
@@ -123,7 +141,7 @@ describe('the embedded server', () => {
   });
 
   it('accepts one role, which owns the database and is not a superuser', async () => {
-    const server = await startEmbedded(options(dataDir));
+    const server = await start();
     const [row] = await query(
       server.url(),
       `select current_setting('is_superuser') as super, current_user as name, datdba::regrole::text as owner
@@ -134,11 +152,10 @@ describe('the embedded server', () => {
       expect(await rejectionOf(query(server.url(), forbidden))).toContain('permission denied');
     const other = server.url().replace('app@', 'postgres@');
     expect(await rejectionOf(query(other, 'select 1'))).toContain('no pg_hba.conf entry');
-    await server.stop();
   });
 
   it('keeps its rows; rejects a second start in the same process and in another, and names the owner', async () => {
-    const server = await startEmbedded(options(dataDir));
+    const server = await start();
     const here = await rejectionOf(startEmbedded(options(dataDir)));
     const child = startChild();
     const there = await child.ask({ start: options(dataDir) });
@@ -162,31 +179,26 @@ describe('the embedded server', () => {
     const child = startChild();
     await child.ask({ start: command });
     let hasStarted = false;
-    const service = startEmbedded(options(dataDir)).finally(() => (hasStarted = true));
+    const service = start().finally(() => (hasStarted = true));
     // Longer than a start takes, and than a running service is given.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(hasStarted).toBe(false);
     await child.ask({});
-    const server = await service;
-    expect(await rowsOf(server)).toEqual([{ n: 42 }]);
-    await server.stop();
+    expect(await rowsOf(await service)).toEqual([{ n: 42 }]);
   });
 
   it('stops if its process is killed, keeps every acknowledged row, and can be started immediately', async () => {
     const durable = options(dataDir, { durable: true });
     const owner = startChild();
     const { url } = await owner.ask({ start: durable });
-    for (let n = 0; n < 20; n++) await query(url!, `insert into kept values (${n})`);
+    await query(url!, 'create table acknowledged (n int)');
+    for (let n = 0; n < 20; n++) await query(url!, `insert into acknowledged values (${n})`);
     const pid = postmaster();
     await owner.kill();
-    const next = await startEmbedded(durable);
-    const [row] = await query(
-      next.url(),
-      `select count(*)::int, current_setting('fsync') as fsync from kept`,
-    );
-    await query(next.url(), 'delete from kept where n < 42');
-    await next.stop();
-    expect([row, isRunning(pid)]).toEqual([{ count: 21, fsync: 'on' }, false]);
+    const next = await start(durable);
+    const counted = `select count(*)::int, current_setting('fsync') as fsync from acknowledged`;
+    expect(await query(next.url(), counted)).toEqual([{ count: 20, fsync: 'on' }]);
+    expect(isRunning(pid)).toBe(false);
   });
 
   it('starts if another process has the pid in the postmaster.pid of a killed server', async () => {
@@ -196,7 +208,7 @@ describe('the embedded server', () => {
     const lines = [other.pid, cluster, 1_577_836_800, 5432, dataDir, '', '  123456  0', 'ready   ', ''];
     writeFileSync(pidFile, lines.join('\n'));
     try {
-      expect(await startAndRead()).toEqual([{ n: 42 }]);
+      expect(await rowsOf(await start())).toEqual([{ n: 42 }]);
     } finally {
       other.kill();
     }
@@ -212,7 +224,7 @@ describe('the embedded server', () => {
     );
     await query(responses[winner]!.url!, 'create table kept as select 43 as n');
     await children[winner]!.ask({});
-    expect(await startAndRead(fresh)).toEqual([{ n: 43 }]);
+    expect(await rowsOf(await start(options(fresh)))).toEqual([{ n: 43 }]);
   });
 
   it("reports PostgreSQL's error", async () => {
@@ -226,13 +238,12 @@ describe('the embedded server', () => {
 
   it('works if the path is too long for a socket', async () => {
     const long = join(folder, 'ä'.repeat(100));
-    renameSync(dataDir, long);
-    const server = await startEmbedded(options(long));
+    execFileSync('cp', ['-a', dataDir, long]);
+    const server = await start(options(long));
     const rows = await rowsOf(await startEmbedded({ ...command, dataDir: long }));
     const socketFolder = new URL(server.url()).searchParams.get('host')!;
     const { mode } = statSync(socketFolder);
     await server.stop();
-    renameSync(long, dataDir);
     expect([rows, mode & 0o777, existsSync(socketFolder)]).toEqual([[{ n: 42 }], 0o700, false]);
   });
 
@@ -247,10 +258,7 @@ describe('the embedded server', () => {
     mkdirSync(shared);
     execFileSync('cp', ['-a', cluster, shared]);
     execFileSync('chown', ['-R', `${NOBODY.uid}:${NOBODY.gid}`, shared]);
-    const server = await startEmbedded(options(shared));
-    await server.stop();
-    mockUser = undefined;
-    expect(server.notices).toEqual([
+    expect((await start(options(shared))).notices).toEqual([
       'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.',
     ]);
   });
@@ -261,11 +269,14 @@ describe('the embedded server', () => {
       const closed = join(folder, 'closed');
       mkdirSync(closed, { mode: 0o700 });
       const movable = { ...options(join(closed, 'data')), canMove: true };
-      const server = await startEmbedded(movable);
-      expect(server.directory).toMatch(/^\/var\/lib\/animal-store\/[0-9a-f]{12}$/);
-      expect((await startEmbedded({ ...movable, purpose: 'command' })).url()).toBe(server.url());
-      await server.stop();
-      rmSync(server.directory, { recursive: true });
+      const server = await start(movable);
+      try {
+        expect(server.directory).toMatch(/^\/var\/lib\/animal-store\/[0-9a-f]{12}$/);
+        expect((await startEmbedded({ ...movable, purpose: 'command' })).url()).toBe(server.url());
+      } finally {
+        await server.stop();
+        rmSync(server.directory, { recursive: true });
+      }
     },
   );
 });

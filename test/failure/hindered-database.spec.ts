@@ -2,9 +2,10 @@ import { schemaConfig } from '../support/schema-config';
 import { createSecret } from '../../src/accounts/secret';
 import { migrate } from '../../src/platform/database/migrate';
 import { startApp, type TestApp } from '../support/app';
-import { connectAdmin, createDatabase } from '../support/database';
+import { createDatabase, END_OTHER_SESSIONS } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
+import type { HttpResponse } from '../support/http';
 import { until } from '../support/until';
 import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
 import { poolOf } from './support/pool';
@@ -22,35 +23,46 @@ describe('a database that responds but cannot do everything', () => {
   });
   afterAll(() => app.close());
 
+  async function whileLocked(table: string, act: () => Promise<void>): Promise<void> {
+    await app.database.query(`BEGIN; LOCK TABLE ${table}`);
+    try {
+      await act();
+    } finally {
+      await app.database.query('COMMIT');
+    }
+  }
+
   it('a locked table is 503, with a warning, after the wait for the lock or DATABASE_POOL_WAIT_MS for a connection; other tables stay available', async () => {
+    const { key } = await app.createKey();
     const order = { petId: (await app.post('/v1/pets', aNewPet())).json.id };
-    await app.database.query('BEGIN');
-    await app.database.query('LOCK TABLE pets');
-    const responses = await Promise.all([
-      app.get('/v1/pets'),
-      app.post('/v1/pets', aNewPet({ name: 'locked' })),
-      app.post('/v1/store/orders', order, { headers: { 'idempotency-key': 'locked' } }),
-      ...Array.from({ length: 20 }, () => app.get('/v1/pets/1')),
-    ]);
-    for (const response of responses) expectUnavailable(response);
-    const warnings = app.log.filter((line) => line.includes('request failed: dependency unavailable'));
-    expect(warnings).toHaveLength(responses.length);
-    expect((await app.get('/v1/store/orders')).json).toEqual([]);
-    expect((await app.get('/readyz', without)).status).toBe(200);
-    await app.database.query('COMMIT');
+    const before = app.log.length;
+    await whileLocked('pets', async () => {
+      const responses = await Promise.all([
+        app.get('/v1/pets'),
+        app.post('/v1/pets', aNewPet({ name: 'locked' })),
+        app.post('/v1/store/orders', order, { key, headers: { 'idempotency-key': 'locked' } }),
+        ...Array.from({ length: 20 }, () => app.get('/v1/pets/1')),
+      ]);
+      for (const response of responses) expectUnavailable(response);
+      const lines = app.log
+        .slice(before)
+        .filter((line) => line.includes('request failed: dependency unavailable'));
+      expect(lines).toHaveLength(responses.length);
+      expect((await app.get('/v1/store/orders', { key })).json).toEqual([]);
+      expect((await app.get('/readyz', without)).status).toBe(200);
+    });
     expect((await app.get('/v1/pets?limit=100')).text).not.toContain('locked');
     expect((await app.post('/v1/store/orders', order)).status).toBe(201);
   });
 
   it('made-up keys with a lookup that hangs leave connections for cached keys; they are 401 when it ends', async () => {
     expect((await app.get('/v1/store/orders')).status).toBe(200);
-    await app.database.query('BEGIN');
-    await app.database.query('LOCK TABLE api_keys');
-    const guesses = Array.from({ length: 100 }, () =>
-      app.get('/v1/pets', { key: createSecret('ask_test_') }),
-    );
-    expect((await app.get('/v1/store/orders')).status).toBe(200);
-    await app.database.query('COMMIT');
+    const guesses: Promise<HttpResponse>[] = [];
+    await whileLocked('api_keys', async () => {
+      for (let at = 0; at < 100; at += 1)
+        guesses.push(app.get('/v1/pets', { key: createSecret('ask_test_') }));
+      expect((await app.get('/v1/store/orders')).status).toBe(200);
+    });
     for (const response of await Promise.all(guesses)) expectError(response, 401, 'invalid_api_key');
   });
 
@@ -71,36 +83,40 @@ describe('a database that responds but cannot do everything', () => {
           $$ BEGIN RAISE EXCEPTION 'failed' USING ERRCODE = '${state}'; END $$;
         CREATE TRIGGER fail BEFORE INSERT ON pets EXECUTE FUNCTION fail();
         CREATE TRIGGER fail BEFORE INSERT ON store_orders EXECUTE FUNCTION fail()`);
-      const responses = [
-        await app.post('/v1/pets', aNewPet()),
-        await app.post('/v1/store/orders', { petId }),
-      ];
-      for (const response of responses) expectUnavailable(response);
-      expect(responses.map(isOutcomeUnknown)).toEqual([isUnknown, false]);
-      expect((await app.get('/v1/pets')).status).toBe(200);
-      expect((await app.get('/readyz', without)).status).toBe(200);
-      await app.database.query('DROP FUNCTION fail CASCADE');
+      try {
+        const responses = [
+          await app.post('/v1/pets', aNewPet()),
+          await app.post('/v1/store/orders', { petId }),
+        ];
+        for (const response of responses) expectUnavailable(response);
+        expect(responses.map(isOutcomeUnknown)).toEqual([isUnknown, false]);
+        expect((await app.get('/v1/pets')).status).toBe(200);
+        expect((await app.get('/readyz', without)).status).toBe(200);
+      } finally {
+        await app.database.query('DROP FUNCTION fail CASCADE');
+      }
       expect((await app.post('/v1/store/orders', { petId })).status).toBe(201);
     },
   );
 
   it('read-only: writes and /readyz are 503, reads are 200; writes succeed again when it is writable', async () => {
     const name = new URL(app.database.url).pathname.slice(1);
-    const admin = await connectAdmin();
-    const endSessions = () =>
-      admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
-    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await endSessions();
-    await until(async () => (await app.get('/v1/pets')).status === 200);
-    expectUnavailable(await app.post('/v1/pets', aNewPet()));
-    expectUnavailable(await app.post('/v1/pets', aNewPet(), { headers: { 'idempotency-key': 'read-only' } }));
-    expect((await app.get('/readyz', without)).status).toBe(503);
-    expect((await app.get('/livez', without)).status).toBe(200);
-    // Open sessions stay read-only, and only the service can close them.
-    await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await app.database.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    try {
+      await app.database.query(END_OTHER_SESSIONS);
+      await until(async () => (await app.get('/v1/pets')).status === 200);
+      expectUnavailable(await app.post('/v1/pets', aNewPet()));
+      expectUnavailable(
+        await app.post('/v1/pets', aNewPet(), { headers: { 'idempotency-key': 'read-only' } }),
+      );
+      expect((await app.get('/readyz', without)).status).toBe(503);
+      expect((await app.get('/livez', without)).status).toBe(200);
+    } finally {
+      // Open sessions stay read-only, and only the service can close them.
+      await app.database.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    }
     await until(async () => (await app.get('/readyz', without)).status === 200);
     expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
-    await admin.end();
   });
 
   it('a session that became read-only fails one order with 503, and is not used again', async () => {

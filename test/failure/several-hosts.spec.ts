@@ -64,7 +64,7 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     expect(responses.filter(({ status }) => status >= 300)).toEqual([]);
   }
 
-  it('has the primary serve the API and commands: every connection leads to it', async () => {
+  it('leads every connection of the API and of commands to the primary; after a promotion to the standby, from the first success without a failure; if a server becomes read-only, one change fails and every connection is replaced', async () => {
     await expectSound();
     expect((await query(pair.primary.url, SESSIONS)).length).toBeGreaterThan(3);
     // Those of the tries are about to end.
@@ -76,19 +76,14 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     expect(await run('postgres', 'db', 'backup', file)).toMatchObject({ status: 0 });
     expect(await run('restored', 'db', 'restore', file)).toMatchObject({ status: 0 });
     expect(await run('restored', 'pets', 'export', join(folder, 'pets.csv'))).toMatchObject({ status: 0 });
-  });
 
-  it('has the standby serve them after its promotion: 503 until then, and from the first success no request fails', async () => {
     pair.primary.crash();
     expectUnavailable(await app.post('/v1/pets', aNewPet()));
     expect(await ready()).toBe(503);
     pair.standby.promote();
     await until(async () => (await ready()) === 200);
     await expectSound();
-  });
 
-  it('loses one change to a server that becomes read-only: every connection to it is replaced, also shared ones', async () => {
-    await expectSound();
     pair.primary.start();
     const { url: readOnly } = pair.standby;
     await query(readOnly, 'ALTER SYSTEM SET default_transaction_read_only = on');

@@ -46,6 +46,7 @@ describe('while PostgreSQL is unavailable', () => {
   });
   afterAll(async () => {
     jest.useRealTimers();
+    await app.close();
     await server.remove();
     disk?.remove();
   });
@@ -128,14 +129,17 @@ describe('while PostgreSQL is unavailable', () => {
     const name = new URL(app.database.url).pathname.slice(1);
     const allow = (connections: number) =>
       query(server.adminUrl(), `ALTER DATABASE ${name} CONNECTION LIMIT ${connections}`);
-    await allow(0);
-    // Sessions that are still starting end later.
-    await until(async () => (await query(server.adminUrl(), END_SESSIONS)).length === 0);
-    await expectAway();
-    await allow(1);
-    // It is the only connection, and the background tasks use it, too.
-    await until(async () => (await app.post('/v1/pets', aNewPet())).status === 201);
-    await allow(-1);
+    try {
+      await allow(0);
+      // Sessions that are still starting end later.
+      await until(async () => (await query(server.adminUrl(), END_SESSIONS)).length === 0);
+      await expectAway();
+      await allow(1);
+      // It is the only connection, and the background tasks use it, too.
+      await until(async () => (await app.post('/v1/pets', aNewPet())).status === 201);
+    } finally {
+      await allow(-1);
+    }
   });
 
   it('frozen: 503 for requests that have, await or open a connection; afterwards all succeed, and no query still runs', async () => {
@@ -163,17 +167,20 @@ describe('while PostgreSQL is unavailable', () => {
     'with a full disk: 503 for writes that need space, 200 for reads; writes succeed again when there is space',
     async () => {
       const full = await disk!.fill(server, app.database.url);
-      let response = await app.post('/v1/pets', aNewPet());
-      for (let tries = 0; response.status === 201 && tries < 2_000; tries += 1) {
-        response = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
+      try {
+        let response = await app.post('/v1/pets', aNewPet());
+        for (let tries = 0; response.status === 201 && tries < 2_000; tries += 1) {
+          response = await app.post('/v1/pets', aNewPet({ name: 'x'.repeat(255) }));
+        }
+        expectUnavailable(response);
+        const large = aNewPet({ name: 'y'.repeat(255) });
+        expectUnavailable(await app.post('/v1/pets', large, { headers: { 'idempotency-key': 'full' } }));
+        expect((await app.get('/v1/pets')).status).toBe(200);
+        await full.empty();
+        expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
+      } finally {
+        await full.leave();
       }
-      expectUnavailable(response);
-      const large = aNewPet({ name: 'y'.repeat(255) });
-      expectUnavailable(await app.post('/v1/pets', large, { headers: { 'idempotency-key': 'full' } }));
-      expect((await app.get('/v1/pets')).status).toBe(200);
-      await full.empty();
-      expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
-      await full.leave();
     },
   );
 
@@ -200,7 +207,8 @@ describe('while PostgreSQL is unavailable', () => {
       return (await sessions()).length > poolOf(app).totalCount;
     });
     server.freeze();
-    await expect(app.close()).resolves.toBeUndefined();
+    // It is stopped when the server is thawed for the next start.
+    await expect(app.restart(() => Promise.resolve(server.thaw()))).resolves.toBeUndefined();
   });
 
   /** The process ids of the application's sessions. */

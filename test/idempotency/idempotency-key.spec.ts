@@ -30,6 +30,7 @@ describe('an Idempotency-Key', () => {
     app = await startApp({ databasePoolWaitMs: 30_000 }, { modules: [LabModule] });
     await app.database.query('CREATE TABLE nothing (id bigint PRIMARY KEY)');
   });
+  beforeEach(() => app.database.query('DELETE FROM idempotency_keys'));
   afterAll(async () => {
     jest.useRealTimers();
     await app.close();
@@ -205,8 +206,6 @@ describe('an Idempotency-Key', () => {
   });
 
   describe('that is older than 24 h is deleted, and', () => {
-    beforeEach(() => app.database.query('DELETE FROM idempotency_keys'));
-
     it('is kept if a request renews it meanwhile', async () => {
       await app.database.query(FILL, [2]);
       await app.database.query('BEGIN');
@@ -226,10 +225,10 @@ describe('an Idempotency-Key', () => {
       await app.database.query('LOCK TABLE idempotency_keys');
       pass({ seconds: 60 });
       await until(async () => (await lockWaits(app.database)).length > 0);
-      const closed = app.nest.close();
+      const restarted = app.restart();
       await until(() => !app.nest.getHttpServer().listening);
       await app.database.query('COMMIT');
-      await closed;
+      await restarted;
       expect(await countKeys()).toBe(1_001);
       expect(app.log.join('')).not.toContain('The deletion of old idempotency keys fails');
     });

@@ -223,8 +223,9 @@ describe('a module', () => {
       await add('1/pets/2', TOY, once),
       await add('1/pets/2', TOY, once),
     ];
+    const { id } = all[0]!.json;
     expect(all.map(({ headers }) => headers['location'])).toEqual(
-      [3, 6, 6].map((id) => `/v1/shelves/1/pets/2/toys/${id}`),
+      [id, id + 3, id + 3].map((each) => `/v1/shelves/1/pets/2/toys/${each}`),
     );
     // Validation precedes the Idempotency-Key.
     expectError(await add('1/pets/2', {}, once), 400, 'validation_failed');

@@ -43,6 +43,8 @@ describe('reading animals', () => {
       );
     });
 
+    afterEach(() => app.database.query('DELETE FROM pets WHERE category_id IN (7, 8)'));
+
     const get = (query: string) => app.get(`/v1/pets?${query}`, { key });
 
     const choices = [[], ...PET_STATUSES.map((status) => [status]), ['sold', 'available'], PET_STATUSES];
@@ -88,7 +90,6 @@ describe('reading animals', () => {
         const found = await followPages(app, key, `/v1/pets?${ids}&limit=60&sort=${sort}`);
         expect(found).toHaveLength(100);
       }
-      await app.database.query('DELETE FROM pets WHERE category_id = 7');
     });
 
     it('with the lowest and the highest possible id, in both orders', async () => {
@@ -110,7 +111,6 @@ describe('reading animals', () => {
           expect((await get(`categoryId=8&sort=${sort}&cursor=${cursor}`)).status).toBe(200);
         }
       }
-      await app.database.query('DELETE FROM pets WHERE category_id = 8');
     });
 
     it('with a cursor only for the same filters and the same sort', async () => {
@@ -200,9 +200,8 @@ describe('reading animals', () => {
   });
 
   describe('GET /v1/pets (listPets)', () => {
-    beforeAll(() => fillPets(app, 11, ['available', 'pending', 'sold']));
-
     it('200 does not mix concurrent requests for other statuses, limits and cursors', async () => {
+      await (await noPets(app)).fill(11, ['available', 'pending', 'sold']);
       const addresses = ['', '&status=available', '&status=pending', '&status=sold'].map(
         (filter) => `/v1/pets?limit=3${filter}`,
       );
@@ -229,6 +228,7 @@ describe('reading animals', () => {
 
   it('builds Link and Location from PUBLIC_BASE_URL, never from the Host header', async () => {
     const other = await startApp({ publicBaseUrl: 'https://api.example.com/v1' }, { beside: app });
+    await fillPets(app, 2);
     const headers = { host: 'evil.example' };
     const list = await other.get('/v1/pets?limit=1', { headers });
     expect(linksOf(list)['next']).toMatch(/^https:\/\/api\.example\.com\/v1\/pets\?limit=1&cursor=/);

@@ -4,7 +4,7 @@ import { readCommittedDocument } from '../../src/testing/api-document';
 import { kennels } from '../modules/support/kennels.extension';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
-import { connectAdmin } from '../support/database';
+import { connectAdmin, END_OTHER_SESSIONS } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
@@ -29,11 +29,13 @@ async function inUse(app: TestApp): Promise<HttpResponse> {
   await app.database.query('BEGIN');
   await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
   const first = order();
-  await until(async () => (await lockWaits(app.database)).length > 0);
-  const second = await order();
-  await app.database.query('ROLLBACK');
-  await first;
-  return second;
+  try {
+    await until(async () => (await lockWaits(app.database)).length > 0);
+    return await order();
+  } finally {
+    await app.database.query('ROLLBACK');
+    await first;
+  }
 }
 
 function failed(app: TestApp): Promise<HttpResponse> {
@@ -94,14 +96,16 @@ describe('problem details', () => {
     const name = new URL(app.database.url).pathname.slice(1);
     const admin = await connectAdmin();
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
-    const asking = asProblems(app);
-    const responses = [await asking.get('/v1/pets'), await asking.get('/readyz', { key: undefined })];
-    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-    await admin.end();
-    for (const response of responses) {
-      expectProblem(response, 503, 'service_unavailable');
-      expect(response.headers['retry-after']).toBe('1');
+    try {
+      await app.database.query(END_OTHER_SESSIONS);
+      const asking = asProblems(app);
+      for (const response of [await asking.get('/v1/pets'), await asking.get('/readyz', without)]) {
+        expectProblem(response, 503, 'service_unavailable');
+        expect(response.headers['retry-after']).toBe('1');
+      }
+    } finally {
+      await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+      await admin.end();
     }
   });
 

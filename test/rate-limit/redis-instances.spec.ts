@@ -98,7 +98,7 @@ describeWithRedis('instances that share a Redis', () => {
   });
 
   it('write no counters to PostgreSQL, not even at a stop, and log no warning about each other', async () => {
-    // An instance has been stopped above.
+    await instances.apps[1]!.restart();
     const rows = await app.database.query('SELECT 1 FROM rate_limit_counters');
     expect([rows, lines('without Redis')]).toEqual([[], []]);
   });

@@ -55,7 +55,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     await other.close();
     await app.close();
   });
-  beforeEach(() => app.database.query('TRUNCATE journal, refused'));
+  beforeEach(() => app.database.query('TRUNCATE pets, store_orders, journal, refused CASCADE'));
 
   const sweep = (of: TestApp = app) => of.nest.get(OrderExpiry, { strict: false }).run();
   const get = async (id: number) => (await app.get(`${PATH}/${id}`)).json;
@@ -117,7 +117,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
       [count],
     );
     await Promise.all([sweep(), sweep(other)]);
-    // Each instance skips the orders that the other one has locked, a run of the timers above included.
+    // Each instance skips the orders that the other one has locked.
     await until(async () => (await cancellations()) >= count);
     expect(await cancellations()).toBe(count);
     expect(
@@ -157,9 +157,12 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     const cancellation = update(id, 'cancelled');
-    await until(async () => (await lockWaits(app.database)).length === 1);
-    await sweep();
-    await app.database.query('COMMIT');
+    try {
+      await until(async () => (await lockWaits(app.database)).length === 1);
+      await sweep();
+    } finally {
+      await app.database.query('COMMIT');
+    }
     expect((await cancellation).status).toBe(200);
     expect(await cancellations()).toBe(1);
   });

@@ -82,6 +82,10 @@ function ownership(): string {
   return role === undefined ? '' : `OWNER ${role}`;
 }
 
+/** Ends the sessions of this database, except that of the spec. */
+export const END_OTHER_SESSIONS =
+  'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+
 /** Connects to the server, outside every database under test. */
 export async function connectAdmin(
   connectionString: string = process.env[ADMIN_URL_VARIABLE] ?? '',

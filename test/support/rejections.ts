@@ -64,8 +64,9 @@ async function readRemoved(app: TestApp): Promise<HttpResponse> {
 }
 
 async function resendUnknown(app: TestApp): Promise<HttpResponse> {
-  const { headers } = await app.post('/v1/webhooks', { url: 'https://shop.example/webhooks' });
-  return app.post(`${headers['location']}/deliveries/9999/resend`, undefined);
+  const { key } = await app.createKey();
+  const { headers } = await app.post('/v1/webhooks', { url: 'https://shop.example/webhooks' }, { key });
+  return app.post(`${headers['location']}/deliveries/9999/resend`, undefined, { key });
 }
 
 async function createWebhooks(app: TestApp): Promise<HttpResponse> {

@@ -11,7 +11,7 @@ import { expectError } from '../support/expect-error';
 import { until } from '../support/until';
 
 const PATH = '/v1/usage';
-const DAY = { seconds: 86_400 };
+const DAY_SECONDS = 86_400;
 const NONE = { admitted: 0, rejected: 0, failed: 0, errors: 0 };
 const SMALL = { plan: 'enterprise', perMinute: 3, perDay: 1_000 } as const;
 
@@ -120,6 +120,7 @@ describe('GET /v1/usage (getUsage)', () => {
   });
 
   it('counts nothing without a valid key', async () => {
+    await recorderOf(app).run();
     const before = await app.database.query('SELECT count(*) FROM key_usage');
     const { id, key } = await app.createKey({ expiresAt: new Date(app.clock.now() + 1_000) });
     app.clock.advance({ seconds: 2 });
@@ -160,20 +161,24 @@ describe('GET /v1/usage (getUsage)', () => {
     const [one, other] = [await app.createKey({ account: 'days' }), await app.createKey({ account: 'days' })];
     await repeat(1, '/v1/pets', one.key);
     await repeat(2, '/v1/pets', other.key);
-    app.clock.advance(DAY);
-    await repeat(3, '/v1/pets', one.key);
-    const ids = [one, other].map(({ id }) => id).sort();
-    const found = await usage(one.key);
-    expect(found.map(({ date, keyId }: any) => [date, keyId])).toEqual([
-      ...ids.map((id) => ['2026-11-21', id]),
-      ['2026-11-22', one.id],
-    ]);
-    const admitted = (id: string) =>
-      found.filter(({ keyId }: any) => keyId === id).map((each: any) => each.admitted);
-    expect([admitted(one.id), admitted(other.id)]).toEqual([[1, 3], [2]]);
-    expect(await usage(one.key, '?to=2026-11-21')).toHaveLength(2);
-    expect(await usage(one.key, '?from=2026-11-22')).toHaveLength(1);
-    expect(await usage(one.key, '?from=2025-10-19')).toHaveLength(3);
+    app.clock.advance({ seconds: DAY_SECONDS });
+    try {
+      await repeat(3, '/v1/pets', one.key);
+      const ids = [one, other].map(({ id }) => id).sort();
+      const found = await usage(one.key);
+      expect(found.map(({ date, keyId }: any) => [date, keyId])).toEqual([
+        ...ids.map((id) => ['2026-11-21', id]),
+        ['2026-11-22', one.id],
+      ]);
+      const admitted = (id: string) =>
+        found.filter(({ keyId }: any) => keyId === id).map((each: any) => each.admitted);
+      expect([admitted(one.id), admitted(other.id)]).toEqual([[1, 3], [2]]);
+      expect(await usage(one.key, '?to=2026-11-21')).toHaveLength(2);
+      expect(await usage(one.key, '?from=2026-11-22')).toHaveLength(1);
+      expect(await usage(one.key, '?from=2025-10-19')).toHaveLength(3);
+    } finally {
+      app.clock.advance({ seconds: -DAY_SECONDS });
+    }
   });
 
   it('adds up over instances, and after a stop', async () => {

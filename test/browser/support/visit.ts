@@ -72,3 +72,11 @@ export async function show(page: Page, key: string): Promise<string> {
   await sentence.waitFor();
   return sentence.innerText();
 }
+
+/** Types a key, presses Enter and waits for the usage. @returns its sentence */
+export async function showUsage(page: Page, key: string): Promise<string> {
+  await show(page, key);
+  const sentence = page.locator('#usage-text:not(:empty)');
+  await sentence.waitFor();
+  return sentence.innerText();
+}

@@ -63,9 +63,13 @@ export function startChild(source?: string, user?: ServerUser): Child {
   return started;
 }
 
+export async function killChildren(): Promise<void> {
+  await Promise.all(children.splice(0).map((child) => child.kill()));
+}
+
 /** Stops the processes and removes the folders of a spec file. */
 export async function cleanUp(): Promise<void> {
-  await Promise.all(children.splice(0).map((child) => child.kill()));
+  await killChildren();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
 }
 
