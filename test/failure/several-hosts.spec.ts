@@ -12,7 +12,7 @@ import { aNewPet } from '../support/factories';
 import { describeWhen } from '../support/it-when';
 import { MAX_START_MS } from '../support/service';
 import { rejectionOf } from '../support/start';
-import { holdTimers, pass } from '../support/timers';
+import { holdTimers, pass, passUntil } from '../support/timers';
 import { until } from '../support/until';
 import { createAuthority, hasOpenssl } from './support/certificates';
 import { startCuttingProxy } from './support/cutting-proxy';
@@ -153,6 +153,30 @@ describe('a DATABASE_URL with several hosts', () => {
     await app.close();
     await proxy.close();
     hole.close();
+  });
+
+  it('tries a host last on which a statement got no response, like the commit of a primary without standbys', async () => {
+    const server = process.env[ADMIN_URL_VARIABLE] ?? '';
+    const [first, second] = [await startCuttingProxy(server), await startCuttingProxy(server)];
+    const [one, other] = [first, second].map((each) => new URL(each.through(database.directUrl)));
+    const url = one!.href.replace(one!.host, `${one!.host},${other!.host}`);
+    const app = await startApp(PATIENT, { database: { ...database, url, drop: () => Promise.resolve() } });
+    holdTimers({ timeouts: true, measured: true });
+    first.holdBack('INSERT INTO');
+    let status = 0;
+    const sent = app.post('/v1/pets', aNewPet()).then((response) => ({ status } = response));
+    await passUntil(() => status !== 0);
+    expectUnavailable(await sent);
+    expect(second.count).toBe(0);
+    await until(() => {
+      first.end();
+      return poolOf(app).totalCount === 0;
+    });
+    expect((await app.post('/v1/pets', aNewPet())).status).toBe(201);
+    expect(second.count).toBeGreaterThan(0);
+    jest.useRealTimers();
+    await app.close();
+    for (const each of [first, second]) await each.close();
   });
 
   it('is one sentence with the hosts and without the password if none can be reached', async () => {
