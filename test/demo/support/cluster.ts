@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,195 +10,192 @@ import { until } from '../../support/until';
 import { type Link, openLink } from './link';
 
 const CONFIGURATION = join(__dirname, '..', '..', '..', 'deploy', 'patroni');
+const PROGRAMS = ['patroni', 'etcd', 'haproxy', '/usr/lib/postgresql/15/bin/postgres'];
 const NODES = [1, 2, 3];
 const [ETCD, PEERS, POSTGRES, PATRONI] = [2379, 2380, 5432, 8008];
-const PROXY_PORT = 5000;
-const PROGRAMS = ['patroni', 'etcd', 'haproxy', '/usr/lib/postgresql/15/bin/postgres'];
 const HEALTHY_MS = 180_000;
 const POLL_MS = 50;
 
-/** A loopback network of this process, in which each node has an address of its own. */
+/** A loopback network of this process, in which each node has the ports of production. */
 const NETWORK = `127.${1 + (process.pid % 250)}.${Math.floor(process.pid / 250) % 250}`;
-/** The address that others use; a link leads from it to the inner one. */
+/** The address that others use. Links lead from it to the inner one. */
 const addressOf = (node: number): string => `${NETWORK}.${node}`;
 const innerOf = (node: number): string => `${NETWORK}.${node + 10}`;
+const PROXY = `${NETWORK}.9`;
 
-type Signal = 'SIGKILL' | 'SIGSTOP' | 'SIGCONT';
+/** Three nodes with PostgreSQL, Patroni and etcd, and HAProxy, from the files in deploy/patroni. */
+export class Cluster {
+  private readonly folder = dataFolder();
+  private readonly user = chooseServerUser();
+  private readonly links = new Map<string, Link>();
+  private readonly patronis = new Map<number, ChildProcess>();
+  private readonly others: ChildProcess[] = [];
 
-export interface Cluster {
-  readonly version: string;
-  /** The database of the service, through all hosts or through HAProxy. */
-  url(through: 'hosts' | 'haproxy'): string;
-  /** Returns the database on the primary, without the links. */
-  primaryUrl(): Promise<string>;
+  async start(): Promise<void> {
+    const missing = PROGRAMS.filter((each) => spawnSync(each, ['--version']).error).join(', ');
+    const advice = 'apt-get install patroni etcd-server haproxy postgresql-15';
+    if (missing !== '') throw new Error(`${missing} not found: ${advice}`);
+    this.own(this.folder.path);
+    for (const node of NODES) {
+      this.writeFiles(node);
+      for (const port of [ETCD, POSTGRES, PATRONI])
+        this.links.set(`${node}:${port}`, await openLink(addressOf(node), innerOf(node), port));
+      this.others.push(this.run(node, 'etcd'));
+    }
+    // Patroni ends if the members have not agreed on a version; systemd would start it again.
+    for (const node of NODES)
+      await until(async () => /"etcdcluster":"\d/.test(await textOf(node, ETCD, '/version')));
+    this.others.push(this.run(1, 'haproxy', '-f', join(this.folderOf(1), 'haproxy.cfg')));
+    for (const node of NODES) this.startPatroni(node);
+  }
+
+  startPatroni(node: number): void {
+    this.patronis.set(node, this.run(node, 'patroni', join(this.folderOf(node), 'patroni.yml')));
+  }
+
+  /** Returns the database of the service. */
+  url(through: 'hosts' | 'haproxy'): string {
+    return this.urlOf(through === 'hosts' ? NODES.map(addressOf).join(',') : `${PROXY}:5000`);
+  }
+
   /** Waits for a primary, a synchronous standby and another one that have the same state. @returns the primary */
-  healthy(): Promise<number>;
-  /** Waits for the next node whose commit succeeds. @returns its time, by performance.now() */
-  writable(nodes: readonly number[]): Promise<number>;
-  others(node: number): readonly number[];
-  startPatroni(node: number): void;
+  async healthy(): Promise<number> {
+    let primary: number | undefined;
+    await until(async () => (primary = await findHealthyPrimary()) !== undefined, HEALTHY_MS);
+    return primary!;
+  }
+
+  /** Returns the database on a node, without the links. */
+  urlOn(node: number): string {
+    return this.urlOf(innerOf(node));
+  }
+
+  /** Waits for the first of the nodes whose commit succeeds. @returns the time, by performance.now() */
+  writable(nodes: readonly number[]): Promise<number> {
+    const found = new AbortController();
+    const tries = nodes.map((node) => committing(this.urlOn(node), found.signal));
+    return Promise.race(tries).finally(() => found.abort());
+  }
+
+  standbys(primary: number): readonly number[] {
+    return NODES.filter((each) => each !== primary);
+  }
+
   /** Sends a signal to Patroni, and to PostgreSQL's processes unless `isPatroniOnly`. */
-  signal(node: number, name: Signal, isPatroniOnly?: boolean): void;
-  switchOver(from: number): Promise<void>;
-  /** Loses the packets between a node and etcd; with `isWhole` all packets to the node. @returns a function that heals it */
-  cutOff(node: number, isWhole: boolean): () => void;
-  stop(): void;
-}
+  signal(node: number, name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT', isPatroniOnly = false): void {
+    const { pid = 0, exitCode } = this.patronis.get(node) ?? {};
+    const patroni = pid > 0 && exitCode === null ? [pid] : [];
+    for (const each of isPatroniOnly ? patroni : [...patroni, ...serverOf(this.folderOf(node))])
+      // The process may have just ended.
+      spawnSync('kill', ['-s', name.slice(3), String(each)]);
+  }
 
-/** Starts three nodes with etcd, and HAProxy, from the files in deploy/patroni. */
-export async function startCluster(): Promise<Cluster> {
-  const missing = PROGRAMS.filter((each) => spawnSync(each, ['--version']).error);
-  if (missing.length > 0)
-    throw new Error(
-      `${missing.join(', ')} not found: apt-get install patroni etcd-server haproxy postgresql-15`,
-    );
-  const folder = dataFolder();
-  const { uid, gid } = chooseServerUser() ?? {};
-  const own = (path: string) => uid !== undefined && gid !== undefined && chownSync(path, uid, gid);
-  own(folder.path);
-  const folderOf = (node: number) => join(folder.path, String(node));
-  const links = new Map<string, Link>();
-  const patronis = new Map<number, ChildProcess>();
-  const others: ChildProcess[] = [];
+  async switchOver(from: number): Promise<void> {
+    const { PATRONI_RESTAPI_USERNAME: user, PATRONI_RESTAPI_PASSWORD: password } = this.environmentOf(from);
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    await fetch(`http://${innerOf(from)}:${PATRONI}/switchover`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ leader: addressOf(from) }),
+    });
+  }
 
-  const environmentOf = (node: number): Record<string, string> => {
-    const { PATH = '' } = process.env;
-    const variables = parseEnv(readFileSync(join(folderOf(node), 'node.env'), 'utf8')) as Record<
-      string,
-      string
-    >;
-    const way = `${addressOf(node)}:${ETCD}`;
-    const own = { PATRONI_ETCD3_HOSTS: way, PATRONI_ETCD3_USE_PROXIES: 'true', PATRONI_LOG_LEVEL: 'INFO' };
-    const slow = { ETCD_HEARTBEAT_INTERVAL: '500', ETCD_ELECTION_TIMEOUT: '5000' };
-    return { PATH, LC_ALL: 'C', ...variables, ...own, ...slow, ETCD_DATA_DIR: join(folderOf(node), 'etcd') };
-  };
-  const run = (node: number, program: string, ...args: string[]): ChildProcess => {
-    const log = openSync(join(folderOf(node), `${program}.log`), 'a');
-    const options = {
-      cwd: folderOf(node),
-      stdio: ['ignore', log, log] as ['ignore', number, number],
+  /** Loses the packets from a node to etcd; with `isWhole` also those to the node. @returns a function that heals it */
+  cutOff(node: number, isWhole: boolean): () => void {
+    const ports = isWhole ? [ETCD, POSTGRES, PATRONI] : [ETCD];
+    const lost = ports.map((port) => this.links.get(`${node}:${port}`)!);
+    for (const link of lost) link.cut();
+    return () => lost.forEach((link) => link.heal());
+  }
+
+  stop(): void {
+    for (const node of NODES) this.signal(node, 'SIGKILL');
+    for (const each of this.others) each.kill('SIGKILL');
+    for (const link of this.links.values()) link.close();
+    this.folder.remove();
+  }
+
+  private folderOf(node: number): string {
+    return join(this.folder.path, String(node));
+  }
+
+  private own(path: string): void {
+    if (this.user) chownSync(path, this.user.uid, this.user.gid);
+  }
+
+  private urlOf(hosts: string): string {
+    const { ANIMAL_STORE_PASSWORD: password } = this.environmentOf(1);
+    return `postgresql://animal_store:${password}@${hosts}/animal_store`;
+  }
+
+  /** Writes the files in deploy/patroni with the addresses and folders of a node. */
+  private writeFiles(node: number): void {
+    mkdirSync(this.folderOf(node));
+    for (const file of readdirSync(CONFIGURATION)) {
+      const text = readFileSync(join(CONFIGURATION, file), 'utf8')
+        .replaceAll('THIS_NODE', `db${node}`)
+        .replaceAll(/db(\d):2380/g, (_name, of: string) => `${innerOf(Number(of))}:${PEERS}`)
+        .replaceAll(/\bdb(\d)\b/g, (_name, of: string) => addressOf(Number(of)))
+        .replaceAll('0.0.0.0', innerOf(node))
+        .replaceAll('127.0.0.1', PROXY)
+        .replaceAll(/\/etc\/patroni(?=\/)|\/var\/(lib|run)\/postgresql/g, this.folderOf(node));
+      writeFileSync(join(this.folderOf(node), file), text);
+    }
+    this.own(this.folderOf(node));
+  }
+
+  private environmentOf(node: number): Record<string, string> {
+    const variables = parseEnv(readFileSync(join(this.folderOf(node), 'node.env'), 'utf8'));
+    return {
+      PATH: process.env['PATH'] ?? '',
+      LC_ALL: 'C',
+      ...(variables as Record<string, string>),
+      // Each Patroni has one way to etcd, which a fault can cut.
+      PATRONI_ETCD3_HOSTS: `${addressOf(node)}:${ETCD}`,
+      PATRONI_ETCD3_USE_PROXIES: 'true',
+      ETCD_DATA_DIR: join(this.folderOf(node), 'etcd'),
+      // All members share a machine, which may be busy.
+      ETCD_HEARTBEAT_INTERVAL: '500',
+      ETCD_ELECTION_TIMEOUT: '5000',
+    };
+  }
+
+  private run(node: number, program: string, ...args: string[]): ChildProcess {
+    const cwd = this.folderOf(node);
+    const log = openSync(join(cwd, `${program}.log`), 'a');
+    const { uid, gid } = this.user ?? {};
+    return spawn(program, args, {
+      cwd,
       uid,
       gid,
-    };
-    return spawn(program, args, { ...options, env: environmentOf(node) });
-  };
-  const startPatroni = (node: number): void =>
-    void patronis.set(node, run(node, 'patroni', join(folderOf(node), 'patroni.yml')));
-  const isPrimary = async (node: number): Promise<number> => {
-    const { status } = await fetch(`http://${innerOf(node)}:${PATRONI}/primary`, {
-      signal: AbortSignal.timeout(1_000),
+      stdio: ['ignore', log, log],
+      env: this.environmentOf(node),
     });
-    return status === 200 ? node : Promise.reject(new Error('a standby'));
-  };
-  const urlOf = (hosts: string): string =>
-    `postgresql://animal_store:${environmentOf(1)['ANIMAL_STORE_PASSWORD']}@${hosts}/animal_store`;
-
-  for (const node of NODES) {
-    mkdirSync(folderOf(node));
-    for (const file of readdirSync(CONFIGURATION)) {
-      const text = readFileSync(join(CONFIGURATION, file), 'utf8');
-      writeFileSync(join(folderOf(node), file), placed(text, node, folderOf(node)));
-    }
-    own(folderOf(node));
-    for (const port of [ETCD, POSTGRES, PATRONI])
-      links.set(`${node}:${port}`, await openLink(addressOf(node), innerOf(node), port));
-    others.push(run(node, 'etcd'));
   }
-  // Patroni ends if the members have not agreed on a version; systemd would start it again.
-  for (const node of NODES) await until(() => isReady(`http://${innerOf(node)}:${ETCD}/version`));
-  others.push(run(1, 'haproxy', '-f', join(folderOf(1), 'haproxy.cfg')));
-  for (const node of NODES) startPatroni(node);
-
-  const cluster: Cluster = {
-    version: spawnSync('patroni', ['--version'], { encoding: 'utf8' }).stdout.trim(),
-    url: (through) => {
-      const hosts = NODES.map((node) => `${addressOf(node)}:${POSTGRES}`);
-      return urlOf(through === 'hosts' ? hosts.join(',') : `${NETWORK}.9:${PROXY_PORT}`);
-    },
-    primaryUrl: async () => urlOf(`${innerOf(await Promise.any(NODES.map(isPrimary)))}:${POSTGRES}`),
-    healthy: async () => {
-      let primary = 0;
-      await until(async () => {
-        primary = await Promise.any(NODES.map(isPrimary)).catch(() => 0);
-        return primary > 0 && (await isHealthy(primary).catch(() => false));
-      }, HEALTHY_MS);
-      return primary;
-    },
-    writable: async (nodes) => {
-      const found = new AbortController();
-      const tries = nodes.map((node) => committing(urlOf(innerOf(node)), found.signal));
-      return Promise.race(tries).finally(() => found.abort());
-    },
-    others: (node) => NODES.filter((each) => each !== node),
-    startPatroni,
-    signal: (node, name, isPatroniOnly = false) => {
-      const { pid = 0, exitCode } = patronis.get(node)!;
-      const pids = exitCode === null ? [pid] : [];
-      for (const each of isPatroniOnly ? pids : [...pids, ...serverOf(folderOf(node))]) send(each, name);
-    },
-    switchOver: async (from) => {
-      const { PATRONI_RESTAPI_USERNAME: user, PATRONI_RESTAPI_PASSWORD: password } = environmentOf(from);
-      const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-      const body = JSON.stringify({ leader: addressOf(from) });
-      const response = await fetch(`http://${innerOf(from)}:${PATRONI}/switchover`, {
-        method: 'POST',
-        headers: { authorization, 'content-type': 'application/json' },
-        body,
-      });
-      if (!response.ok) throw new Error(`no switchover: ${await response.text()}`);
-    },
-    cutOff: (node, isWhole) => {
-      const ports = isWhole ? [ETCD, POSTGRES, PATRONI] : [ETCD];
-      const lost = ports.map((port) => links.get(`${node}:${port}`)!);
-      for (const link of lost) link.cut();
-      return () => lost.forEach((link) => link.heal());
-    },
-    stop: () => {
-      for (const node of NODES) cluster.signal(node, 'SIGKILL');
-      for (const each of others) each.kill('SIGKILL');
-      for (const link of links.values()) link.close();
-      spawnSync('sh', [
-        '-c',
-        `for n in 1 2 3; do mkdir -p $KEEP/$n; cp ${folder.path}/$n/*.log $KEEP/$n; done`,
-      ]);
-      folder.remove();
-    },
-  };
-  return cluster;
 }
 
-/** Returns a file of deploy/patroni with the addresses and folders of a node in this network. */
-function placed(text: string, node: number, folder: string): string {
-  return text
-    .replaceAll('THIS_NODE', `db${node}`)
-    .replaceAll(/db(\d):2380/g, (_name, of: string) => `${innerOf(Number(of))}:${PEERS}`)
-    .replaceAll(/\bdb(\d)\b/g, (_name, of: string) => addressOf(Number(of)))
-    .replaceAll('0.0.0.0', innerOf(node))
-    .replaceAll('127.0.0.1', `${NETWORK}.9`)
-    .replaceAll(/\/etc\/patroni(?=\/)|\/var\/(lib|run)\/postgresql/g, folder);
+/** Returns the body of a response without the links; empty if there is none. */
+async function textOf(node: number, port: number, path: string): Promise<string> {
+  const signal = AbortSignal.timeout(2_000);
+  const response = await fetch(`http://${innerOf(node)}:${port}${path}`, { signal }).catch(() => undefined);
+  return response?.ok ? response.text().catch(() => '') : '';
 }
 
-/** Returns true for an etcd whose cluster has formed. */
-async function isReady(url: string): Promise<boolean> {
-  const text = await fetch(url).then(
-    (response) => response.text(),
-    () => '',
+/** Returns the primary if both standbys have its state, and one of them is synchronous. */
+async function findHealthyPrimary(): Promise<number | undefined> {
+  const isPrimary = await Promise.all(NODES.map((node) => textOf(node, PATRONI, '/primary')));
+  const primary = NODES.find((_node, at) => isPrimary[at] !== '');
+  const text = primary && (await textOf(primary, PATRONI, '/cluster'));
+  if (!text) return undefined;
+  const { members } = JSON.parse(text) as { members: Record<string, string | number>[] };
+  const roles = new Set(members.map(({ role }) => role));
+  const isUp = members.every(
+    ({ state, lag = 0 }) => /^(running|streaming)$/.test(String(state)) && lag === 0,
   );
-  return /"etcdcluster":"\d/.test(text);
-}
-
-/** Returns true if both standbys have the state of the primary, and one of them is synchronous. */
-async function isHealthy(primary: number): Promise<boolean> {
-  const response = await fetch(`http://${innerOf(primary)}:${PATRONI}/cluster`, {
-    signal: AbortSignal.timeout(2_000),
-  });
-  const { members } = (await response.json()) as {
-    members: { role: string; state: string; timeline?: number; lag?: number | string }[];
-  };
-  const roles = members.map(({ role }) => role).toSorted();
-  const isUp = members.every(({ state, lag = 0 }) => /^(running|streaming)$/.test(state) && lag === 0);
   const timelines = new Set(members.map(({ timeline }) => timeline));
-  return isUp && timelines.size === 1 && roles.join() === 'leader,replica,sync_standby';
+  return isUp && timelines.size === 1 && roles.size === NODES.length && roles.has('sync_standby')
+    ? primary
+    : undefined;
 }
 
 /** Tries to commit until it succeeds. @returns the time, by performance.now() */
@@ -225,19 +222,11 @@ async function committing(connectionString: string, ended: AbortSignal): Promise
 function serverOf(folder: string): readonly number[] {
   try {
     const file = readFileSync(join(folder, 'animal-store', 'postmaster.pid'), 'utf8');
-    const postmaster = Number(file.split('\n')[0]);
-    const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(postmaster)], { encoding: 'utf8' });
-    const isServer = readFileSync(`/proc/${postmaster}/cmdline`, 'utf8').includes(folder);
-    return isServer ? [postmaster, ...stdout.trim().split(/\s+/).filter(Boolean).map(Number)] : [];
+    const postmaster = file.split('\n')[0]!;
+    if (!readFileSync(`/proc/${postmaster}/cmdline`, 'utf8').includes(folder)) return [];
+    const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', postmaster], { encoding: 'utf8' });
+    return `${postmaster} ${stdout}`.trim().split(/\s+/).map(Number);
   } catch {
     return [];
-  }
-}
-
-function send(pid: number, name: Signal): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // The process has just ended.
   }
 }

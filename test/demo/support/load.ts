@@ -70,8 +70,8 @@ export class Load {
         await sleep(PAUSE_MS);
       }
     };
-    const writers = Array.from({ length: WRITERS }, () => [this.create, this.createOnce]).flat();
-    this.work = [...writers, this.sell].map((act) => repeat(act.bind(this)));
+    const writers = [() => this.create(), () => this.createOnce()];
+    this.work = [() => this.sell(), ...Array.from({ length: WRITERS }, () => writers).flat()].map(repeat);
     this.work.push(...this.readers.map((reader) => reader.follow(signal)));
     for (const url of this.urls) {
       this.readiness.set(url, []);
