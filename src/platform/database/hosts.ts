@@ -94,10 +94,14 @@ export class Hosts {
     }
   }
 
+  /** Returns the hosts in their order, then those that were silent lately, the latest one last. */
   private inOrder(): readonly string[] {
-    const isLast = (url: string): boolean =>
-      performance.now() - (this.silentAt.get(url) ?? -Infinity) < SILENT_LAST_MS;
-    return this.urls.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)));
+    const now = performance.now();
+    const silentAt = (url: string): number => {
+      const at = this.silentAt.get(url) ?? 0;
+      return now - at < SILENT_LAST_MS ? at : 0;
+    };
+    return this.urls.toSorted((a, b) => silentAt(a) - silentAt(b));
   }
 
   private async try(connectionString: string, config: ClientConfig, inMs: number): Promise<Client> {
