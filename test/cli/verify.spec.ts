@@ -3,6 +3,7 @@ import type { PlanChoice } from '../../src/accounts';
 import { createStore, DEFAULT_SCOPES } from '../../src/app/store';
 import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
+import { aNewPet } from '../support/factories';
 import { runCli } from '../support/cli';
 import { itemsExtension } from '../testing/support/items.extension';
 import { type Breakage, type BreakingProxy, startBreakingProxy } from './support/breaking-proxy';
@@ -34,6 +35,8 @@ describe('cli verify', () => {
       { rateLimitAnonymousPerMinute: 10_000 },
       { extensions: EXTENSIONS },
     );
+    // A breakage leads there.
+    await app.post('/v1/pets', aNewPet());
     proxy = await startBreakingProxy(app.url);
     url = proxy.url;
   });

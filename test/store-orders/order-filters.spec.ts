@@ -104,6 +104,7 @@ describe('the filters of listOrders', () => {
       100,
     );
     await app.database.query('DELETE FROM store_orders WHERE id > 1000000');
+    rows = rows.filter(({ id }) => id <= 1_000_000);
   });
 
   it('take repeated statuses in any order: the pages and their cursors are the same', async () => {

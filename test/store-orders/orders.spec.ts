@@ -174,7 +174,8 @@ async function fillOrders(
      SELECT account, max_id + row_number() OVER (ORDER BY i, account),
             ($3::text[])[1 + i % cardinality($3::text[])], now()
      FROM generate_series(1, $2) AS i, unnest($1::bigint[]) AS account,
-          (SELECT coalesce(max(pet_id), 0) AS max_id FROM store_orders) AS latest`,
+          -- Other specs order animals that exist.
+          (SELECT greatest(max(pet_id), 1000000) AS max_id FROM store_orders) AS latest`,
     [clients.map(({ id }) => id), count, statuses],
   );
 }
