@@ -3,6 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BoundedClient } from '../../src/platform/database/data-source';
+import { Hosts } from '../../src/platform/database/hosts';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -148,6 +150,28 @@ describe('a DATABASE_URL with several hosts', () => {
     await app.close();
     await proxy.close();
     hole.close();
+  });
+
+  it('tries a host last on which a statement got no response, like the commit of a primary without standbys', async () => {
+    const server = process.env[ADMIN_URL_VARIABLE] ?? '';
+    const [first, second] = [await startCuttingProxy(server), await startCuttingProxy(server)];
+    const [one, other] = [first, second].map((each) => new URL(each.through(database.directUrl)));
+    const connectionString = one!.href.replace(one!.host, `${one!.host},${other!.host}`);
+    const config = { connectionString, hosts: new Hosts(connectionString), query_timeout: 6_000 };
+    const [lost, next] = [new BoundedClient(config), new BoundedClient(config)];
+    await lost.connect();
+    expect(second.count).toBe(0);
+    holdTimers({ timeouts: true, measured: true });
+    first.isSilent = true;
+    const result = lost.query('SELECT 1');
+    pass({ seconds: 6 });
+    await expect(result).rejects.toThrow('Query read timeout');
+    first.isSilent = false;
+    await next.connect();
+    expect(second.count).toBeGreaterThan(0);
+    jest.useRealTimers();
+    await next.end();
+    for (const each of [first, second]) await each.close();
   });
 
   it('is one sentence with the hosts and without the password if none can be reached', async () => {

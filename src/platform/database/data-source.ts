@@ -2,7 +2,7 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { IDLE_LOSS, isUnusable, markUnsent, WAIT_TIMEOUT_MESSAGE } from './database-errors';
+import { IDLE_LOSS, isQueryTimeout, isUnusable, markUnsent, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 import { hostOf, Hosts } from './hosts';
 
 export type DatabaseConfig = Pick<
@@ -132,6 +132,8 @@ export class BoundedClient extends Client {
   declare private isReplaced: boolean;
   declare private usedAt: number;
   declare private isLost: boolean;
+  /** Undefined if there is only one host. */
+  declare private hostUrl: string | undefined;
 
   constructor(config: BoundedConfig = {}) {
     const hosts = config.hosts ?? new Hosts(config.connectionString);
@@ -161,7 +163,7 @@ export class BoundedClient extends Client {
       // Runs before the caller gets the error, and so before the pool gets the connection.
       const bounded = result.catch((error: unknown) => {
         if (isUnusable(error)) {
-          this.renewOthers();
+          this.renewOthers(error);
           void this.end();
         }
         throw this.isLost ? new Error(IDLE_LOSS, { cause: error }) : error;
@@ -174,7 +176,9 @@ export class BoundedClient extends Client {
   }
 
   /** Replaces the connections to the same hosts, unless that is why this one fails. */
-  renewOthers(): void {
+  renewOthers(error?: unknown): void {
+    // A primary without its standbys is still writable, but each commit hangs.
+    if (this.hostUrl !== undefined && isQueryTimeout(error)) this.hosts.setSilent(this.hostUrl);
     if (!this.isReplaced) this.hosts.renew();
   }
 
@@ -204,8 +208,9 @@ export class BoundedClient extends Client {
 
   private async connectToHost(config: ClientConfig, limitMs: number): Promise<unknown> {
     if (this.hosts.urls.length > 1) {
-      const { host, port, password } = await this.hosts.find(config, limitMs);
-      Object.assign(this, { host, port, password });
+      const { url, client } = await this.hosts.find(config, limitMs);
+      const { host, port, password } = client;
+      Object.assign(this, { host, port, password, hostUrl: url });
       // The pool has done so when its time was over.
       if (this.connection.stream.destroyed) throw new Error(WAIT_TIMEOUT_MESSAGE);
     }

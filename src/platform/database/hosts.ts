@@ -20,6 +20,11 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   primary: 'SELECT pg_is_in_recovery() AS rejected',
 };
 
+interface Found {
+  readonly url: string;
+  readonly client: Client;
+}
+
 /** The hosts of a database URL, and what its connections have found out about them. */
 export class Hosts {
   /** One for each host. */
@@ -30,7 +35,7 @@ export class Hosts {
   private readonly rejection: string | undefined;
   /** When a host did not respond, by performance.now(). */
   private readonly silentAt = new Map<string, number>();
-  private finding: Promise<Client> | undefined;
+  private finding: Promise<Found> | undefined;
 
   constructor(url = '') {
     this.urls = hostUrls(url).map(withoutWarning);
@@ -41,9 +46,9 @@ export class Hosts {
    * Finds the first suitable host. A client of node-postgres connects only once, so each try has its own; connections
    * that open at the same time share the tries.
    *
-   * @returns the client that was connected to the host, closed
+   * @returns its URL, and the client that was connected to it, closed
    */
-  find(config: ClientConfig, limitMs: number): Promise<Client> {
+  find(config: ClientConfig, limitMs: number): Promise<Found> {
     this.finding ??= this.search(config, limitMs).finally(() => (this.finding = undefined));
     return this.finding;
   }
@@ -55,6 +60,11 @@ export class Hosts {
     if (rows[0]?.rejected) throw Object.assign(new Error('the server is read-only'), { code: READ_ONLY });
   }
 
+  /** Has a host tried last for a while, because it did not respond. */
+  setSilent(url: string): void {
+    this.silentAt.set(url, performance.now());
+  }
+
   /** Replaces the open connections, because one has found its server gone or read-only. */
   renew(): void {
     const now = performance.now();
@@ -63,7 +73,7 @@ export class Hosts {
     for (const each of this.connections) each.replace();
   }
 
-  private async search(config: ClientConfig, limitMs: number): Promise<Client> {
+  private async search(config: ClientConfig, limitMs: number): Promise<Found> {
     const failures = new Map<string, unknown>();
     let leftMs = limitMs;
     for (let patienceMs = PATIENCE_MS; ; patienceMs *= 2) {
@@ -71,11 +81,11 @@ export class Hosts {
       for (const url of this.inOrder()) {
         const inMs = Math.min(patienceMs, leftMs);
         try {
-          return await this.try(url, config, inMs);
+          return { url, client: await this.try(url, config, inMs) };
         } catch (error) {
           failures.set(url, error);
           if (!SILENCE.test(messageOf(error))) continue;
-          this.silentAt.set(url, performance.now());
+          this.setSilent(url);
           leftMs -= inMs;
           if (leftMs <= 0) break;
         }
@@ -84,10 +94,14 @@ export class Hosts {
     }
   }
 
+  /** Returns the hosts in their order, then those that were silent lately, the latest one last. */
   private inOrder(): readonly string[] {
-    const isLast = (url: string): boolean =>
-      performance.now() - (this.silentAt.get(url) ?? -Infinity) < SILENT_LAST_MS;
-    return this.urls.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)));
+    const now = performance.now();
+    const silentAt = (url: string): number => {
+      const at = this.silentAt.get(url) ?? 0;
+      return now - at < SILENT_LAST_MS ? at : 0;
+    };
+    return this.urls.toSorted((a, b) => silentAt(a) - silentAt(b));
   }
 
   private async try(connectionString: string, config: ClientConfig, inMs: number): Promise<Client> {

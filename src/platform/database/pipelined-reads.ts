@@ -47,7 +47,7 @@ export class PipelinedReads {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
         if (isUnusable(error)) {
-          connection.client.renewOthers();
+          connection.client.renewOthers(error);
           this.close(connection);
         }
         const isLate = isQueryTimeout(error);

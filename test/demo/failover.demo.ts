@@ -1,0 +1,128 @@
+import { spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createKey, ALL_SCOPES } from '../long/support/keys';
+import { runBuilt, running, type RunningService } from '../support/service';
+import { until } from '../support/until';
+import { Cluster } from './support/cluster';
+import { Load } from './support/load';
+
+const INSTANCES = 2;
+const WARM_UP_MS = 3_000;
+/** For which a fault lasts after the first acknowledged change. */
+const HOLD_MS = 3_000;
+const STANDBYS_LOST_MS = 15_000;
+const RECOVERY_MS = 90_000;
+
+/** Each damages the primary or its standbys. @returns a function that repairs it */
+const FAULTS: Record<string, (cluster: Cluster, primary: number) => () => void> = {
+  kill: (cluster, primary) => {
+    cluster.signal(primary, 'SIGKILL');
+    return () => cluster.startPatroni(primary);
+  },
+  /** PostgreSQL continues without Patroni, which systemd would start again. */
+  patroni: (cluster, primary) => {
+    cluster.signal(primary, 'SIGKILL', true);
+    return () => cluster.startPatroni(primary);
+  },
+  switchover: (cluster, primary) => {
+    const done = cluster.switchOver(primary);
+    return () => void done;
+  },
+  freeze: (cluster, primary) => {
+    cluster.signal(primary, 'SIGSTOP');
+    return () => cluster.signal(primary, 'SIGCONT');
+  },
+  /** The primary loses etcd. */
+  partition: (cluster, primary) => cluster.cutOff(primary, false),
+  /** The primary loses etcd, and all others lose the primary. */
+  isolation: (cluster, primary) => cluster.cutOff(primary, true),
+  /** Both standbys freeze. */
+  standbys: (cluster, primary) => {
+    for (const each of cluster.standbys(primary)) cluster.signal(each, 'SIGSTOP');
+    const thaw = () => cluster.standbys(primary).forEach((each) => cluster.signal(each, 'SIGCONT'));
+    setTimeout(thaw, STANDBYS_LOST_MS);
+    return thaw;
+  },
+};
+
+// FAULTS=kill,freeze selects faults, ROUNDS=5 repeats each, THROUGH=haproxy connects through HAProxy.
+const { FAULTS: chosen = Object.keys(FAULTS).join(), ROUNDS = '1', THROUGH = 'hosts' } = process.env;
+const through = THROUGH === 'haproxy' ? 'haproxy' : 'hosts';
+const rounds = chosen
+  .split(',')
+  .flatMap((fault) => Array.from({ length: Number(ROUNDS) }, (_, at) => [fault, at + 1] as const));
+
+const COLUMNS = 'fault round no-201-s after-s acknowledged lost twice events deliveries flaps';
+const say = (columns: readonly (string | number)[]): void => {
+  const texts = columns.map((each) =>
+    typeof each === 'number' && each % 1 ? each.toFixed(1) : String(each),
+  );
+  process.stdout.write(`${texts.map((each) => each.padEnd(12)).join(' ')}\n`);
+};
+
+jest.setTimeout(600_000);
+
+describe(`${INSTANCES} instances on a cluster of three nodes, through ${through}`, () => {
+  const cluster = new Cluster();
+  let load: Load;
+  const instances: RunningService[] = [];
+
+  beforeAll(async () => {
+    await cluster.start();
+    await cluster.healthy();
+    const environment = {
+      DATABASE_URL: cluster.url(through),
+      WEBHOOKS_ALLOW_PRIVATE: 'true',
+      LOG_LEVEL: 'warn',
+    };
+    for (let at = 0; at < INSTANCES; at += 1)
+      instances.push(await running(runBuilt('main', [], environment)));
+    const key = await createKey(environment, { scopes: ALL_SCOPES });
+    const urls = instances.map(({ url }) => url);
+    load = await Load.on(urls, key);
+    const { stdout } = spawnSync('patroni', ['--version'], { encoding: 'utf8' });
+    process.stdout.write(`${stdout.trim()}; no 201 for seconds, and after the new primary could commit\n`);
+    say(COLUMNS.split(' '));
+  });
+  afterAll(async () => {
+    for (const { child, ended } of instances) {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    await load?.close();
+    cluster.stop();
+  });
+
+  it.each(rounds)('lose no acknowledged change and no event: %s, round %i', async (fault, round) => {
+    const primary = await cluster.healthy();
+    load.start();
+    await sleep(WARM_UP_MS);
+    const before = performance.now();
+    const repair = FAULTS[fault]!(cluster, primary);
+    if (fault === 'standbys') await sleep(STANDBYS_LOST_MS);
+    const next = fault === 'standbys' ? [primary] : cluster.standbys(primary);
+    const writable = await cluster.writable(next);
+    const created = () => load.created.find((each) => each > writable);
+    await until(() => created() !== undefined, RECOVERY_MS).catch(() => undefined);
+    await sleep(HOLD_MS);
+    repair();
+    await cluster.healthy();
+    await sleep(HOLD_MS);
+    await load.stop();
+    const { details, ...found } = await load.compare(cluster.urlOn(await cluster.healthy()));
+    const after = (created() ?? Infinity) - writable;
+    const flaps = load.flaps(before);
+    const longest = longestGap(load.created, before);
+    say([fault, round, longest / 1_000, after / 1_000, ...Object.values(found), flaps.length]);
+    for (const each of flaps) process.stdout.write(`  /readyz ${each}\n`);
+    for (const { child } of instances) expect(child.exitCode).toBeNull();
+    expect(details).toEqual([]);
+    expect(after).toBeLessThan(RECOVERY_MS);
+  });
+});
+
+/** Returns the longest time without a success since `start`. */
+function longestGap(times: readonly number[], start: number): number {
+  const since = [start, ...times.filter((each) => each > start)];
+  return Math.max(...since.slice(1).map((each, at) => each - since[at]!));
+}

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type HttpResponse, send } from '../../support/http';
+import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
+import { query } from '../../failure/support/own-server';
+import { FeedReader, isSettled, RebuiltTables, tablesOf } from '../../long/support/event-feed';
+import { AnimalLedger } from '../../long/support/ledger';
+import { until } from '../../support/until';
+import { type Receiver, startReceiver } from '../../webhooks/support/receivers';
+
+const WRITERS = 3;
+const BUYERS = 2;
+const PAUSE_MS = 50;
+const RETRY_MS = 100;
+
+/** A webhook gets one event after the other, so not all of them. */
+const WEBHOOK_TYPE = 'order.placed';
+const DELIVERED_MS = 60_000;
+
+type Changes = [status: number, at: number][];
+
+export interface Comparison {
+  acknowledged: number;
+  /** Acknowledged, but not in the tables; or rejected, but there. */
+  lost: number;
+  twice: number;
+  /** Missing, repeated or out of order in the feed. */
+  events: number;
+  /** Missing at the receiver, or its first delivery is out of order. */
+  deliveries: number;
+  details: readonly string[];
+}
+
+/** Clients of all instances that remember each acknowledged change. */
+export class Load {
+  /** When a creation was acknowledged, by performance.now(). */
+  readonly created: number[] = [];
+  private readonly animals = new AnimalLedger();
+  private readonly orders = new Map<number, Set<number>>();
+  private readonly unsold: number[] = [];
+  private readonly tables = new RebuiltTables();
+  private readonly readers: readonly FeedReader[];
+  private readonly readiness = new Map<string, Changes>();
+  private applied = 0;
+  private ended = new AbortController();
+  private work: Promise<unknown>[] = [];
+  private turn = 0;
+
+  private constructor(
+    private readonly urls: readonly string[],
+    private readonly key: string,
+    private readonly receiver: Receiver,
+  ) {
+    this.readers = [() => this.url(), () => urls[0]!].map((url) => new FeedReader(url, key));
+  }
+
+  static async on(urls: readonly string[], key: string): Promise<Load> {
+    const receiver = await startReceiver();
+    const body = { url: receiver.url, types: [WEBHOOK_TYPE] };
+    await send(urls[0]!, 'POST', '/v1/webhooks', { key, body });
+    return new Load(urls, key, receiver);
+  }
+
+  start(): void {
+    this.ended = new AbortController();
+    const { signal } = this.ended;
+    const repeat = async (act: () => Promise<void>): Promise<void> => {
+      while (!signal.aborted) {
+        await act();
+        await sleep(PAUSE_MS);
+      }
+    };
+    const writers = [() => this.create(), () => this.createOnce()];
+    this.work = [() => this.sell(), ...Array.from({ length: WRITERS }, () => writers).flat()].map(repeat);
+    this.work.push(...this.readers.map((reader) => reader.follow(signal)));
+    for (const url of this.urls) {
+      this.readiness.set(url, []);
+      this.work.push(repeat(() => this.probe(url)));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.ended.abort();
+    await Promise.all(this.work);
+  }
+
+  close(): Promise<void> {
+    return this.receiver.close();
+  }
+
+  /** Returns the changes of each instance's readiness, in seconds since `start`, if one that was ready again became unready. */
+  flaps(start: number): readonly string[] {
+    const isFlapping = (changes: Changes) => changes.filter(([status]) => status !== 200).length > 1;
+    const lines = [...this.readiness.values()].filter(isFlapping);
+    return lines.map((changes) =>
+      changes.map(([status, at]) => `${status} at ${((at - start) / 1_000).toFixed(1)}`).join(', '),
+    );
+  }
+
+  /** Compares what the clients know with the tables of the primary, after `stop`. */
+  async compare(primaryUrl: string): Promise<Comparison> {
+    const stored = await query<{ name: string }>(primaryUrl, 'SELECT name FROM pets');
+    const faults = this.animals.faults(stored.map(({ name }) => name));
+    const sold = await query<{ id: string; pet: string }>(
+      primaryUrl,
+      'SELECT id, pet_id AS pet FROM store_orders',
+    );
+    for (const [pet, orders] of this.orders) {
+      const ids = sold.filter((each) => Number(each.pet) === pet).map(({ id }) => Number(id));
+      if (ids.length > 1 || orders.size > 1) faults.push(`order of animal ${pet}: added,added`);
+      for (const id of orders) if (!ids.includes(id)) faults.push(`order ${id}: absent`);
+    }
+    await until(() => isSettled(primaryUrl));
+    await Promise.all(this.readers.map((reader) => reader.readAll()));
+    const events = await query<{ id: string; type: string }>(
+      primaryUrl,
+      'SELECT id, type FROM events ORDER BY id',
+    );
+    const idsOf = (some: readonly { id: string | number }[]) => some.map(({ id }) => Number(id));
+    const inFeed = this.readers.flatMap((reader) => differences(idsOf(events), idsOf(reader.events)));
+    const wanted = idsOf(events.filter(({ type }) => type === WEBHOOK_TYPE));
+    const deliveredIds = () => [...new Set(idsOf(this.receiver.deliveries))];
+    await until(() => deliveredIds().length >= wanted.length, DELIVERED_MS).catch(() => undefined);
+    const inDeliveries = differences(wanted, deliveredIds());
+    const twice = faults.filter((each) => each.endsWith(',added'));
+    return {
+      acknowledged: this.created.length + [...this.orders.values()].reduce((sum, { size }) => sum + size, 0),
+      lost: faults.length - twice.length,
+      twice: twice.length,
+      events: inFeed.length,
+      deliveries: inDeliveries.length,
+      details: [...faults, ...inFeed, ...inDeliveries, ...(await this.differingRows(primaryUrl))],
+    };
+  }
+
+  /** Compares the tables with those that the events rebuild. */
+  private async differingRows(primaryUrl: string): Promise<string[]> {
+    const { events } = this.readers[0]!;
+    this.tables.apply(events.slice(this.applied));
+    this.applied = events.length;
+    const [stored, rebuilt] = [await tablesOf(primaryUrl), this.tables.lines];
+    return stored.join() === rebuilt.join() ? [] : differences(stored, rebuilt);
+  }
+
+  private url(): string {
+    return this.urls[this.turn++ % this.urls.length]!;
+  }
+
+  /** Creates an animal with one request. */
+  private async create(): Promise<void> {
+    const name = `once ${randomUUID()}`;
+    const response = await this.post('/v1/pets', { name, categoryId: 1 });
+    const isUnknown = response === undefined || isOutcomeUnknown(response);
+    this.animals.record(name, 'added', response?.status === 201 ? 'done' : isUnknown ? 'unknown' : 'failed');
+    if (response?.status === 201) this.created.push(performance.now());
+    else await sleep(RETRY_MS);
+  }
+
+  /** Creates an animal, with the same Idempotency-Key until it is acknowledged. */
+  private async createOnce(): Promise<void> {
+    const name = `key ${randomUUID()}`;
+    const { json } = await this.repeat('/v1/pets', { name, categoryId: 1 });
+    this.animals.record(name, 'added', 'done');
+    this.created.push(performance.now());
+    this.unsold.push(json.id);
+  }
+
+  /** Has several buyers order the same animal. */
+  private async sell(): Promise<void> {
+    const petId = this.unsold.shift();
+    if (petId === undefined) return;
+    const buyers = Array.from({ length: BUYERS }, () => this.repeat('/v1/store/orders', { petId }));
+    const responses = (await Promise.all(buyers)).filter(({ status }) => status === 201);
+    this.orders.set(petId, new Set(responses.map(({ json }) => json.id)));
+  }
+
+  /** Repeats a request with one Idempotency-Key until it is acknowledged, or rejected for good. */
+  private async repeat(path: string, body: object): Promise<HttpResponse> {
+    const headers = { 'idempotency-key': randomUUID() };
+    for (;;) {
+      const response = await this.post(path, body, headers);
+      if (response && response.status !== 503 && response.json.code !== 'idempotency_key_in_use')
+        return response;
+      await sleep(RETRY_MS);
+    }
+  }
+
+  /** @returns undefined if the connection was lost; @throws Error for an undocumented response */
+  private post(path: string, body: object, headers = {}): Promise<HttpResponse | undefined> {
+    return send(this.url(), 'POST', path, { key: this.key, body, headers }).catch(ofConnection);
+  }
+
+  private async probe(url: string): Promise<void> {
+    const response = await send(url, 'GET', '/readyz').catch(ofConnection);
+    const [changes, status] = [this.readiness.get(url)!, response?.status ?? 0];
+    if (changes.at(-1)?.[0] !== status) changes.push([status, performance.now()]);
+  }
+}
+
+function ofConnection(error: NodeJS.ErrnoException): undefined {
+  if (error.code === undefined) throw error;
+}
+
+/** Returns the ids that are missing, unknown, repeated or out of order. */
+function differences<Id extends number | string>(expected: readonly Id[], seen: readonly Id[]): string[] {
+  const [known, found] = [new Set(expected), new Set(seen)];
+  return [
+    ...expected.filter((id) => !found.has(id)).map((id) => `${id}: missing in events`),
+    ...seen.filter((id) => !known.has(id)).map((id) => `${id}: unknown event`),
+    ...seen.filter((id, at) => at > 0 && id <= seen[at - 1]!).map((id) => `${id}: repeated or late event`),
+  ];
+}
