@@ -4,7 +4,7 @@ export { createAnimalStore } from './app/build';
 export { startAnimalStore } from './app/start';
 export { runAnimalStoreCommand } from './cli/program';
 
-export type { Extension } from './platform/extension/extension';
+export { type Extension, StoreExtension } from './platform/extension/extension';
 export { defineScopes } from './platform/extension/define-scopes';
 export { type DefinedErrors, defineErrors } from './platform/errors/define-errors';
 export { CONFIG, type ConfigOf } from './platform/config/config';

@@ -74,9 +74,12 @@ const withIndex = folders.filter(
   (folder) => folder !== 'testing' && files.some(({ path }) => path === `${folder}/index.ts`),
 );
 
-/** Folders with a value `Extension`. They may import each other. */
+/** Folders whose module is an extension. They may import each other. */
 const extensions = folders.filter((folder) =>
-  files.some(({ path }) => path.startsWith(`${folder}/`) && path.endsWith('.extension.ts')),
+  files.some(
+    ({ path, text }) =>
+      path.startsWith(`${folder}/`) && /^@StoreExtension\(|^export const \w+: Extension =/m.test(text),
+  ),
 );
 const EXTENSIONS_MAY_IMPORT = ['accounts', 'auth', 'rate-limit', 'platform', ...extensions];
 

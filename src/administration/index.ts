@@ -1,1 +1,1 @@
-export { administrationExtension } from './administration.extension';
+export { AdministrationModule } from './administration.module';

@@ -8,13 +8,13 @@ import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
-import type { Extension } from '../platform/extension/extension';
+import type { ExtensionModule } from '../platform/extension/extension';
 import { createLogger, type LogStream } from '../server/logger';
 import type { Clock } from '../platform/runtime/clock';
 
 /** The parts of a team. */
 export interface StoreOptions {
-  readonly extensions?: readonly Extension[];
+  readonly extensions?: readonly ExtensionModule[];
 }
 
 /** Settings by their names in the `Config`: the store's and the extensions'. */

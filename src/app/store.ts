@@ -5,28 +5,33 @@ import { coreMigrations } from '../platform/database/migrations/platform.migrati
 import { type SchemaMigration, timestampOf } from '../platform/database/migrate';
 import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
-import type { ChosenExtension, Extension } from '../platform/extension/extension';
+import {
+  type ChosenExtension,
+  type Extension,
+  type ExtensionModule,
+  extensionOf,
+} from '../platform/extension/extension';
 import { StoreScopes } from '../platform/runtime/runtime.module';
-import { administrationExtension } from '../administration';
-import { eventsExtension } from '../events';
-import { keyExtension } from '../key';
+import { AdministrationModule } from '../administration';
+import { EventsModule } from '../events';
+import { KeyModule } from '../key';
 import { mcpExtension } from '../mcp';
-import { petScopes, petsExtension } from '../pets';
-import { orderScopes, storeOrdersExtension } from '../store-orders';
-import { usageExtension } from '../usage';
-import { webhooksExtension } from '../webhooks';
+import { petScopes, PetsModule } from '../pets';
+import { orderScopes, StoreOrdersModule } from '../store-orders';
+import { UsageRecordingModule } from '../usage';
+import { WebhooksModule } from '../webhooks';
 
 /** The extensions that every store has. */
 export const OWN_EXTENSIONS = [
-  keyExtension,
+  KeyModule,
   mcpExtension,
-  petsExtension,
-  storeOrdersExtension,
-  eventsExtension,
-  webhooksExtension,
-  usageExtension,
-  administrationExtension,
-];
+  PetsModule,
+  StoreOrdersModule,
+  EventsModule,
+  WebhooksModule,
+  UsageRecordingModule,
+  AdministrationModule,
+].map(extensionOf);
 
 /** The scopes of a new key, unless its creator names others. */
 export const DEFAULT_SCOPES: readonly DefinedScope[] = [
@@ -62,7 +67,8 @@ export interface Store {
 }
 
 /** Combines the store's own extensions with a team's. `checkExtensions` finds mistakes. */
-export function createStore(added: readonly Extension[] = []): Store {
+export function createStore(given: readonly ExtensionModule[] = []): Store {
+  const added = given.map(extensionOf);
   const extensions = [...OWN_EXTENSIONS, ...added];
   const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
   return {

@@ -1,1 +1,1 @@
-export { keyExtension } from './key.extension';
+export { KeyModule } from './key.module';

@@ -1,4 +1,3 @@
-export { petsExtension } from './pets.extension';
 export { PET_STATUSES, type PetStatus } from './pet-status';
 export { type PetChange, PetEvents } from './pet-events';
 export { type PetHold, PetHolds } from './pet-holds';

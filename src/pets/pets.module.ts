@@ -1,4 +1,3 @@
-import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PetEntity } from './pet.entity';
 import { PetEvents } from './pet-events';
@@ -11,8 +10,16 @@ import { PetSearch } from './pet-search.service';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
 import { PetsService } from './pets.service';
+import { StoreExtension } from '../platform/extension/extension';
+import { petsMigrations } from './migrations/pets.migrations';
+import { petScopes } from './pets.scopes';
 
-@Module({
+@StoreExtension({
+  name: 'pets',
+  migrations: petsMigrations,
+  scopes: Object.values(petScopes),
+  tags: { pets: 'Animals of the store.' },
+
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController, PetCountsController],
   providers: [

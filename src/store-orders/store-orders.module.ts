@@ -1,4 +1,3 @@
-import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
@@ -8,8 +7,21 @@ import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
 import { StoreOrdersService } from './store-orders.service';
+import { StoreExtension } from '../platform/extension/extension';
+import { storeOrdersMigrations } from './migrations/store-orders.migrations';
+import { orderSettings } from './order-settings';
+import { orderScopes } from './store-orders.scopes';
 
-@Module({
+@StoreExtension({
+  name: 'orders',
+  migrations: storeOrdersMigrations,
+  settings: orderSettings,
+  scopes: Object.values(orderScopes),
+  tags: {
+    'store orders':
+      'Orders of animals. A key sees only the orders of its account; with `orders:manage` those of every account.',
+  },
+
   imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
   providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderExpiry],

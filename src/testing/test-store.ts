@@ -9,7 +9,7 @@ import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
-import type { Extension } from '../platform/extension/extension';
+import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
@@ -45,7 +45,7 @@ export interface TestKeyOptions {
 
 export interface TestStoreOptions {
   /** The extensions under test. */
-  readonly extensions?: readonly Extension[];
+  readonly extensions?: readonly ExtensionModule[];
   /** Settings that differ from the defaults. The environment is not read. */
   readonly settings?: GivenConfig;
   readonly clock?: TestClock;
@@ -59,7 +59,7 @@ export interface TestStore {
   readonly url: string;
   readonly app: NestFastifyApplication;
   readonly clock: TestClock;
-  readonly extensions: readonly Extension[];
+  readonly extensions: readonly ExtensionModule[];
   /** Every scope that an operation can require. */
   readonly scopes: readonly string[];
   /** The lines of the log, from the level `warn`. */

@@ -1,2 +1,2 @@
-export { usageExtension, UsageModule } from './usage.extension';
+export { UsageModule, UsageRecordingModule } from './usage.module';
 export { UsageService } from './usage.service';

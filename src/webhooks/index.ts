@@ -1,2 +1,2 @@
 export { AccountWebhooks, namesOf } from './account-webhooks';
-export { AccountWebhooksModule, webhooksExtension } from './webhooks.extension';
+export { AccountWebhooksModule, WebhooksModule } from './webhooks.module';

@@ -47,7 +47,7 @@ describe('animal-store new', () => {
       'src/boxes.service.ts',
       'src/main.ts',
       'src/migrations/0001-boxes.ts',
-      'src/vet-clinic.extension.ts',
+      'src/vet-clinic.module.ts',
       'src/vet-clinic.scopes.ts',
       'src/vet-clinic.settings.ts',
       'test/vet-clinic.test.ts',

@@ -39,6 +39,13 @@ describe('an extension', () => {
     expect((await app.get(path, { key: other.key, isDocumented })).status).toBe(200);
   });
 
+  it('is a module with @StoreExtension; another class is named in one sentence', () => {
+    class PlainModule {}
+    expect(() => createStore([PlainModule])).toThrow(
+      'PlainModule is no extension: add @StoreExtension({ name: …, … }) to the class.',
+    );
+  });
+
   it('brings a guard, which runs after those of the store and before the body is read', async () => {
     const options = { headers: { 'x-embargo': '1' }, isDocumented: false };
     expectError(await app.post('/v1/pets', '{', options), 403, 'under_embargo');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { brokenPromises, startTestStore, type TestStore } from 'animal-store/testing';
-import { groomingExtension } from '../src/grooming.extension';
+import { GroomingModule } from '../src/grooming.module';
 
 const PATH = '/v1/grooming/appointments';
 const START = '2027-03-01T09:00:00.000Z';
@@ -10,7 +10,7 @@ const LATER = '2027-03-02T09:00:00.000Z';
 let store: TestStore;
 let key: string;
 before(async () => {
-  store = await startTestStore({ extensions: [groomingExtension], settings: { groomingMaxBooked: 2 } });
+  store = await startTestStore({ extensions: [GroomingModule], settings: { groomingMaxBooked: 2 } });
   key = await store.key();
 });
 after(() => store.close());
@@ -39,7 +39,7 @@ async function sell(petId: number): Promise<void> {
 }
 
 test('keeps the promises of the store', async (context) => {
-  const fresh = await startTestStore({ extensions: [groomingExtension] });
+  const fresh = await startTestStore({ extensions: [GroomingModule] });
   context.after(() => fresh.close());
   assert.deepEqual(await brokenPromises(fresh), []);
 });

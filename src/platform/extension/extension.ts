@@ -1,7 +1,9 @@
-import type { DynamicModule, Type } from '@nestjs/common';
+import { type DynamicModule, Module, type ModuleMetadata, SetMetadata, type Type } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Settings } from '../config/config';
 import type { DefinedError } from '../errors/define-errors';
+import { UserError } from '../errors/user-error';
 import type { DefinedScope } from './define-scopes';
 
 /** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
@@ -30,3 +32,33 @@ export interface Extension {
 
 /** An extension with the modules that the settings choose. */
 export type ChosenExtension = Omit<Extension, 'modules'> & { readonly modules: Modules };
+
+/** A class with `@StoreExtension`, or an extension whose modules the settings choose. */
+export type ExtensionModule = Type | Extension;
+
+const EXTENSION = 'animal-store:extension';
+
+/** Declares the module of an extension: the members of Nest's `@Module`, and the facts of the extension. */
+export function StoreExtension({
+  imports,
+  controllers,
+  providers,
+  exports,
+  ...facts
+}: ModuleMetadata & Omit<Extension, 'modules'>): ClassDecorator {
+  const nest = Object.entries({ imports, controllers, providers, exports });
+  return (target) => {
+    // Nest rejects a member that is undefined.
+    Module(Object.fromEntries(nest.filter(([, value]) => value !== undefined)))(target);
+    SetMetadata(EXTENSION, facts)(target);
+  };
+}
+
+/** Returns the facts of an extension. @throws UserError for a class without `@StoreExtension` */
+export function extensionOf(given: ExtensionModule): Extension {
+  if (typeof given !== 'function') return given;
+  const facts = new Reflector().get<Omit<Extension, 'modules'> | undefined>(EXTENSION, given);
+  if (!facts)
+    throw new UserError(`${given.name} is no extension: add @StoreExtension({ name: …, … }) to the class.`);
+  return { ...facts, modules: [given] };
+}

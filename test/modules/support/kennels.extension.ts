@@ -5,7 +5,6 @@ import {
   Get,
   Inject,
   Injectable,
-  Module,
 } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
@@ -16,11 +15,12 @@ import {
   type ConfigOf,
   defineErrors,
   defineScopes,
-  type Extension,
   Operation,
   parsers,
   Sql,
+  StoreExtension,
 } from '../../../src';
+import { extensionOf } from '../../../src/platform/extension/extension';
 
 const scopes = defineScopes('kennels', 'read');
 
@@ -89,12 +89,6 @@ class EmbargoGuard implements CanActivate {
   }
 }
 
-@Module({
-  controllers: [KennelsController],
-  providers: [KennelsRepository, { provide: APP_GUARD, useClass: EmbargoGuard }],
-})
-class KennelsModule {}
-
 export class Kennels1795300000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('CREATE TABLE kennels (name text NOT NULL)');
@@ -106,13 +100,17 @@ export class Kennels1795300000000 implements MigrationInterface {
 }
 
 /** An extension as a team writes it. */
-export const kennels: Extension = {
+@StoreExtension({
   name: 'kennels',
-  modules: [KennelsModule],
   migrations: [Kennels1795300000000],
   scopes: Object.values(scopes),
   tags: { kennels: 'Where animals live.' },
   errors: [errors.under_embargo],
   settings,
   compatibility: '>=1.0.0 <2.0.0',
-};
+  controllers: [KennelsController],
+  providers: [KennelsRepository, { provide: APP_GUARD, useClass: EmbargoGuard }],
+})
+class KennelsModule {}
+
+export const kennels = extensionOf(KennelsModule);

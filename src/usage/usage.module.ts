@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
-import type { Extension } from '../platform/extension/extension';
+import { StoreExtension } from '../platform/extension/extension';
 import { RateLimitModule } from '../rate-limit';
 import { usageMigrations } from './migrations/usage.migrations';
 import { UsageRecorder } from './usage-recorder';
@@ -17,12 +17,11 @@ import { UsageService } from './usage.service';
 })
 export class UsageModule {}
 
-@Module({ imports: [UsageModule, RateLimitModule], providers: [UsageRecorder] })
-class UsageRecordingModule {}
-
-export const usageExtension: Extension = {
+@StoreExtension({
   name: 'usage',
-  modules: [UsageModule, UsageRecordingModule],
   migrations: usageMigrations,
   tags: { usage: 'How many requests each key made, by day.' },
-};
+  imports: [UsageModule, RateLimitModule],
+  providers: [UsageRecorder],
+})
+export class UsageRecordingModule {}

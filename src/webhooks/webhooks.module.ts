@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { EventsModule } from '../events';
-import type { Extension } from '../platform/extension/extension';
+import { StoreExtension } from '../platform/extension/extension';
 import { AccountWebhooks } from './account-webhooks';
 import { AttemptsRepository } from './attempts.repository';
 import { Deliveries } from './deliveries';
@@ -25,18 +25,15 @@ import { webhookSettings } from './webhooks.settings';
 })
 export class AccountWebhooksModule {}
 
-@Module({
-  imports: [AccountWebhooksModule, EventsModule],
-  controllers: [WebhooksController],
-  providers: [AttemptsRepository, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],
-})
-class WebhooksModule {}
-
-export const webhooksExtension: Extension = {
+@StoreExtension({
   name: 'webhooks',
-  modules: [WebhooksModule],
   migrations: webhooksMigrations,
   scopes: Object.values(webhookScopes),
   tags: { webhooks: 'Receivers of events, to which the service sends what happened to animals and orders.' },
   settings: webhookSettings,
-};
+
+  imports: [AccountWebhooksModule, EventsModule],
+  controllers: [WebhooksController],
+  providers: [AttemptsRepository, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],
+})
+export class WebhooksModule {}

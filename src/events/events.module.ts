@@ -1,6 +1,5 @@
-import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
-import type { Extension } from '../platform/extension/extension';
+import { StoreExtension } from '../platform/extension/extension';
 import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
@@ -9,19 +8,16 @@ import { eventSettings } from './events.settings';
 import { FeedHorizon } from './feed-horizon';
 import { eventsMigrations } from './migrations/events.migrations';
 
-@Module({
+@StoreExtension({
+  name: 'events',
+  migrations: eventsMigrations,
+  scopes: Object.values(eventScopes),
+  tags: { events: 'What happened to animals and orders, for readers that follow the changes.' },
+  settings: eventSettings,
+
   imports: [AccountsModule],
   controllers: [EventsController],
   providers: [EventsRepository, EventsService, FeedHorizon],
   exports: [EventsRepository],
 })
 export class EventsModule {}
-
-export const eventsExtension: Extension = {
-  name: 'events',
-  modules: [EventsModule],
-  migrations: eventsMigrations,
-  scopes: Object.values(eventScopes),
-  tags: { events: 'What happened to animals and orders, for readers that follow the changes.' },
-  settings: eventSettings,
-};

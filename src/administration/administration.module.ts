@@ -1,24 +1,20 @@
-import { Module } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import type { Extension } from '../platform/extension/extension';
+import { StoreExtension } from '../platform/extension/extension';
 import { AccountsController, KeysController } from './administration.controllers';
 import { AdministrationRepository } from './administration.repository';
 import { AdministrationService } from './administration.service';
 
-@Module({
-  imports: [AccountsModule],
-  controllers: [AccountsController, KeysController],
-  providers: [AdministrationRepository, AdministrationService],
-})
-export class AdministrationModule {}
-
-export const administrationExtension: Extension = {
+@StoreExtension({
   name: 'administration',
-  modules: [AdministrationModule],
   scopes: [ADMIN_SCOPE],
   tags: {
     accounts: 'The accounts with their plans, and the audit of every change of accounts and keys.',
     keys: 'The API keys of all accounts.',
   },
-};
+
+  imports: [AccountsModule],
+  controllers: [AccountsController, KeysController],
+  providers: [AdministrationRepository, AdministrationService],
+})
+export class AdministrationModule {}
