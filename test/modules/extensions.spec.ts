@@ -40,9 +40,8 @@ describe('an extension', () => {
   });
 
   it('is a module with @StoreExtension; another class is named in one sentence', () => {
-    class PlainModule {}
-    expect(() => createStore([PlainModule])).toThrow(
-      'PlainModule is no extension: add @StoreExtension({ name: …, … }) to the class.',
+    expect(() => createStore([Map])).toThrow(
+      'Map is no extension: add @StoreExtension({ name: …, … }) to the class.',
     );
   });
 

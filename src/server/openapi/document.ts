@@ -166,9 +166,12 @@ function belowBase(items: readonly (readonly [path: string, PathItemObject])[]):
   return paths;
 }
 
-/** Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. */
+/**
+ * Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. More than one
+ * space of indentation would be a tenth of the package.
+ */
 export function jsonText(document: OpenAPIObject): string {
-  return `${stringify(document, undefined, 2)}\n`;
+  return `${stringify(document, undefined, 1)}\n`;
 }
 
 /** Prints the document as YAML. */

@@ -1,11 +1,4 @@
-import {
-  type CanActivate,
-  Controller,
-  type ExecutionContext,
-  Get,
-  Inject,
-  Injectable,
-} from '@nestjs/common';
+import { type CanActivate, Controller, type ExecutionContext, Get, Inject, Injectable } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
