@@ -29,7 +29,7 @@ function loadWith(number, [title, file, from, to]) {
     const { outputText } = ts.transpileModule(source, { compilerOptions: COMPILER_OPTIONS });
     writeFileSync(join(folder, name.replace(/ts$/, 'js')), outputText);
   }
-  return require(join(folder, 'grooming.extension.js')).groomingExtension;
+  return require(join(folder, 'grooming.module.js')).GroomingModule;
 }
 
 async function sentencesOf(number, mistake, server) {
