@@ -22,15 +22,15 @@ suite('swagger-client', () => {
     const ids = {};
     for (const operation of operations.toSorted((one, other) => order(other) - order(one))) {
       const { operationId, tags, parameters = [], requestBody } = operation;
-      const inPath = parameters.filter((each) => each.in === 'path');
-      const path = Object.fromEntries(
-        inPath.map(({ name, schema }) => [
+      const required = parameters.filter((each) => each.required);
+      const values = Object.fromEntries(
+        required.map(({ name, schema }) => [
           name,
           schema.example ?? ids[name === 'account' ? 'accounts' : tags[0]],
         ]),
       );
       const example = requestBody?.content['application/json'].schema.example;
-      const { status, body } = await call(operationId, path, example);
+      const { status, body } = await call(operationId, values, example);
       const wanted = Number(Object.keys(operation.responses)[0]);
       assert.deepEqual([operationId, status], [operationId, wanted]);
       ids[tags[0]] ??= body?.id ?? body?.name;
