@@ -12,7 +12,6 @@ import { AdministrationService } from './administration.service';
     accounts: 'The accounts with their plans, and the audit of every change of accounts and keys.',
     keys: 'The API keys of all accounts.',
   },
-
   imports: [AccountsModule],
   controllers: [AccountsController, KeysController],
   providers: [AdministrationRepository, AdministrationService],

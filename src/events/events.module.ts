@@ -14,7 +14,6 @@ import { eventsMigrations } from './migrations/events.migrations';
   scopes: Object.values(eventScopes),
   tags: { events: 'What happened to animals and orders, for readers that follow the changes.' },
   settings: eventSettings,
-
   imports: [AccountsModule],
   controllers: [EventsController],
   providers: [EventsRepository, EventsService, FeedHorizon],

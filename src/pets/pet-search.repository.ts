@@ -42,7 +42,10 @@ export interface Match {
 
 const AFTER = '(word, size, pet_id) > ($3, $4::smallint, $5::bigint) AND word <= $2';
 
-/** The words of a range after a place, in the order of the primary key only (decision 22). $11 is at most MAX_READ. */
+/**
+ * The words of a range after a place, in the order of the primary key only (decision 22). Without the outer ORDER BY the
+ * planner forgets it, and sorts all animals. $11 is at most MAX_READ.
+ */
 const WORDS = `
   SELECT * FROM (
     SELECT word, size, pet_id FROM pet_words WHERE ${AFTER} ORDER BY word, size, pet_id LIMIT ${MAX_READ + 1}
@@ -67,7 +70,7 @@ const matching = (pets: string, isWanted: string) => `
     AND NOT EXISTS (SELECT FROM unnest($7::text[]) AS other WHERE strpos(text, other) > 0)
     AND ${isWanted}`;
 
-/** LATERAL with LIMIT reads each animal by its id, and animals only until the page is full: any other plan sorts all. */
+/** LATERAL with LIMIT: each animal is read by its id, until the page is full. Other forms sort all of them. */
 const READ_RANGE = `
   SELECT pet.* FROM (${WORDS}) AS at, LATERAL (${matching(
     `(SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,

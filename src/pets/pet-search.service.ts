@@ -20,7 +20,7 @@ const MAX_FOUND = 1_000;
 const MAX_KEYS = 4;
 /** How many known words are compared with those of a search that finds none, in each direction of two orders. */
 const NEIGHBOURS = 30;
-/** How many words with one difference are looked up for it: those of a short word, which has few neighbours. */
+/** How many words with one difference are looked up: few neighbours of a short word are similar to it. */
 const MAX_EDITS = 300;
 /** The most similar words for a word. */
 const MAX_SIMILAR = 5;
@@ -184,7 +184,7 @@ function similarKeys(word: string, isLast: boolean, known: readonly string[]): K
   return isBeginning ? [keyOf(word, true), ...similar] : similar;
 }
 
-/** Returns the words with one letter missing, swapped with the next, changed or more. @param near have the letters */
+/** Returns the words with one difference. @param near words that have the letters to insert */
 function editsOf(word: string, near: readonly string[]): string[] {
   const letters = new Set(Array.from(near.join('')));
   const splits = [...Array.from(word), ''].map((letter, at, all) => ({

@@ -1,25 +1,24 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { PetEntity } from './pet.entity';
-import { PetEvents } from './pet-events';
+import { StoreExtension } from '../platform/extension/extension';
+import { petsMigrations } from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';
 import { PetCountsService } from './pet-counts.service';
+import { PetEvents } from './pet-events';
 import { PetHolds } from './pet-holds';
 import { PetSearchRepository } from './pet-search.repository';
 import { PetSearch } from './pet-search.service';
+import { PetEntity } from './pet.entity';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
-import { PetsService } from './pets.service';
-import { StoreExtension } from '../platform/extension/extension';
-import { petsMigrations } from './migrations/pets.migrations';
 import { petScopes } from './pets.scopes';
+import { PetsService } from './pets.service';
 
 @StoreExtension({
   name: 'pets',
   migrations: petsMigrations,
   scopes: Object.values(petScopes),
   tags: { pets: 'Animals of the store.' },
-
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController, PetCountsController],
   providers: [

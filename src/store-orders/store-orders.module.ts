@@ -1,16 +1,16 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
+import { StoreExtension } from '../platform/extension/extension';
+import { storeOrdersMigrations } from './migrations/store-orders.migrations';
 import { OrderEvents } from './order-events';
 import { OrderExpiry } from './order-expiry';
+import { orderSettings } from './order-settings';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
-import { StoreOrdersService } from './store-orders.service';
-import { StoreExtension } from '../platform/extension/extension';
-import { storeOrdersMigrations } from './migrations/store-orders.migrations';
-import { orderSettings } from './order-settings';
 import { orderScopes } from './store-orders.scopes';
+import { StoreOrdersService } from './store-orders.service';
 
 @StoreExtension({
   name: 'orders',
@@ -21,7 +21,6 @@ import { orderScopes } from './store-orders.scopes';
     'store orders':
       'Orders of animals. A key sees only the orders of its account; with `orders:manage` those of every account.',
   },
-
   imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
   providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderExpiry],

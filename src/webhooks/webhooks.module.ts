@@ -31,7 +31,6 @@ export class AccountWebhooksModule {}
   scopes: Object.values(webhookScopes),
   tags: { webhooks: 'Receivers of events, to which the service sends what happened to animals and orders.' },
   settings: webhookSettings,
-
   imports: [AccountWebhooksModule, EventsModule],
   controllers: [WebhooksController],
   providers: [AttemptsRepository, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],

@@ -43,10 +43,13 @@ describe('/collection.json', () => {
   it.each([
     ['/v1', 'http://127.0.0.1:3000/v1'],
     ['https://api.example.com/store/v1', 'https://api.example.com/store/v1'],
-  ])('with PUBLIC_BASE_URL %s has the base URL %s, whatever Host is', async (publicBaseUrl, expected) => {
-    const other = await startApp({ publicBaseUrl, port: 3000 }, { beside: app });
-    const { json } = await other.get('/collection.json', { headers: { host: 'evil.example' } });
-    expect(json.variable[0]).toEqual({ key: 'baseUrl', value: expected });
-    await other.close();
-  });
+  ])(
+    'with PUBLIC_BASE_URL %s has the base URL %s, not that of the Host header',
+    async (publicBaseUrl, expected) => {
+      const other = await startApp({ publicBaseUrl, port: 3000 }, { beside: app });
+      const { json } = await other.get('/collection.json', { headers: { host: 'evil.example' } });
+      expect(json.variable[0]).toEqual({ key: 'baseUrl', value: expected });
+      await other.close();
+    },
+  );
 });

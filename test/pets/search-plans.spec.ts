@@ -76,6 +76,11 @@ describeOnEachServer('a search', (createDatabase) => {
       expect(buffers).toBeLessThanOrEqual(3_000);
     });
 
+    it('reads a page of a frequent name, and not all that it may look at', async () => {
+      expect((await find('bella')).items).toHaveLength(20);
+      expect(buffers).toBeLessThanOrEqual(200);
+    });
+
     it('finds the same in each letter case and script as on other servers', async () => {
       expect(await names.wordsOf('ZOFIE žofei белкА')).toEqual(['zofie', 'zofei', 'белка']);
       expect((await find('zofei')).items.map(({ name }) => name)).toEqual(['Žofie']);

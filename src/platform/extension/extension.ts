@@ -40,16 +40,14 @@ const EXTENSION = 'animal-store:extension';
 
 /** Declares the module of an extension: the members of Nest's `@Module`, and the facts of the extension. */
 export function StoreExtension({
-  imports,
-  controllers,
-  providers,
-  exports,
+  imports = [],
+  controllers = [],
+  providers = [],
+  exports = [],
   ...facts
 }: ModuleMetadata & Omit<Extension, 'modules'>): ClassDecorator {
-  const nest = Object.entries({ imports, controllers, providers, exports });
   return (target) => {
-    // Nest rejects a member that is undefined.
-    Module(Object.fromEntries(nest.filter(([, value]) => value !== undefined)))(target);
+    Module({ imports, controllers, providers, exports })(target);
     SetMetadata(EXTENSION, facts)(target);
   };
 }

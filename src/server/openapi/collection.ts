@@ -1,5 +1,6 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
+import { findOperation, ownHeaders } from '../../platform/api-docs/operation.decorator';
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
 import { JSON_TYPE } from '../../platform/errors/media-types';
@@ -7,7 +8,8 @@ import { API_TITLE } from './document';
 
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
-const HOW = `Set the variable apiKey. Then each request works as it is sent: what creates something keeps its id for the others. A key without the scope of a request gets 403.`;
+const HOW =
+  'Set the variable apiKey. Then each request works as it is sent: one that creates something keeps its id for the others. A key without the scope of a request gets 403.';
 
 /** In this order, what a request needs exists: POST comes first if it creates something. */
 const ORDER = ['create', 'get', 'patch', 'post', 'delete'];
@@ -74,19 +76,14 @@ function isOf(tag: string) {
 
 function requestOf(path: string, method: string, operation: OperationObject): Request {
   const parameters = (operation.parameters ?? []).filter((each) => 'in' in each);
-  const { 201: created = {} } = operation.responses;
-  const kind =
-    'headers' in created && Object.keys(created.headers ?? {}).includes('Location') ? 'create' : method;
+  const facts = findOperation(operation.operationId);
+  const kind = facts && ownHeaders(facts).includes('Location') ? 'create' : method;
   return { path, method, operation, parameters, kind };
 }
 
-function itemOf(
-  { path, method, operation, parameters, kind }: Request,
-  ids: readonly string[],
-  paths: OpenAPIObject['paths'],
-  schemas: Schemas,
-) {
-  const created = kind === 'create' ? idOf(path, paths) : undefined;
+function itemOf(request: Request, ids: readonly string[], paths: OpenAPIObject['paths'], schemas: Schemas) {
+  const { path, method, operation, parameters, kind } = request;
+  const created = kind === 'create' ? idOf(request, paths) : undefined;
   const query = parameters
     .filter((each) => each.in === 'query')
     .map((each) => ({
@@ -139,13 +136,14 @@ function scriptOf({ responses }: OperationObject, created: string | undefined): 
   ];
 }
 
-/** Returns the parameter of the path of what a POST creates: below it, or below its last part. */
-function idOf(path: string, paths: OpenAPIObject['paths']): string | undefined {
-  const find = (parent: string) =>
-    Object.keys(paths).flatMap((each) =>
-      each.startsWith(`${parent}/{`) ? (/^\{(\w+)\}$/.exec(each.slice(parent.length + 1))?.[1] ?? []) : [],
-    )[0];
-  return find(path) ?? find(path.slice(path.lastIndexOf('/')));
+/** Returns the name of the id in the paths of what a POST creates. */
+function idOf({ path, operation }: Request, paths: OpenAPIObject['paths']): string | undefined {
+  const { location = `${path}/:id` } = findOperation(operation.operationId) ?? {};
+  const start = `${location.slice(0, location.lastIndexOf('/'))}/{`;
+  return Object.keys(paths)
+    .find((each) => each.startsWith(start))
+    ?.slice(start.length)
+    .replace(/\}.*/, '');
 }
 
 /** Returns the example of the body, with the ids of what exists. A name that the client chooses becomes a new one. */

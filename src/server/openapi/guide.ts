@@ -17,46 +17,38 @@ const PAGES = {
   'guide/agents': 'agents.md',
 } as const;
 
+const PATHS = new Map<string, string>(Object.entries(PAGES).map(([path, file]) => [file, path]));
+
 const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
 
 /** Serves the documents for clients as pages, and as one text for language models (llmstxt.org). */
 export function serveGuide(fastify: FastifyInstance, { docsEnabled }: Config): void {
-  const files = Object.values(PAGES);
-  serveStatic(fastify, '/llms-full.txt', MARKDOWN, () => files.map(textOf).join('\n'));
-  for (const [path, file] of Object.entries(PAGES)) {
+  const documents = Object.entries(PAGES).map(([path, file]) => {
+    const text = readFileSync(join(FOLDER, file), 'utf8');
+    return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
+  });
+  serveStatic(fastify, '/llms-full.txt', MARKDOWN, () => documents.map(({ text }) => text).join('\n'));
+  for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
-    const links = Object.entries(PAGES).map(([href, each]) => ({
-      href: `${root}${href}`,
-      name: titleOf(each),
-    }));
-    const texts = { root, title: titleOf(file) };
+    const links = documents.map((each) => ({ href: root + each.path, name: each.title }));
+    const texts = { root, title };
     const [headers, make] = pageOf('guide-page.html', texts, { links, docs: docsEnabled ? [texts] : [] });
     // A text of the document may have the special patterns of `replace`.
     serveStatic(fastify, `/${path}`, headers, () =>
-      make().replace('<!-- document -->', () => render(file, root)),
+      make().replace('<!-- document -->', () => render(text, root)),
     );
   }
 }
 
-function textOf(file: string): string {
-  return readFileSync(join(FOLDER, file), 'utf8');
-}
-
-/** Returns the text of the first line, which is the heading. */
-function titleOf(file: string): string {
-  return /^# (.*)/.exec(textOf(file))?.[1] ?? file;
-}
-
-/** @param root the relative address of the service */
-function render(file: string, root: string): string {
-  const pages = new Map(Object.entries(PAGES).map(([path, each]) => [each as string, path]));
+/** Renders Markdown as HTML. @param root the relative address of the service */
+function render(markdown: string, root: string): string {
   let examples = 0;
   const renderer: RendererObject = {
     heading({ tokens, depth, text }) {
       // The anchors of GitHub.
       const id = text
         .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
         .replaceAll(' ', '-');
       return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
@@ -69,7 +61,7 @@ function render(file: string, root: string): string {
     link({ href, tokens }) {
       const text = this.parser.parseInline(tokens);
       const [name = '', anchor] = href.split('#');
-      const page = pages.get(name) ?? (name === '../openapi.json' ? 'openapi.json' : undefined);
+      const page = PATHS.get(name) ?? (name === '../openapi.json' ? 'openapi.json' : undefined);
       const url = page === undefined ? href : `${root}${page}${anchor === undefined ? '' : `#${anchor}`}`;
       // The other documents are those of the package.
       return page === undefined && !/^(https:|#)/.test(href)
@@ -77,5 +69,5 @@ function render(file: string, root: string): string {
         : `<a href="${escapeHtml(url)}">${text}</a>`;
     },
   };
-  return new Marked({ renderer }).parse(textOf(file), { async: false });
+  return new Marked({ renderer }).parse(markdown, { async: false });
 }
