@@ -8,7 +8,7 @@ import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import {
   createDatabase,
-  createImpatientDatabase,
+  createDatabaseWithTimeout,
   hasPreparedStatements,
   type TestDatabase,
 } from '../support/database';
@@ -21,7 +21,7 @@ const QUERY_TIMEOUT_MS = 500;
 describe('a session of the database', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const database = await createImpatientDatabase(QUERY_TIMEOUT_MS);
+    const database = await createDatabaseWithTimeout(QUERY_TIMEOUT_MS);
     app = await startApp({ databasePoolSize: 1 }, { database });
   });
   afterAll(() => app.close());

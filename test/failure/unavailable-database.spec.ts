@@ -3,7 +3,7 @@ import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import { migrate } from '../../src/platform/database/migrate';
 import { userMessage } from '../../src/app/user-message';
 import { startApp, type TestApp } from '../support/app';
-import { createImpatientDatabase } from '../support/database';
+import { createDatabaseWithTimeout } from '../support/database';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
@@ -32,7 +32,7 @@ describe('while PostgreSQL is unavailable', () => {
     process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
     process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
     holdTimers();
-    const database = await createImpatientDatabase(QUERY_TIMEOUT_MS);
+    const database = await createDatabaseWithTimeout(QUERY_TIMEOUT_MS);
     // The database is deleted with its server.
     const drop = () => Promise.resolve(server.thaw());
     const settings = { databasePoolSize: POOL_SIZE, databasePoolWaitMs: POOL_WAIT_MS };
@@ -235,4 +235,5 @@ const EXPIRED_ROWS = `
   INSERT INTO idempotency_keys (id, created_at, body_hash, status, answer)
   SELECT sha256(n::text::bytea), '2020-01-01Z', sha256(''), 201, '{}' FROM generate_series(1, 2500) AS n`;
 
-const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'test\\_%'`;
+const END_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname LIKE 'test\\_%' AND backend_type = 'client backend'`;

@@ -70,7 +70,7 @@ export async function createDatabase(
 }
 
 /** Creates a database with this timeout for the service's statements, instead of six seconds. */
-export async function createImpatientDatabase(queryTimeoutMs: number): Promise<TestDatabase> {
+export async function createDatabaseWithTimeout(queryTimeoutMs: number): Promise<TestDatabase> {
   const database = await createDatabase();
   const url = new URL(database.url);
   url.searchParams.set('query_timeout', String(queryTimeoutMs));
@@ -82,9 +82,9 @@ function ownership(): string {
   return role === undefined ? '' : `OWNER ${role}`;
 }
 
-/** Ends the sessions of this database, except that of the spec. */
-export const END_OTHER_SESSIONS =
-  'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+/** Ends the sessions of this database, except that of the spec and autovacuum, which the service's role may not end. */
+export const END_OTHER_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
 
 /** Connects to the server, outside every database under test. */
 export async function connectAdmin(
