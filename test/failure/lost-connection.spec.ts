@@ -222,6 +222,14 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
     expect(statuses).toEqual([200, 404, 200, 200, 200, 200, 201, 201, 200, 204]);
   });
 
+  it('/readyz is 200 if only its connection is lost', async () => {
+    const cuts = await cutEach('migrations', async (cut) => {
+      const { status } = await cutApp.app.get('/readyz', { key: undefined });
+      expect([cut, status]).toEqual([cut, 200]);
+    });
+    expect(cuts).toBeGreaterThan(1);
+  });
+
   it('each read has its own result: the pool repeats it', async () => {
     const textsOf = async () => (await Promise.all(paths.map(get))).map(({ status, text }) => [status, text]);
     const expected = await textsOf();

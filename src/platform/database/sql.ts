@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
 import { COMMIT, connectionsOf, TYPES } from './data-source';
-import { failureOf, isIdleLoss, isResultLost, OutcomeUnknownError } from './database-errors';
+import { failureOf, isIdleLoss, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement. Each connection prepares it once. */
@@ -122,11 +122,17 @@ export class Sql {
   /** Checks that the database is available and writable. Concurrent calls share queries. @throws ApiError 503 @internal */
   async ping(): Promise<void> {
     try {
-      await this.pings.read('ping', () => this.rows(PING, []));
+      await this.pings.read('ping', () => this.rows(PING, []).catch((error) => this.pingAgain(error)));
     } catch (cause) {
       // Every error of the database is 503; the log has its cause.
       throw Object.assign(platformErrors.service_unavailable(), { cause });
     }
+  }
+
+  /** One lost connection says nothing of the database: after a failover, some lead to the old primary. */
+  private pingAgain(error: unknown): Promise<unknown> {
+    if (isQueryTimeout(error)) throw error;
+    return this.rows(PING, []);
   }
 
   private run(
