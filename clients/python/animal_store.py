@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import math
 import random
@@ -16,7 +18,7 @@ from email.utils import parsedate
 from http.client import HTTPException
 from itertools import chain
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 from urllib.request import HTTPErrorProcessor, Request, build_opener
 
 FIRST_BACKOFF_SECONDS = 0.5
@@ -86,43 +88,130 @@ class AnimalStore:
 
     def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
         """Filters: status and id (each also as a list), categoryId, sort. `limit` is the size of a page."""
-        return chain.from_iterable(self.pages("/pets", limit=limit, **filters))
+        return self._list("/pets", limit=limit, **filters)
 
     def search_pets(self, q: str, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
         """The best first, at most 1,000. Filters: status (also as a list), categoryId."""
-        return chain.from_iterable(self.pages("/pets/search", q=q, limit=limit, **filters))
+        return self._list("/pets/search", q=q, limit=limit, **filters)
 
     def get_pet(self, pet_id: int) -> dict:
         """Deprecated, will be removed on 5 December 2030. Use list_pets(id=[pet_id])."""
-        return self.request("GET", f"/pets/{pet_id:d}").data
+        return self._call("GET", f"/pets/{pet_id:d}")
 
     def create_pet(self, *, idempotency_key: str | None = None, **pet: Any) -> dict:
-        return self.request("POST", "/pets", body=pet, headers={"Idempotency-Key": idempotency_key}).data
+        return self._call("POST", "/pets", pet, idempotency_key=idempotency_key)
+
+    def create_pets(self, items: list[dict], *, idempotency_key: str | None = None) -> list[dict]:
+        """Adds at most 100 animals, all or none."""
+        return self._call("POST", "/pets/batch", {"items": items}, idempotency_key=idempotency_key)
 
     def update_pet(self, pet_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
-        return self.request("PATCH", f"/pets/{pet_id:d}", body=changes, headers={"If-Match": if_match}).data
+        return self._call("PATCH", f"/pets/{pet_id:d}", changes, if_match=if_match)
 
     def delete_pet(self, pet_id: int, *, if_match: str | None = None) -> None:
-        self.request("DELETE", f"/pets/{pet_id:d}", headers={"If-Match": if_match})
+        self._call("DELETE", f"/pets/{pet_id:d}", if_match=if_match)
+
+    def get_inventory(self, *, categoryId: list[int] | None = None) -> Any:
+        """Counts the animals by status; with categoryId: a list, with the counts of each category."""
+        return self._call("GET", "/store/inventory", query={"categoryId": categoryId})
+
+    def list_categories(self, *, limit: int = 100) -> Iterator[dict]:
+        return self._list("/categories", limit=limit)
 
     def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
         """Filters: status (also as a list), petId, updatedSince, sort, account. `limit` is the size of a page."""
-        return chain.from_iterable(self.pages("/store/orders", limit=limit, **filters))
+        return self._list("/store/orders", limit=limit, **filters)
 
     def get_order(self, order_id: int) -> dict:
-        return self.request("GET", f"/store/orders/{order_id:d}").data
+        return self._call("GET", f"/store/orders/{order_id:d}")
 
     def place_order(self, *, idempotency_key: str | None = None, **order: Any) -> dict:
-        headers = {"Idempotency-Key": idempotency_key}
-        return self.request("POST", "/store/orders", body=order, headers=headers).data
+        return self._call("POST", "/store/orders", order, idempotency_key=idempotency_key)
 
     def update_order(self, order_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
-        headers = {"If-Match": if_match}
-        return self.request("PATCH", f"/store/orders/{order_id:d}", body=changes, headers=headers).data
+        return self._call("PATCH", f"/store/orders/{order_id:d}", changes, if_match=if_match)
+
+    def list_events(self, *, limit: int = 100, from_: str | None = None, **filters: Any) -> Iterator[dict]:
+        """The events until now; events() follows them. Filters: type (also as a list), since."""
+        return self._list("/events", limit=limit, **{"from": from_}, **filters)
+
+    def list_webhooks(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """Filters: account, sort."""
+        return self._list("/webhooks", limit=limit, **filters)
+
+    def create_webhook(self, *, idempotency_key: str | None = None, **webhook: Any) -> dict:
+        return self._call("POST", "/webhooks", webhook, idempotency_key=idempotency_key)
+
+    def get_webhook(self, webhook_id: int) -> dict:
+        return self._call("GET", f"/webhooks/{webhook_id:d}")
+
+    def update_webhook(self, webhook_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
+        return self._call("PATCH", f"/webhooks/{webhook_id:d}", changes, if_match=if_match)
+
+    def delete_webhook(self, webhook_id: int, *, if_match: str | None = None) -> None:
+        self._call("DELETE", f"/webhooks/{webhook_id:d}", if_match=if_match)
+
+    def test_webhook(self, webhook_id: int) -> dict:
+        return self._call("POST", f"/webhooks/{webhook_id:d}/test")
+
+    def get_deliveries(self, webhook_id: int) -> list[dict]:
+        return self._call("GET", f"/webhooks/{webhook_id:d}/deliveries")
+
+    def resend_event(self, webhook_id: int, event_id: int) -> dict:
+        return self._call("POST", f"/webhooks/{webhook_id:d}/deliveries/{event_id:d}/resend")
+
+    def rotate_webhook(self, webhook_id: int, *, idempotency_key: str | None = None, **rotation: Any) -> dict:
+        return self._call("POST", f"/webhooks/{webhook_id:d}/rotate", rotation, idempotency_key=idempotency_key)
+
+    def get_usage(self, *, from_: str | None = None, to: str | None = None, account: str | None = None) -> list[dict]:
+        """Counts the requests of each key and day. The days are such as 2026-11-21."""
+        return self._call("GET", "/usage", query={"from": from_, "to": to, "account": account})
+
+    def list_accounts(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        return self._list("/accounts", limit=limit, **filters)
+
+    def create_account(self, *, idempotency_key: str | None = None, **account: Any) -> dict:
+        return self._call("POST", "/accounts", account, idempotency_key=idempotency_key)
+
+    def get_account(self, account: str) -> dict:
+        return self._call("GET", f"/accounts/{_quote(account)}")
+
+    def update_account(self, account: str, *, if_match: str | None = None, **changes: Any) -> dict:
+        return self._call("PATCH", f"/accounts/{_quote(account)}", changes, if_match=if_match)
+
+    def list_audit(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """Filters: account, sort."""
+        return self._list("/audit", limit=limit, **filters)
+
+    def list_keys(self, account: str, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """Filters: expiring, banned, sort."""
+        return self._list(f"/accounts/{_quote(account)}/keys", limit=limit, **filters)
+
+    def list_all_keys(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+        """Filters: expiring, banned, sort."""
+        return self._list("/keys", limit=limit, **filters)
+
+    def create_key(self, account: str, *, idempotency_key: str | None = None, **key: Any) -> dict:
+        return self._call("POST", f"/accounts/{_quote(account)}/keys", key, idempotency_key=idempotency_key)
+
+    def get_key_by_id(self, key_id: str) -> dict:
+        return self._call("GET", f"/keys/{_quote(key_id)}")
+
+    def update_key(self, key_id: str, *, if_match: str | None = None, **changes: Any) -> dict:
+        return self._call("PATCH", f"/keys/{_quote(key_id)}", changes, if_match=if_match)
+
+    def revoke_key(self, key_id: str, *, if_match: str | None = None) -> dict:
+        return self._call("DELETE", f"/keys/{_quote(key_id)}", if_match=if_match)
+
+    def rotate_key(self, key_id: str, *, idempotency_key: str | None = None, **rotation: Any) -> dict:
+        return self._call("POST", f"/keys/{_quote(key_id)}/rotate", rotation, idempotency_key=idempotency_key)
+
+    def unban_key(self, key_id: str, *, idempotency_key: str | None = None) -> dict:
+        return self._call("POST", f"/keys/{_quote(key_id)}/unban", idempotency_key=idempotency_key)
 
     def get_key(self) -> dict:
         """Returns what the key may do, and how much of its limits is left. The request counts in no limit."""
-        return self.request("GET", "/key").data
+        return self._call("GET", "/key")
 
     def pages(self, path: str, **query: Any) -> Iterator[list[dict]]:
         """Iterates over the pages of any list. Each is requested when the iteration needs it."""
@@ -153,6 +242,22 @@ class AnimalStore:
         sent.update((name, value) for name, value in headers.items() if value is not None)
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         return self._send(Request(self._url(path, query), content, sent, method=method))
+
+    def _list(self, path: str, **query: Any) -> Iterator[dict]:
+        return chain.from_iterable(self.pages(path, **query))
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping = {},
+        idempotency_key: str | None = None,
+        if_match: str | None = None,
+    ) -> Any:
+        headers = {"Idempotency-Key": idempotency_key, "If-Match": if_match}
+        return self.request(method, path, query=query, body=body, headers=headers).data
 
     def _url(self, path: str, query: Mapping) -> str:
         given = {name: value for name, value in query.items() if value is not None}
@@ -226,6 +331,46 @@ class EventFeed:
         response = self._store._send(Request(url, headers=DEFAULT_HEADERS), is_patient=True)
         following = urlsplit(_next_page(url, response.headers) or "").query
         return response.data, parse_qs(following)["cursor"][0]
+
+
+def verify_webhook(
+    headers: Mapping[str, str], body: bytes, secret: str | list[str], *, tolerance_seconds: float = 300
+) -> dict:
+    """Verifies a delivery of a webhook (Standard Webhooks), and returns its event. A test has the type "webhook.test".
+
+    headers  in any case
+    body     as it was received, byte for byte
+    secret   "whsec_…", or several
+    Raises ValueError if no secret has signed the delivery, it is too old, or a secret is invalid.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    timestamp = given.get("webhook-timestamp", "")
+    if not re.fullmatch("[0-9]{1,15}", timestamp) or abs(time.time() - int(timestamp)) > tolerance_seconds:
+        raise ValueError("The webhook-timestamp is missing, too old or too new.")
+    message = f"{given.get('webhook-id', '')}.{timestamp}.".encode() + body
+    signatures = given.get("webhook-signature", "").split(" ")
+    for each in [secret] if isinstance(secret, str) else secret:
+        signed = b"v1," + base64.b64encode(hmac.digest(_secret_bytes(each), message, "sha256"))
+        if any(hmac.compare_digest(signed, signature.encode()) for signature in signatures):
+            return json.loads(body)
+    raise ValueError("No webhook-signature is valid: the secret is another one, or the body was changed.")
+
+
+def _secret_bytes(secret: str) -> bytes:
+    """Rejects a secret without bytes: any sender could sign with it."""
+    # A secret from a file ends with a line end.
+    text = secret.strip()
+    try:
+        decoded = base64.b64decode(text[len("whsec_") :] if text.startswith("whsec_") else text, validate=True)
+    except ValueError:
+        decoded = b""
+    if not decoded:
+        raise ValueError("The secret must be whsec_ and base64.")
+    return decoded
+
+
+def _quote(text: str) -> str:
+    return quote(text, safe="")
 
 
 def _retry_after(headers: Message) -> int | None:

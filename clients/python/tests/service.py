@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-STAFF = "pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read"
+STAFF = "pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read,webhooks:manage,admin"
 
 
 class Service:
@@ -17,7 +17,7 @@ class Service:
 
     def __init__(self):
         self._folder = tempfile.mkdtemp(prefix="animal-store-python-")
-        settings = {"PORT": "0", "DATA_DIR": self._folder, "LOG_LEVEL": "error"}
+        settings = {"PORT": "0", "DATA_DIR": self._folder, "LOG_LEVEL": "error", "WEBHOOKS_ALLOW_PRIVATE": "true"}
         self._environment = {name: os.environ[name] for name in ("PATH", "HOME")} | settings
         self._process = subprocess.Popen(
             ["node", "dist/main.js"], cwd=ROOT, env=self._environment, stdout=subprocess.PIPE, text=True

@@ -1,4 +1,5 @@
-// Writes src/generated from the OpenAPI document: types with int64 as bigint, the names of int64 members, error codes.
+// Writes src/generated from the OpenAPI document: types with int64 as bigint, the names of int64 members, error codes, and
+// a method for each operation.
 // @hey-api/openapi-ts writes the types, because openapi-typescript gets no updates since September 2026. 0.95.0 is its last
 // version for Node.js 20.19.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -70,9 +71,55 @@ function errorCodes(document) {
   return [...new Set(codes.filter((code) => typeof code === 'string'))].sort();
 }
 
+/** Writes the method of an operation: its path parameters come first, then its body or its query, then its options. */
+function methodOf(method, path, { operationId, summary, deprecated, description, parameters, requestBody }) {
+  const type = `${operationId[0].toUpperCase()}${operationId.slice(1)}`;
+  const has = (place, name) =>
+    parameters?.some((each) => each.in === place && (name ?? each.name) === each.name);
+  const isNeeded = parameters?.some((each) => each.in === 'query' && each.required);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  const isList = has('query', 'cursor');
+  const options = has('header', 'Idempotency-Key')
+    ? 'PostOptions'
+    : has('header', 'If-Match')
+      ? 'ChangeOptions'
+      : 'CallOptions';
+  const inputs = [
+    ...inPath.map((name) => `${name}: types.${type}Data['path']['${name}']`),
+    ...(requestBody ? [`body${requestBody.required ? '' : '?'}: types.${type}Data['body']`] : []),
+    ...(has('query') ? [`query: Filters<types.${type}Data>${isNeeded ? '' : ' = {}'}`] : []),
+    `own?: ${options}`,
+  ];
+  const url = `\`${path.replaceAll(/\{(\w+)\}/g, '${encodeURIComponent(String($1))}')}\``;
+  const given = [...(requestBody ? ['body'] : []), ...(has('query') ? ['query'] : [])];
+  const result = isList
+    ? `list<types.${type}Response[number]>(${url}, query, own)`
+    : `call<types.${type}Response>('${method.toUpperCase()}', ${url}, { ...own${given.map((name) => `, ${name}`).join('')} })`;
+  const notice = deprecated ? `\n   * @deprecated ${description.replace('Deprecated: ', '')}` : '';
+  return `  /**\n   * ${summary}.${notice}\n   */\n  ${operationId}: (${inputs.join(', ')}) => ${result},\n`;
+}
+
+function operationsOf({ paths }) {
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => methodOf(method, path, operation)),
+  );
+  return `import type { CallOptions, ChangeOptions, Filters, PostOptions, Query, RequestOptions } from '../options.js';
+import type { List } from '../paging.js';
+import type * as types from './types.js';
+
+/** Creates the methods: \`list\` reads the pages of a list, \`call\` sends any other request. */
+export const operationsOf = (
+  call: <T>(method: string, path: string, own: RequestOptions) => Promise<T>,
+  list: <T>(path: string, query: Query, own?: CallOptions) => List<T>,
+) => ({
+${operations.join('')}});
+`;
+}
+
 mkdirSync(GENERATED, { recursive: true });
 const document = withoutSmallInt64(JSON.parse(readFileSync(DOCUMENT, 'utf8')));
 await writeTypes(document);
+writeFileSync(join(GENERATED, 'operations.ts'), operationsOf(document));
 writeFileSync(
   join(GENERATED, 'values.ts'),
   `/** The members of bodies that are int64. */

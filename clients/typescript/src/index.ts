@@ -1,22 +1,12 @@
-import type {
-  ApiKey,
-  Event,
-  ListEventsData,
-  ListOrdersData,
-  ListPetsData,
-  NewOrder,
-  NewPet,
-  Order,
-  OrderUpdate,
-  Pet,
-  PetUpdate,
-} from './generated/types.js';
+import type { Event, ListEventsData, ListOrdersData, ListPetsData } from './generated/types.js';
 import { type EventFeed, type EventOptions, feedOf } from './events.js';
+import { operationsOf } from './generated/operations.js';
 import { type List, listOf } from './paging.js';
 import {
   type AnimalStoreOptions,
   type CallOptions,
   type ChangeOptions,
+  type Filters,
   type PostOptions,
   type Query,
   type Reply,
@@ -46,12 +36,6 @@ export type { List } from './paging.js';
 export type { AnimalStoreOptions, CallOptions, ChangeOptions, PostOptions, Query, Reply, RequestOptions };
 export type { RetryOptions, Wait } from './retry.js';
 export { type VerifyOptions, verifyWebhook, type WebhookRequest } from './webhooks.js';
-
-/** The filters of a list. A parameter that may be repeated takes one value, too. */
-type Filters<T extends { query?: object }> = {
-  readonly [K in keyof Omit<NonNullable<T['query']>, 'cursor'>]: OneOrMore<NonNullable<T['query']>[K]>;
-};
-type OneOrMore<V> = V extends readonly (infer Item)[] ? Item | readonly Item[] : V;
 
 export type PetFilters = Filters<ListPetsData>;
 export type OrderFilters = Filters<ListOrdersData>;
@@ -90,28 +74,27 @@ export function createAnimalStore(options: AnimalStoreOptions) {
   const call = async <T>(method: string, path: string, own?: RequestOptions): Promise<T> =>
     (await request<T>(method, path, own)).data;
 
+  const operations = operationsOf(call, (path, query, own) => list(path, { ...PAGE, ...query }, own));
+
   return {
+    ...operations,
     pets: {
-      list: (filters: PetFilters = {}, own?: CallOptions) => list<Pet>('/pets', { ...PAGE, ...filters }, own),
+      list: operations.listPets,
       /** @deprecated It will be removed on 5 December 2030. Use `list({ id: [id] })`. */
-      get: (id: bigint, own?: CallOptions) => call<Pet>('GET', `/pets/${id}`, own),
-      create: (pet: NewPet, own?: PostOptions) => call<Pet>('POST', '/pets', { ...own, body: pet }),
-      update: (id: bigint, changes: PetUpdate, own?: ChangeOptions) =>
-        call<Pet>('PATCH', `/pets/${id}`, { ...own, body: changes }),
-      remove: (id: bigint, own?: ChangeOptions) => call<undefined>('DELETE', `/pets/${id}`, own),
+      get: operations.getPet,
+      create: operations.createPet,
+      update: operations.updatePet,
+      remove: operations.deletePet,
     },
     orders: {
-      list: (filters: OrderFilters = {}, own?: CallOptions) =>
-        list<Order>('/store/orders', { ...PAGE, ...filters }, own),
-      place: (order: NewOrder, own?: PostOptions) =>
-        call<Order>('POST', '/store/orders', { ...own, body: order }),
-      get: (id: bigint, own?: CallOptions) => call<Order>('GET', `/store/orders/${id}`, own),
-      update: (id: bigint, changes: OrderUpdate, own?: ChangeOptions) =>
-        call<Order>('PATCH', `/store/orders/${id}`, { ...own, body: changes }),
+      list: operations.listOrders,
+      place: operations.placeOrder,
+      get: operations.getOrder,
+      update: operations.updateOrder,
     },
     events,
     /** Returns what the key may do, and how much of its limits is left. The request counts in no limit. */
-    key: (own?: CallOptions) => call<ApiKey>('GET', '/key', own),
+    key: operations.getKey,
     /** The requests that were left after the last response, also of an error; undefined before the first one. */
     get remaining(): number | undefined {
       return requests.remaining;

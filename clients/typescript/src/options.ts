@@ -37,6 +37,12 @@ export interface ChangeOptions extends CallOptions {
 export type Query = Readonly<Record<string, Value | readonly Value[] | undefined>>;
 type Value = string | number | bigint | boolean;
 
+/** The parameters of a query. One that may be repeated takes one value, too; a list finds its cursors itself. */
+export type Filters<T extends { query?: object }> = {
+  readonly [K in keyof Omit<NonNullable<T['query']>, 'cursor'>]: OneOrMore<NonNullable<T['query']>[K]>;
+};
+type OneOrMore<V> = V extends readonly (infer Item)[] ? Item | readonly Item[] : V;
+
 export interface RequestOptions extends PostOptions, ChangeOptions {
   readonly query?: Query | undefined;
   readonly body?: unknown;

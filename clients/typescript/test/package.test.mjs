@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 const PACKAGE = join(import.meta.dirname, '..');
 const DIST = join(PACKAGE, 'dist');
 /** README.md says so. */
-const MAX_COMPRESSED_BYTES = 7_000;
+const MAX_COMPRESSED_BYTES = 8_000;
 
 suite('the package', () => {
   test('is small in a browser, with its dependency', async (context) => {

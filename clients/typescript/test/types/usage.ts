@@ -78,3 +78,15 @@ export async function events(store: AnimalStore, request: Request): Promise<void
   const start: string | undefined = await store.events({ from: 'now' }).start();
   store.events({ since: '2026-11-21T12:00:00Z' }, { cursor: start });
 }
+
+export async function operations(store: AnimalStore): Promise<void> {
+  const { secret, id }: { secret: string; id: bigint } = await store.createWebhook({
+    url: 'https://shop.example/',
+  });
+  const found: Pet[] = await store.searchPets({ q: secret, status: 'sold' }).toArray();
+  await store.deleteWebhook(id, { ifMatch: etagOf(found) });
+  // @ts-expect-error -- q is required
+  store.searchPets();
+  // @ts-expect-error -- not a plan
+  await store.updateAccount('acme', { plan: 'gold' });
+}
