@@ -99,7 +99,8 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
     if (!given.server) closing.push(() => server.close());
     const database = await server.createDatabase();
     closing.push(() => database.drop());
-    const defaults = readConfig({ LOG_LEVEL: 'warn' }, store.settings);
+    // A busy machine must not make concurrent requests 503.
+    const defaults = readConfig({ LOG_LEVEL: 'warn', DATABASE_POOL_WAIT_MS: '20000' }, store.settings);
     const config = { ...defaults, ...settings, databaseUrl: database.url };
     const log: string[] = [];
     const { app } = await buildService(config, store, { write: (line) => void log.push(line) }, clock);

@@ -5,6 +5,7 @@ import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { lockWaits } from '../support/lock-waits';
+import { createPatientDatabase, PATIENT } from '../support/patience';
 import { until } from '../support/until';
 
 const MINUTE_MS = 60_000;
@@ -13,7 +14,8 @@ const DAY_MS = 86_400_000;
 describe('changes of keys', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 1 });
+    const settings = { ...PATIENT, rateLimitBanAfter: 1 };
+    app = await startApp(settings, { database: await createPatientDatabase() });
   });
   afterAll(() => app.close());
 

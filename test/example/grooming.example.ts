@@ -43,7 +43,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
   let folder: string;
   beforeAll(() => {
     folder = installExample();
-  }, 300_000);
+  });
   afterAll(() => removeExample(folder));
 
   describe('the package', () => {
@@ -113,7 +113,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
     let store: StartedExample;
     beforeAll(async () => {
       store = await startExample(folder);
-    }, 120_000);
+    });
     afterAll(() => store.stop());
 
     const request = (method: string, path: string, options: object = {}) =>
@@ -174,11 +174,11 @@ describe('examples/grooming, installed with the packed store in an empty folder,
     beforeAll(() => {
       npm(folder, 'exec', '--', 'animal-store', 'new', 'pet-lab-2', 'blood-analyses');
       run('install', '--prefer-offline', '--no-audit', '--no-fund');
-    }, 300_000);
+    });
 
     it('writes a package that passes its tests', () => {
       expect(run('test')).toContain('# fail 0');
-    }, 300_000);
+    });
 
     it('writes a package that starts and responds; its next start prints its command for keys', async () => {
       const store = await startExample(join(folder, 'pet-lab-2'));
@@ -194,7 +194,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
       expect(again.key).toBe(
         'node dist/src/main.js keys create --account NAME --scopes pets:read,pets:write,orders:read,orders:write,pet-lab-2:read,pet-lab-2:write',
       );
-    }, 120_000);
+    });
   });
 
   describe('brokenPromises names each mistake of a broken copy:', () => {
@@ -203,7 +203,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
       const program = join(__dirname, 'support', 'broken-copies.cjs');
       const input = JSON.stringify(PLANTED_MISTAKES.map((mistake) => mistake.slice(0, 4)));
       found = new Map(JSON.parse(runIn(folder, process.execPath, [program], input)));
-    }, 300_000);
+    });
 
     it.each(PLANTED_MISTAKES)('%s', (title, _file, _from, _to, sentence) => {
       expect(found.get(title)).toContainEqual(expect.stringMatching(sentence));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import newman from 'newman';
 import { baseUrl, createKey, STAFF, url } from './support/service.mjs';
 
@@ -21,6 +22,8 @@ suite('newman 6, the runner of Postman, with /collection.json', () => {
         statuses.filter(([, isGood]) => !isGood),
         [],
       );
+      // The name of the created account has the second.
+      await sleep(1_000);
     }
   });
 

@@ -51,6 +51,7 @@ async function startKeyProxy(key) {
       outgoing.writeHead(response.statusCode, response.headers);
       response.pipe(outgoing);
     });
+    forwarded.on('error', () => outgoing.destroy());
     incoming.pipe(forwarded);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -97,7 +97,8 @@ suite('a Prism proxy with --errors finds no violation', () => {
 
     const powerless = await createKey('powerless', { scopes: ['--scopes', 'orders:read'] });
     const buyer = await createKey('buyer');
-    const plan = ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '9'];
+    // The day also limits it, so that these requests may take longer than a minute.
+    const plan = ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '1'];
     const spent = await createKey('spent', { plan });
     await ask(prism, spent, 200, 'GET', '/pets');
     await ask(prism, buyer, 403, 'PATCH', `/store/orders/${order.id}`, { body: { status: 'approved' } });

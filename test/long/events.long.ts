@@ -39,7 +39,8 @@ describe('the feed of two instances', () => {
   const instances: ServiceHere[] = [];
   beforeAll(async () => {
     server = await startOwnServer();
-    environment = { DATABASE_URL: server.url(), LOG_LEVEL: 'silent' };
+    // No request of a walk may time out.
+    environment = { DATABASE_URL: server.url(), LOG_LEVEL: 'silent', DATABASE_POOL_WAIT_MS: '60000' };
     for (let at = 0; at < 2; at += 1) instances.push(await startHere(environment, { extensions: [witness] }));
   });
   afterAll(async () => {

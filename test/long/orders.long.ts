@@ -6,6 +6,7 @@ import { startEmbedded } from '../../src/embedded-postgres';
 import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from '../store-orders/support/animal-walks';
 import { type HttpResponse, type RequestOptions, send } from '../support/http';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
+import { until } from '../support/until';
 import { createKey } from './support/keys';
 
 const ROUNDS = 10;
@@ -26,7 +27,8 @@ interface PlacedOrder {
 
 describe('orders, with fsync on', () => {
   const folder = dataFolder();
-  const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
+  // No request of a walk may time out on a slow disk.
+  const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent', DATABASE_POOL_WAIT_MS: '60000' };
   let service: RunningService;
   beforeEach(async () => {
     service = await running(runBuilt('main', [], environment));
@@ -79,6 +81,7 @@ describe('orders, with fsync on', () => {
       }
     });
     for (let round = 0; round < ROUNDS; round += 1) {
+      await until(() => placedOrders.length > (round + 1) * CLIENTS);
       await sleep(MIN_LIFE_MS + Math.random() * (MAX_LIFE_MS - MIN_LIFE_MS));
       service.child.kill('SIGKILL');
       await service.ended;
@@ -97,7 +100,6 @@ describe('orders, with fsync on', () => {
     const lines = (rows: PlacedOrder[]) => rows.map(({ petId, orderId }) => `${petId} ${orderId}`).sort();
     expect(lines(stored)).toEqual(lines(placedOrders));
     expect(new Set(placedOrders.map(({ petId }) => petId)).size).toBe(placedOrders.length);
-    expect(placedOrders.length).toBeGreaterThan(ROUNDS * CLIENTS);
   });
 });
 

@@ -2,6 +2,7 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { lockWaits } from '../support/lock-waits';
+import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 import { BasketsModule, EMPTY } from './support/baskets.module';
 import { ListsModule } from './support/lists.module';
@@ -28,7 +29,8 @@ const FULL = {
 describe('a service with DTOs and lists of a team', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({}, { modules: [BasketsModule, ListsModule, NestDtosModule] });
+    const modules = [BasketsModule, ListsModule, NestDtosModule];
+    app = await startApp({}, { modules, database: await createPatientDatabase() });
   });
   afterAll(() => app.close());
 

@@ -10,6 +10,7 @@ import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
+import { createPatientDatabase, PATIENT } from '../support/patience';
 import { startHere } from '../support/start';
 import { clinicOf } from './support/clinic.extension';
 import { journal } from './support/journal.extension';
@@ -23,8 +24,9 @@ const setting = (variable: string) => ({ variable, defaultText: '', parse: parse
 describe('an extension', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const config: GivenConfig = { kennelPrefix: 'Great-' };
-    app = await startApp(config, { extensions: [kennels, journal] });
+    const config: GivenConfig = { ...PATIENT, kennelPrefix: 'Great-' };
+    const database = await createPatientDatabase();
+    app = await startApp(config, { extensions: [kennels, journal], database });
   });
   afterAll(() => app.close());
 

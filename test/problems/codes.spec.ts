@@ -10,6 +10,7 @@ import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { lockWaits } from '../support/lock-waits';
 import type { Rejection } from '../support/module-operations';
+import { createPatientDatabase } from '../support/patience';
 import { rejectedByParser, rejections } from '../support/rejections';
 import { until } from '../support/until';
 import { asProblems, expectProblem, PROBLEM } from './support/problem';
@@ -68,7 +69,8 @@ const without = { key: undefined };
 describe('problem details', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 2 }, { extensions: [kennels], modules: [LabModule] });
+    const database = await createPatientDatabase();
+    app = await startApp({ rateLimitBanAfter: 2 }, { extensions: [kennels], modules: [LabModule], database });
   });
   afterAll(() => app.close());
 

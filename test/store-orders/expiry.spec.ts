@@ -6,6 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { lockWaits } from '../support/lock-waits';
+import { createPatientDatabase, PATIENT } from '../support/patience';
 import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 
@@ -46,9 +47,9 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
   let other: TestApp;
   beforeAll(async () => {
     holdTimers();
-    app = await startApp({ databasePoolWaitMs: 30_000 }, { modules: [JournalModule] });
+    app = await startApp(PATIENT, { modules: [JournalModule], database: await createPatientDatabase() });
     await app.database.query('CREATE TABLE journal (text text); CREATE TABLE refused (pet_id bigint)');
-    other = await startApp({ databasePoolWaitMs: 30_000 }, { modules: [JournalModule], beside: app });
+    other = await startApp(PATIENT, { modules: [JournalModule], beside: app });
   });
   afterAll(async () => {
     jest.useRealTimers();

@@ -6,6 +6,7 @@ import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
 import { lockWaits } from '../support/lock-waits';
 import { followPages, idsOf, type PagedList, pagingContract } from '../support/paging.contract';
+import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 
 const PATH = '/v1/store/orders';
@@ -36,7 +37,7 @@ interface Client {
 describe('orders', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp();
+    app = await startApp({}, { database: await createPatientDatabase() });
   });
   afterAll(() => app.close());
 

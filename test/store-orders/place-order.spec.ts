@@ -8,6 +8,7 @@ import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets, moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
 import { lockWaits } from '../support/lock-waits';
+import { createPatientDatabase, PATIENT } from '../support/patience';
 import { until } from '../support/until';
 import { type AnimalState, explain, isLinearizable } from './support/animal-model';
 import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
@@ -20,8 +21,7 @@ const CLIENTS = 20;
 describe('POST /v1/store/orders (placeOrder)', () => {
   let app: TestApp;
   beforeAll(async () => {
-    // 20 clients wait for 10 connections: on a slow machine none of them may get 503.
-    app = await startApp({ databasePoolWaitMs: 30_000 });
+    app = await startApp(PATIENT, { database: await createPatientDatabase() });
   });
   beforeEach(() => app.database.query('TRUNCATE pets, store_orders RESTART IDENTITY CASCADE'));
   afterAll(() => app.close());
@@ -125,8 +125,8 @@ describe('ORDERS_MAX_OPEN_PER_ACCOUNT', () => {
   afterEach(() => app.close());
 
   const start = async (ordersMaxOpenPerAccount: number) => {
-    const settings: GivenConfig = { ordersMaxOpenPerAccount, databasePoolWaitMs: 30_000 };
-    app = await startApp(settings);
+    const settings: GivenConfig = { ...PATIENT, ordersMaxOpenPerAccount };
+    app = await startApp(settings, { database: await createPatientDatabase() });
     await fillPets(app, 40);
   };
   const place = (petId: number, options = {}) => app.post(PATH, { petId }, options);

@@ -4,6 +4,7 @@ import { Int64List } from '../../src/platform/validation/fields';
 import { PetsService } from '../../src/pets';
 import { brokenPromises, startTestStore } from '../../src/testing';
 import { extensionOf, migrationOf } from '../database/support/extensions';
+import { holdMeasuredTime } from '../support/timers';
 import { itemsExtension } from './support/items.extension';
 import { NOTE, PLACES } from './support/items.parts';
 import { ACCESS_MISTAKES } from './support/access-mistakes';
@@ -55,6 +56,10 @@ const RICH_FIELDS = {
 };
 
 describe('brokenPromises', () => {
+  // A busy machine, or a network without name servers, must not make an operation slow. Hooks of each part measure it.
+  beforeEach(holdMeasuredTime);
+  afterEach(() => void jest.useRealTimers());
+
   it('is empty for the store and correct extensions', async () => {
     const extensions = [
       itemsExtension('items', { body: { ...NOTE, ...PLACES } }),

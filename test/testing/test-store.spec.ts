@@ -1,20 +1,17 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { startTestStore, type TestStore } from '../../src/testing';
 import { kennels } from '../modules/support/kennels.extension';
 import { sharedServer } from './support/shared-server';
 
 describe('a test store', () => {
   it('has a PostgreSQL of its own in a temporary folder, which close removes', async () => {
-    const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('animal-store-testing-'));
-    const before = folders();
     const store = await startTestStore({ extensions: [kennels] });
-    const own = folders().find((name) => !before.includes(name));
     expect((await store.fetch('/v1/kennels/first', { key: await store.key() })).status).toBe(409);
-    const other = await store.createDatabase();
-    expect(other.url).not.toBe('');
+    // The folder of its socket.
+    const folder = new URL((await store.createDatabase()).url).searchParams.get('host')!;
+    expect([folder, existsSync(folder)]).toEqual([expect.stringContaining('animal-store-testing-'), true]);
     await store.close();
-    expect(existsSync(`${tmpdir()}/${own}`)).toBe(false);
+    expect(existsSync(folder)).toBe(false);
   });
 
   describe('on a given server', () => {

@@ -30,9 +30,9 @@ class Service:
         self.stop()
         raise RuntimeError("The service did not start. Its errors are above.")
 
-    def create_key(self, account, plan="business", scopes=STAFF):
+    def create_key(self, account, *plan):
         command = ["node", "dist/cli/main.js", "keys", "create", "--json"]
-        options = ["--account", account, "--plan", plan, "--scopes", scopes]
+        options = ["--account", account, "--scopes", STAFF, *(plan or ("--plan", "business"))]
         output = subprocess.check_output(command + options, cwd=ROOT, env=self._environment)
         return json.loads(output)["key"]
 

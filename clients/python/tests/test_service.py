@@ -22,8 +22,8 @@ def setUpModule():
     unittest.addModuleCleanup(service.stop)
 
 
-def client(account, plan="business", **options):
-    return AnimalStore(f"{service.url}/v1", service.create_key(account, plan), **options)
+def client(account, *plan, **options):
+    return AnimalStore(f"{service.url}/v1", service.create_key(account, *plan), **options)
 
 
 class Animals(unittest.TestCase):
@@ -127,7 +127,9 @@ class Orders(unittest.TestCase):
 
 class Limits(unittest.TestCase):
     def test_knows_the_requests_that_are_left_and_the_time_to_wait(self):
-        store = client("limits", plan="free", retry_budget=0)
+        # Few requests, so that they end within the minute on a slow machine.
+        limits = ("--plan", "enterprise", "--per-minute", "3", "--per-day", "9")
+        store = client("limits", *limits, retry_budget=0)
         limit = store.get_key()["limits"]["minute"]["limit"]
         for left in reversed(range(limit)):
             list(store.list_pets(limit=1, id=[1]))

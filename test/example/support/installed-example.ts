@@ -15,7 +15,14 @@ export function installExample(): string {
     filter: (path) => !/[/](node_modules|dist|[.]data)$/.test(path),
   });
   const packed = npm(ROOT, 'run', '-s', 'pack', '--', '--silent', '--pack-destination', folder);
-  npm(folder, 'install', '--no-audit', '--no-fund', `./${packed.trim().split('\n').at(-1)}`);
+  npm(
+    folder,
+    'install',
+    '--prefer-offline',
+    '--no-audit',
+    '--no-fund',
+    `./${packed.trim().split('\n').at(-1)}`,
+  );
   return folder;
 }
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { findProgram } from './find-program.mjs';
 import { freePort } from './free-port.mjs';
 
-const MAX_START_MS = 10_000;
+const MAX_START_MS = 60_000;
 const POLL_MS = 50;
 /** Debian installs it here, where only the path of root looks. */
 const DEBIAN = '/usr/sbin';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from './files.mjs';
 
-const MAX_START_MS = 60_000;
+const MAX_START_MS = 180_000;
 const CONCURRENCY = 20;
 const PROGRAM = join(ROOT, 'dist', 'main.js');
 const CLI = join(ROOT, 'dist', 'cli', 'main.js');
