@@ -94,7 +94,8 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it('stays open, without a log line, although Redis closes idle connections', async () => {
-    const server = await servers.start('--timeout', '1');
+    // Pings are late by the time in which a busy machine does not run this process.
+    const server = await servers.start('--timeout', '5');
     const clock = new TestClock();
     const stores = [await open([urlOf(server)], { clock }), await open([urlOf(server)], { clock })];
     const limits = { perMinute: LIMIT };
@@ -127,7 +128,9 @@ describeWithRedis('a connection to Redis', () => {
     expect(frozen.isShared).toBe(false);
     await Promise.all([store.take('account:1', ROOMY), store.take('account:2', ROOMY)]);
     expect(store.isShared).toBe(false);
-    expect(store.take('account:1', ROOMY)).not.toBeInstanceOf(Promise);
+    const [, second] = [store.take('account:1', ROOMY), store.take('account:1', ROOMY)];
+    // The first may try a new connection.
+    expect(second).not.toBeInstanceOf(Promise);
     server.thaw();
     await untilShared(store);
     expect(warnings).toContainEqual(
