@@ -44,14 +44,14 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
   });
 
   const petOf = async () => (await app.post('/v1/pets', aNewPet())).json.id;
-  /** @param other animal, because a change that waits for the order could time out */
-  const askAll = (petId: number, other: number) =>
+  /** @param changedId another animal, because a change that waits for the order could time out */
+  const askAll = (petId: number, changedId: number) =>
     Promise.all([
       app.get('/v1/pets'),
       app.get(`/v1/pets/${petId}`),
       app.get('/v1/store/orders'),
       app.post('/v1/pets', aNewPet()),
-      app.send('PATCH', `/v1/pets/${other}`, { body: { name: 'changed' } }),
+      app.send('PATCH', `/v1/pets/${changedId}`, { body: { name: 'changed' } }),
       app.post('/v1/store/orders', { petId }),
     ]);
   /** Breaks the connections with more requests than the pool has, and expects 503 until it is repaired. */

@@ -37,19 +37,18 @@ describe('a database that responds but cannot do everything', () => {
     const order = { petId: (await app.post('/v1/pets', aNewPet())).json.id };
     const settings = { databasePoolSize: POOL_SIZE, databasePoolWaitMs: 2_000 };
     const impatient = await startApp(settings, { beside: app });
-    const { get, post, log } = impatient;
     await whileLocked('pets', async () => {
       const responses = await Promise.all([
-        get('/v1/pets', { key }),
-        post('/v1/pets', aNewPet({ name: 'locked' }), { key }),
-        post('/v1/store/orders', order, { key, headers: { 'idempotency-key': 'locked' } }),
-        ...Array.from({ length: 20 }, () => get('/v1/pets/1', { key })),
+        impatient.get('/v1/pets', { key }),
+        impatient.post('/v1/pets', aNewPet({ name: 'locked' }), { key }),
+        impatient.post('/v1/store/orders', order, { key, headers: { 'idempotency-key': 'locked' } }),
+        ...Array.from({ length: 20 }, () => impatient.get('/v1/pets/1', { key })),
       ]);
       for (const response of responses) expectUnavailable(response);
-      const lines = log.filter((line) => line.includes('request failed: dependency unavailable'));
+      const lines = impatient.log.filter((line) => line.includes('request failed: dependency unavailable'));
       expect(lines).toHaveLength(responses.length);
-      expect((await get('/v1/store/orders', { key })).json).toEqual([]);
-      expect((await get('/readyz', without)).status).toBe(200);
+      expect((await impatient.get('/v1/store/orders', { key })).json).toEqual([]);
+      expect((await impatient.get('/readyz', without)).status).toBe(200);
     });
     await impatient.close();
     expect((await app.get('/v1/pets?limit=100')).text).not.toContain('locked');
