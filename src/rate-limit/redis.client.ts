@@ -5,6 +5,8 @@ import { callbackify } from 'node:util';
 
 /** Longest attempt to connect. Sharing resumes within a second of the return of Redis, even if packets are lost. */
 const CONNECT_LIMIT_MS = 750;
+/** When the library closes the socket of an attempt that has been given up. */
+const SOCKET_LIMIT_MS = 10 * CONNECT_LIMIT_MS;
 const PING_INTERVAL_MS = 500;
 const SENTINEL_PORT = '26379';
 
@@ -52,7 +54,7 @@ export class RedisConnector {
   private async connectServer(url: string) {
     const { template } = await this.library;
     // The caller connects again, perhaps to another server, such as a new master.
-    const socket = { connectTimeout: CONNECT_LIMIT_MS, reconnectStrategy: false, lookup: lookUp } as const;
+    const socket = { connectTimeout: SOCKET_LIMIT_MS, reconnectStrategy: false, lookup: lookUp } as const;
     const client = template.duplicate({ url, socket });
     client.on('error', () => undefined);
     const connecting = client.connect();

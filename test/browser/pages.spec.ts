@@ -2,6 +2,7 @@ import type { Browser, Page, Request } from 'playwright-core';
 import { platformCodes } from '../../src/platform/errors/platform.errors';
 import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
+import { until } from '../support/until';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
 import { copied, runPython, runShell, runTypeScript } from './support/programs';
@@ -151,6 +152,8 @@ inChromium('the pages', (chromium) => {
     page.on('requestfinished', (request) => counted.push(count(request)));
     await page.goto(`${visited.origin}/?uncached`);
     await showUsage(page, app.key);
+    // The events come after the page has shown the responses.
+    await until(() => counted.length > 2);
     await Promise.all(counted);
     expect(counted.length).toBe(3);
     expect(bytes).toBeLessThanOrEqual(30_000);

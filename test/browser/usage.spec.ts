@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { startApp, type TestApp } from '../support/app';
+import { holdTimers } from '../support/timers';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
 import { openBrowser, overflowOf, showUsage, visit, type Visit, WINDOWS } from './support/visit';
@@ -10,6 +11,8 @@ inChromium('the plot of usage', (chromium) => {
   let visited: Visit;
   let page: Page;
   beforeAll(async () => {
+    // The request for the usage is itself a use, which the service writes later.
+    holdTimers();
     app = await startApp();
     browser = await openBrowser(chromium);
   });
@@ -23,6 +26,7 @@ inChromium('the plot of usage', (chromium) => {
   afterAll(async () => {
     await browser.close();
     await app.close();
+    jest.useRealTimers();
   });
 
   it.each([0, 1, 30] as const)(

@@ -67,23 +67,21 @@ describe('limits of times and connections', () => {
   });
 
   describe('times', () => {
-    let app: TestApp;
-    beforeAll(async () => {
-      app = await startApp({ headersTimeoutMs: 400, keepAliveTimeoutMs: 50, requestTimeoutMs: 600_000 });
-    });
-    afterAll(() => app.close());
-
     it('HEADERS_TIMEOUT_MS: 408 request_timeout for half a head, even with a long REQUEST_TIMEOUT_MS', async () => {
+      const app = await startApp({ headersTimeoutMs: 400, requestTimeoutMs: 600_000 });
       const raw = await RawConnection.open(app.url);
       raw.write('GET /livez HTTP/1.1\r\n');
       expect(await raw.response()).toMatchObject({ status: 408 });
       raw.destroy();
+      await app.close();
     });
 
     it('KEEP_ALIVE_TIMEOUT_MS: an idle connection is closed without a response', async () => {
+      const app = await startApp({ keepAliveTimeoutMs: 50 });
       const raw = await connected(app);
       expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
       raw.destroy();
+      await app.close();
     });
   });
 });

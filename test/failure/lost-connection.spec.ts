@@ -54,9 +54,14 @@ async function startCutApp(databasePoolSize = 1, scopes?: typeof DEFAULT_SCOPES)
 describe('a connection to PostgreSQL that is lost during a request', () => {
   let cutApp: CutApp;
   beforeAll(async () => {
+    // The proxy would lose responses to periodic work.
+    holdTimers();
     cutApp = await startCutApp();
   });
-  afterAll(() => cutApp.close());
+  afterAll(async () => {
+    await cutApp.close();
+    jest.useRealTimers();
+  });
 
   it('POST /v1/pets is 201 or 503, and the response says if the animal exists; it never exists twice', async () => {
     const { app, proxy, key, directUrl } = cutApp;
@@ -209,6 +214,8 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
     const ids: number[] = [];
     for (let at = 0; at < 3; at += 1) ids.push((await app.post('/v1/pets', aNewPet(), { key })).json.id);
     await openPipelined();
+    // A connection that is being opened would never be.
+    await until(() => poolOf(app).idleCount === poolOf(app).totalCount);
     proxy.forget();
     pass({ seconds: 20 });
     const asked = Promise.all([

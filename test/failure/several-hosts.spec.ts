@@ -26,8 +26,7 @@ import { startTlsProxy } from './support/tls-proxy';
 
 jest.setTimeout(2 * MAX_START_MS);
 
-/** No wait for a connection ends while a slow machine opens it. */
-const PATIENT = { databasePoolSize: 9, databasePoolWaitMs: 20_000 };
+const POOL_SIZE = 9;
 const without = { key: undefined };
 const isNeeded = existsSync(OLD_SERVER_BIN) || process.env['CI'] === 'true';
 
@@ -41,9 +40,8 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     url = pair.url(pair.standby.host, pair.primary.host);
     const unused = () => Promise.reject(new Error('not needed'));
     const drop = () => Promise.resolve();
-    app = await startApp(PATIENT, {
-      database: { url, directUrl: url, query: unused, administer: unused, drop },
-    });
+    const database = { url, directUrl: url, query: unused, administer: unused, drop };
+    app = await startApp({ databasePoolSize: POOL_SIZE }, { database });
   });
   afterAll(async () => {
     await app.close();

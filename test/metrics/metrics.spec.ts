@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlanChoice } from '../../src/accounts';
+import { waitForLocks } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
+import { createDatabaseWithTimeout } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
@@ -17,7 +19,9 @@ const ID = '8070605040302010';
 /** For all tests; test/support/app closes it. */
 let app: TestApp;
 beforeAll(async () => {
-  app = await startApp({ metricsPort: 0, rateLimitBanAfter: 1, databasePoolSize: 2 });
+  // Each scrape waits a second for the connections that a spec holds.
+  const database = await createDatabaseWithTimeout(60_000);
+  app = await startApp({ metricsPort: 0, rateLimitBanAfter: 1, databasePoolSize: 2 }, { database });
 });
 
 describe('metrics', () => {
@@ -123,6 +127,7 @@ describe('metrics', () => {
       pool = SERIES.map((series) => valueOf(response, `animal_store_database_pool_${series}`)!);
       return holds(pool[1]!, pool[3]!);
     };
+    await waitForLocks(app);
     const before = valueOf(await scrape(app), SUM)!;
     const begin = performance.now();
     await database.query('BEGIN');

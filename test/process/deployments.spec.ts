@@ -92,7 +92,8 @@ describe("a team's store", () => {
     const app = await createAnimalStore({ extensions }, config);
     await app.listen(0, '127.0.0.1');
     expect((await send(await app.getUrl(), 'GET', '/readyz', {})).status).toBe(200);
-    const sessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+    const sessions = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
     let isLast = false;
     app.get(DatabaseModule).afterClose(async () => {
       await until(async () => (await database.query(sessions)).length === 0);

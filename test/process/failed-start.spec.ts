@@ -12,7 +12,7 @@ import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
 import { runMain } from '../support/service';
 import { rejectionOf } from '../support/start';
-import { holdTimers, passUntil } from '../support/timers';
+import { holdTimers, passWhile } from '../support/timers';
 
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
@@ -109,7 +109,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await rejectionOf({ DATABASE_URL: urlWith((url) => (url.pathname = `/${name}`)) })).toBe(
       `The database in DATABASE_URL has the encoding ${encoding}, and Animal Store needs UTF8: name one that was created with ENCODING 'UTF8'.`,
     );
-    await database.administer(`DROP DATABASE ${name}`);
+    await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
   });
 
   it('that the database server is too old, does not respond, or is not a PostgreSQL', async () => {
@@ -124,14 +124,10 @@ describe('a start that cannot succeed explains in one sentence', () => {
     await proxy.close();
     for (const behave of [() => undefined, respondAsWebServer]) {
       const other = await listener(behave);
-      let rejection: string | undefined;
       holdTimers({ timeouts: true });
       const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
-      void rejectionOf({ DATABASE_URL: `postgres://x@127.0.0.1:${other.port}/x` }).then(
-        (sentence) => (rejection = sentence),
-      );
-      await passUntil(() => rejection !== undefined);
-      expect(rejection).toMatch(UNREACHABLE);
+      const rejection = rejectionOf({ DATABASE_URL: `postgres://x@127.0.0.1:${other.port}/x` });
+      expect(await passWhile(rejection)).toMatch(UNREACHABLE);
       const waiting = `Waiting for the database at 127.0.0.1:${other.port}…\n`;
       const isSilent = behave !== respondAsWebServer;
       expect(said.mock.calls.filter(([text]) => text === waiting).length > 3).toBe(isSilent);

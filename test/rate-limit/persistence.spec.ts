@@ -8,7 +8,7 @@ import { readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/server/logger';
 import { RateLimitStore } from '../../src/rate-limit';
 import { Persistence } from '../../src/rate-limit/persistence';
-import { poolOf } from '../failure/support/pool';
+import { poolOf, waitForLocks } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
@@ -71,7 +71,10 @@ describe('counters without Redis', () => {
     );
     return rows.map(({ used }) => used);
   };
-  const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
+  const lock = async () => {
+    await waitForLocks(app);
+    await app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
+  };
   const waiting = () => lockWaits(app.database);
   const lastUse = async () =>
     (await app.nest.get(ApiKeysService, { strict: false }).list())
@@ -125,7 +128,7 @@ describe('counters without Redis', () => {
     app.clock.advance({ seconds: 77 });
     await get();
     pass({ seconds: 1 });
-    await until(async () => (await saved()).length === 1);
+    await passUntil(async () => (await saved()).length === 1);
     expect(await saved()).toEqual([1]);
     await until(async () => (await lastUse()) === thisMinute());
   });
@@ -183,8 +186,7 @@ describe('counters without Redis', () => {
   it('delay a stop until the save that is under way ends, and are saved again if it fails', async () => {
     await get();
     await lock();
-    pass({ seconds: 1 });
-    await until(async () => (await waiting()).length === 1);
+    await passUntil(async () => (await waiting()).length === 1);
     const [save] = await waiting();
     const lastSave = jest.spyOn(app.nest.get(Persistence, { strict: false }), 'onApplicationShutdown');
     const stopped = app.nest.close();

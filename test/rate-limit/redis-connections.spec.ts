@@ -94,7 +94,7 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it('stays open, without a log line, although Redis closes idle connections', async () => {
-    const server = await servers.start('--timeout', '1');
+    const server = await servers.start('--timeout', '5');
     const clock = new TestClock();
     const stores = [await open([urlOf(server)], { clock }), await open([urlOf(server)], { clock })];
     const limits = { perMinute: LIMIT };
@@ -127,7 +127,8 @@ describeWithRedis('a connection to Redis', () => {
     expect(frozen.isShared).toBe(false);
     await Promise.all([store.take('account:1', ROOMY), store.take('account:2', ROOMY)]);
     expect(store.isShared).toBe(false);
-    expect(store.take('account:1', ROOMY)).not.toBeInstanceOf(Promise);
+    // The first may try a new connection.
+    expect([1, 2].map(() => store.take('account:1', ROOMY))[1]).not.toBeInstanceOf(Promise);
     server.thaw();
     await untilShared(store);
     expect(warnings).toContainEqual(
@@ -294,7 +295,6 @@ describeWithRedis('a connection to Redis', () => {
     const clock = new SystemClock();
     jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + HOUR_MS);
     const store = await open([urlOf(redis)], { clock });
-    const { now } = await store.take('account:1', { perMinute: LIMIT });
-    expect(now - Date.now()).toBeLessThan(HOUR_MS / 2);
+    expect((await store.take('account:1', ROOMY)).now - Date.now()).toBeLessThan(HOUR_MS / 2);
   });
 });

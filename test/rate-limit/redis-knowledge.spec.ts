@@ -6,7 +6,7 @@ import { TestClock } from '../support/clock';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { until } from '../support/until';
 
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 60_000;
 const INSTANCES = 3;
 const OWNER = 'account:1';
 

@@ -12,6 +12,7 @@ import { createLogger } from '../../src/server/logger';
 import { TestClock } from './clock';
 import { createDatabase, hasPreparedStatements, type TestDatabase } from './database';
 import { type HttpResponse, type RequestOptions, send } from './http';
+import { PATIENCE } from './no-settings';
 
 /** The service on a free port, with its own database and clock. */
 export interface TestApp {
@@ -67,6 +68,7 @@ export async function startApp(
   const clock = beside?.clock ?? new TestClock();
   const environment = {
     LOG_LEVEL: 'trace',
+    ...PATIENCE,
     // Each connection costs the server 10 ms.
     DATABASE_POOL_SIZE: '6',
     DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()),

@@ -6,3 +6,6 @@ const variables = [...Object.values(settings).map(({ variable }) => variable), '
 export const NO_SETTINGS: Readonly<Record<string, string>> = Object.fromEntries(
   variables.map((variable) => [variable, '']),
 );
+
+/** The longest wait for a database connection, which a busy machine may take seconds to open. */
+export const PATIENCE = { DATABASE_POOL_WAIT_MS: '20000' };

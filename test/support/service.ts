@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { itWhen } from './it-when';
-import { NO_SETTINGS } from './no-settings';
+import { NO_SETTINGS, PATIENCE } from './no-settings';
 import { parentOfServers } from './server-folder';
 
 const ROOT = join(__dirname, '..', '..');
@@ -111,7 +111,7 @@ function spawnService(
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(program, args, {
     cwd: ROOT,
-    env: { PATH, HOME, ...NO_SETTINGS, PORT: '0', ...environment },
+    env: { PATH, HOME, ...NO_SETTINGS, ...PATIENCE, PORT: '0', ...environment },
     stdio: [program === process.execPath ? 'ignore' : 'pipe', standardOutputTo ?? 'pipe', 'pipe'],
   });
   living.add(child);

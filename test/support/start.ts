@@ -4,6 +4,7 @@ import { readConfig } from '../../src/platform/config/config';
 import { userMessage } from '../../src/app/user-message';
 import { createStore } from '../../src/app/store';
 import { startService, type StartedService } from '../../src/app/start';
+import { PATIENCE } from './no-settings';
 
 /** The service in this process, started as by `npm start`. */
 export interface ServiceHere extends StartedService {
@@ -28,7 +29,7 @@ export async function startHere(
 ): Promise<ServiceHere> {
   const log: string[] = [];
   const store = createStore(extensions);
-  const config = readConfig({ PORT: '0', ...environment }, store.settings);
+  const config = readConfig({ PORT: '0', ...PATIENCE, ...environment }, store.settings);
   const service = await startService(config, store, { write: (line) => log.push(line) });
   started.add(service);
   let printed = '';

@@ -42,3 +42,12 @@ export async function passUntil(condition: () => boolean | Promise<boolean>): Pr
     return false;
   });
 }
+
+/** Advances the time second by second until the work has ended. @returns its result */
+export async function passWhile<T>(work: Promise<T>): Promise<T> {
+  let hasEnded = false;
+  const end = () => (hasEnded = true);
+  void work.then(end, end);
+  await passUntil(() => hasEnded);
+  return work;
+}

@@ -31,6 +31,7 @@ export function openBrowser(executablePath: string): Promise<Browser> {
 
 export async function visit(browser: Browser, url: string, window: keyof typeof WINDOWS): Promise<Visit> {
   const context = await browser.newContext({ viewport: WINDOWS[window] });
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const origin = `http://${HOST}:${new URL(url).port}`;
   const problems: string[] = [];

@@ -1,6 +1,6 @@
 import { AUTH, get, HOST, JSON_TYPE, post, type Row } from '../support/raw-rows';
 
-export const LATE = '408 request_timeout';
+const LATE = '408 request_timeout';
 const UNFINISHED = `POST /v1/pets HTTP/1.1\r\n${AUTH}${JSON_TYPE}Content-Length: 10\r\n\r\n{`;
 
 /** Requests that never arrive whole. */

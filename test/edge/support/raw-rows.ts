@@ -63,7 +63,7 @@ export class RowRunner {
     return new RowRunner(this.app, this.key, url);
   }
 
-  /** @param beforeLate is called before it waits for the response to a request that never arrives whole */
+  /** @param beforeLate is called after the responses to the requests that arrive whole */
   async run([, bytes, responses, connection]: Row, beforeLate?: () => void): Promise<void> {
     const text = Buffer.from(bytes).toString('latin1').replaceAll(KEY, this.key);
     const raw = await RawConnection.open(this.url);
@@ -72,6 +72,7 @@ export class RowRunner {
       if (expected.startsWith('408')) beforeLate?.();
       this.expectResponse(await raw.response(text.startsWith('HEAD ')), expected);
     }
+    if (!String(responses).includes('408')) beforeLate?.();
     if (connection === 'open') {
       raw.write(`GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
       expect((await raw.response())?.status).toBe(200);

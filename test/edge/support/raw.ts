@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** The longest wait for a response or for the end of a connection; only a hanging service reaches it. */
-const MAX_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 60_000;
 
 /** A response as it arrived at the socket. */
 export interface RawResponse {
