@@ -204,7 +204,7 @@ function editsOf(word: string, near: readonly string[]): string[] {
   ];
 }
 
-/** Writes a position as the text of a cursor. The word is the last part: it may have any letter. */
+/** Writes a position as the text of a cursor. The last part is the word. */
 function textOf({ count, driver, size, id, word }: Position): string {
   return [count, driver, size, id, word].join(' ');
 }
@@ -212,7 +212,7 @@ function textOf({ count, driver, size, id, word }: Position): string {
 /** @returns undefined for a text that `textOf` does not write */
 function positionOf(text = ''): Position | undefined {
   const [match, count, driver, size, digits = '', word = ''] =
-    /^(\d{1,3}) (-1|\d\d?) (\d{1,3}) (-?\d{1,19}) ([\p{L}\p{M}\p{N}]+)$/u.exec(text) ?? [];
+    /^(\d{1,3}) (-1|\d\d?) (\d{1,3}) (-?\d{1,19}) ((?:[a-z\d]|\P{ASCII})+)$/u.exec(text) ?? [];
   const id = parseInt64(digits);
   if (match === undefined || id === undefined) return undefined;
   return { count: Number(count), driver: Number(driver), size: Number(size), id, word };

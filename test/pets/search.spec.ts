@@ -1,4 +1,5 @@
 import { PET_STATUSES } from '../../src/pets';
+import { call, connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
@@ -162,12 +163,26 @@ describe('GET /v1/pets/search (searchPets)', () => {
     expect(similar.flat().map(({ id }) => id)).toEqual(pages.flat().map(({ id }) => id));
   });
 
+  it.each(['ab฿cd', 'ሀ፡ለ', 'ཀ་ཁ', 'a\u1680b', 'a\u180eb', 'क॰ख'])(
+    'continues after a page of names with the word %j, whose characters are not all letters',
+    async (q) => {
+      await addAll([q, q, q]);
+      expect((await pagesOf(q, '&limit=1')).flat().map(({ name }) => name)).toEqual([q, q, q]);
+    },
+  );
+
   it('says that it is not complete if too many names have the word and too few the filter', async () => {
     await addAll(Array.from({ length: 3_000 }, () => 'Rex'));
     await app.database.query(`UPDATE pets SET status = 'available', category_id = 1`);
     await app.database.query(`UPDATE pets SET status = 'sold', category_id = 2 WHERE id = 2999`);
     const cut = await search('rex', '&status=sold');
     expect([cut.json, cut.headers['search-complete']]).toEqual([[], 'false']);
+    const agent = await connectAgent(app, key);
+    expect((await call(agent, 'searchPets', { q: 'rex', status: ['sold'] })).texts).toEqual([
+      '[]',
+      'Search-Complete: false. Add a word or a filter to find more.',
+    ]);
+    await agent.close();
     // A small category is looked at as a whole.
     const found = await search('rex', '&categoryId=2');
     expect([found.json.length, found.headers['search-complete']]).toEqual([1, undefined]);
