@@ -4,6 +4,9 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
+import { lockWaits } from '../support/lock-waits';
+import { holdMeasuredTime, pass } from '../support/timers';
+import { until } from '../support/until';
 
 /** Words of six scripts. */
 const WORDS =
@@ -261,6 +264,24 @@ describe('GET /v1/pets/search (searchPets)', () => {
       status: 200,
       json: [],
     });
+  });
+
+  it('503 for a search that waited for others longer than DATABASE_POOL_WAIT_MS', async () => {
+    const busy = await startApp({ databasePoolSize: 4, databasePoolWaitMs: 30_000 }, { beside: app });
+    const find = (q: string) => busy.get(`/v1/pets/search?q=${q}`, { key });
+    holdMeasuredTime();
+    await app.database.query('BEGIN; LOCK TABLE pet_words');
+    const first = find('first');
+    await until(async () => (await lockWaits(app.database)).length > 0);
+    const second = find('second');
+    await busy.get('/v1/pets', { key });
+    pass({ seconds: 31 });
+    await app.database.query('COMMIT');
+    expect(await first).toMatchObject({ status: 200 });
+    expectError(await second, 503, 'service_unavailable');
+    expect(await find('second')).toMatchObject({ status: 200 });
+    jest.useRealTimers();
+    await busy.close();
   });
 
   it('403 without the scope pets:read; 405 for POST with Allow; 404 for another method of an animal', async () => {
