@@ -56,7 +56,7 @@ export function StoreExtension({
  * Returns the facts of an extension.
  *
  * @param given undefined if files import each other
- * @throws UserError for a value that is none
+ * @throws UserError for another value
  */
 export function extensionOf(given: ExtensionModule | undefined): Extension {
   const isClass = typeof given === 'function';
