@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../platform/config/config';
 import { CoalescedRead } from '../platform/database/coalesced-read';
+import { WAIT_TIMEOUT_MESSAGE } from '../platform/database/database-errors';
 import { Page, type PageRequest, pageRequestOf } from '../platform/paging/page';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { parseInt64 } from '../platform/validation/int64';
@@ -71,16 +72,23 @@ export class PetSearch {
   /** @internal */
   constructor(
     private readonly names: PetSearchRepository,
-    @Inject(CONFIG) { databasePoolSize }: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     // The other connections stay for other requests.
-    this.turns = new Semaphore(Math.ceil(databasePoolSize / 4));
+    this.turns = new Semaphore(Math.ceil(config.databasePoolSize / 4));
   }
 
   /** Finds a page of animals, the best first. @throws ApiError `invalid_cursor` */
   find(query: SearchPetsQuery): Promise<Page<Pet>> {
     const request = pageRequestOf('/pets/search', query, (text) => positionOf(text) !== undefined);
-    return this.pages.read(request.key, () => this.turns.run(() => this.read(query, request)));
+    return this.pages.read(request.key, () => {
+      const begin = performance.now();
+      return this.turns.run(() => {
+        if (performance.now() - begin >= this.config.databasePoolWaitMs)
+          throw new Error(WAIT_TIMEOUT_MESSAGE);
+        return this.read(query, request);
+      });
+    });
   }
 
   private async read(query: SearchPetsQuery, request: PageRequest): Promise<Page<Pet>> {
@@ -204,7 +212,7 @@ function editsOf(word: string, near: readonly string[]): string[] {
   ];
 }
 
-/** Writes a position as the text of a cursor. The word is the last part: it may have any letter. */
+/** Writes a position as the text of a cursor. The last part is the word. */
 function textOf({ count, driver, size, id, word }: Position): string {
   return [count, driver, size, id, word].join(' ');
 }
@@ -212,7 +220,7 @@ function textOf({ count, driver, size, id, word }: Position): string {
 /** @returns undefined for a text that `textOf` does not write */
 function positionOf(text = ''): Position | undefined {
   const [match, count, driver, size, digits = '', word = ''] =
-    /^(\d{1,3}) (-1|\d\d?) (\d{1,3}) (-?\d{1,19}) ([\p{L}\p{M}\p{N}]+)$/u.exec(text) ?? [];
+    /^(\d{1,3}) (-1|\d\d?) (\d{1,3}) (-?\d{1,19}) ((?:[a-z\d]|\P{ASCII})+)$/u.exec(text) ?? [];
   const id = parseInt64(digits);
   if (match === undefined || id === undefined) return undefined;
   return { count: Number(count), driver: Number(driver), size: Number(size), id, word };

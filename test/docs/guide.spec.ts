@@ -51,6 +51,9 @@ describe('the guide at the service', () => {
     const full = await read('/llms-full.txt');
     for (const heading of ['# Guide for clients', '# Events and webhooks', '# Error codes', '# Agents'])
       expect(full.split('\n')).toContain(heading);
+    const links = [...full.matchAll(/\]\((?!https:)([^)#]+)/g)].map(([, link]) => `/${link}`);
+    expect(links).toContain('/guide/errors');
+    for (const link of links) expect(await app.get(link, { key: '' })).toMatchObject({ status: 200 });
   });
 
   it('stays if DOCS_ENABLED=false, without links to what is off; its address is that of PUBLIC_BASE_URL', async () => {

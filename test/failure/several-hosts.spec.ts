@@ -200,6 +200,10 @@ describe('a DATABASE_URL with several hosts', () => {
     expect(await rejectionOf({ DATABASE_URL: several(rejected) })).toMatch(
       /^The database named in DATABASE_URL does not exist/,
     );
+    const form = 'postgres://x:hunter@/none?host=/nowhere,127.0.0.1&port=1';
+    expect(await rejectionOf({ DATABASE_URL: form })).toMatch(
+      /^The database cannot be reached \(\/nowhere: .+; 127\.0\.0\.1: .+\): check DATABASE_URL/,
+    );
   });
 
   describeWhen(hasOpenssl, 'openssl is not installed')('with TLS', () => {

@@ -41,10 +41,15 @@ describe('an extension', () => {
     expect((await app.get(path, { key: other.key, isDocumented })).status).toBe(200);
   });
 
-  it('is a module with @StoreExtension; another class is named in one sentence', () => {
+  it('is a module with @StoreExtension; another class or value is rejected in one sentence', () => {
     expect(() => createStore([Map])).toThrow(
       'Map is no extension: add @StoreExtension({ name: …, … }) to the class.',
     );
+    const fix =
+      'give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.';
+    // As programs in JavaScript give them, and TypeScript if two files import each other.
+    const given: any[] = [undefined, null, {}, 'kennels'];
+    for (const each of given) expect(() => createStore([each])).toThrow(fix);
   });
 
   it('brings a guard, which runs after those of the store and before the body is read', async () => {

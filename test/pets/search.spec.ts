@@ -1,8 +1,12 @@
 import { PET_STATUSES } from '../../src/pets';
+import { call, connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
+import { lockWaits } from '../support/lock-waits';
+import { holdMeasuredTime, pass } from '../support/timers';
+import { until } from '../support/until';
 
 /** Words of six scripts. */
 const WORDS =
@@ -162,12 +166,26 @@ describe('GET /v1/pets/search (searchPets)', () => {
     expect(similar.flat().map(({ id }) => id)).toEqual(pages.flat().map(({ id }) => id));
   });
 
+  it.each(['ab฿cd', 'ሀ፡ለ', 'ཀ་ཁ', 'a\u1680b', 'a\u180eb', 'क॰ख'])(
+    'continues after a page of names with the word %j, whose characters are not all letters',
+    async (q) => {
+      await addAll([q, q, q]);
+      expect((await pagesOf(q, '&limit=1')).flat().map(({ name }) => name)).toEqual([q, q, q]);
+    },
+  );
+
   it('says that it is not complete if too many names have the word and too few the filter', async () => {
     await addAll(Array.from({ length: 3_000 }, () => 'Rex'));
     await app.database.query(`UPDATE pets SET status = 'available', category_id = 1`);
     await app.database.query(`UPDATE pets SET status = 'sold', category_id = 2 WHERE id = 2999`);
     const cut = await search('rex', '&status=sold');
     expect([cut.json, cut.headers['search-complete']]).toEqual([[], 'false']);
+    const agent = await connectAgent(app, key);
+    expect((await call(agent, 'searchPets', { q: 'rex', status: ['sold'] })).texts).toEqual([
+      '[]',
+      'Search-Complete: false. Add a word or a filter to find more.',
+    ]);
+    await agent.close();
     // A small category is looked at as a whole.
     const found = await search('rex', '&categoryId=2');
     expect([found.json.length, found.headers['search-complete']]).toEqual([1, undefined]);
@@ -246,6 +264,24 @@ describe('GET /v1/pets/search (searchPets)', () => {
       status: 200,
       json: [],
     });
+  });
+
+  it('503 for a search that waited for others longer than DATABASE_POOL_WAIT_MS', async () => {
+    const busy = await startApp({ databasePoolSize: 4, databasePoolWaitMs: 30_000 }, { beside: app });
+    const find = (q: string) => busy.get(`/v1/pets/search?q=${q}`, { key });
+    holdMeasuredTime();
+    await app.database.query('BEGIN; LOCK TABLE pet_words');
+    const first = find('first');
+    await until(async () => (await lockWaits(app.database)).length > 0);
+    const second = find('second');
+    await busy.get('/v1/pets', { key });
+    pass({ seconds: 31 });
+    await app.database.query('COMMIT');
+    expect(await first).toMatchObject({ status: 200 });
+    expectError(await second, 503, 'service_unavailable');
+    expect(await find('second')).toMatchObject({ status: 200 });
+    jest.useRealTimers();
+    await busy.close();
   });
 
   it('403 without the scope pets:read; 405 for POST with Allow; 404 for another method of an animal', async () => {

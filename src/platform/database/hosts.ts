@@ -121,7 +121,8 @@ export class Hosts {
 
 /** Names the host of a URL, without its user and password. */
 export function hostOf(url: string): string {
-  const { host, searchParams } = new URL(url);
+  // `URL` rejects a user without a host, as in `//user@/shop?host=db`.
+  const { host, searchParams } = new URL(url.replace('@/', '@localhost/'));
   return searchParams.get('host') ?? decodeURIComponent(host);
 }
 

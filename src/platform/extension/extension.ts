@@ -52,11 +52,18 @@ export function StoreExtension({
   };
 }
 
-/** Returns the facts of an extension. @throws UserError for a class without `@StoreExtension` */
-export function extensionOf(given: ExtensionModule): Extension {
-  if (typeof given !== 'function') return given;
-  const facts = new Reflector().get<Omit<Extension, 'modules'> | undefined>(EXTENSION, given);
-  if (!facts)
-    throw new UserError(`${given.name} is no extension: add @StoreExtension({ name: …, … }) to the class.`);
-  return { ...facts, modules: [given] };
+/**
+ * Returns the facts of an extension.
+ *
+ * @param given undefined if files import each other
+ * @throws UserError for another value
+ */
+export function extensionOf(given: ExtensionModule | undefined): Extension {
+  const isClass = typeof given === 'function';
+  const facts = isClass ? new Reflector().get<Extension | undefined>(EXTENSION, given) : given;
+  if (typeof facts?.name === 'string') return isClass ? { ...facts, modules: [given] } : facts;
+  const problem = isClass
+    ? `${given.name} is no extension: add @StoreExtension({ name: …, … }) to the class.`
+    : `extensions has ${given ? 'a value without a name' : String(given)}: give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.`;
+  throw new UserError(problem);
 }

@@ -17,7 +17,13 @@ const PAGES = {
   'guide/agents': 'agents.md',
 } as const;
 
-const PATHS = new Map<string, string>(Object.entries(PAGES).map(([path, file]) => [file, path]));
+const PATHS = new Map<string, string>(Object.entries(PAGES).map(([path, file]) => [file, path])).set(
+  '../openapi.json',
+  'openapi.json',
+);
+
+/** A link of Markdown to another document. */
+const LINK = /\[([^\]]+)\]\((?!https:|#)([^)]+)\)/g;
 
 const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
 
@@ -27,7 +33,9 @@ export function serveGuide(fastify: FastifyInstance, { docsEnabled }: Config): v
     const text = readFileSync(join(FOLDER, file), 'utf8');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
   });
-  serveStatic(fastify, '/llms-full.txt', MARKDOWN, () => documents.map(({ text }) => text).join('\n'));
+  serveStatic(fastify, '/llms-full.txt', MARKDOWN, () =>
+    documents.map(({ text }) => text.replaceAll(LINK, textOfLink)).join('\n'),
+  );
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
     const links = documents.map((each) => ({ href: root + each.path, name: each.title }));
@@ -38,6 +46,18 @@ export function serveGuide(fastify: FastifyInstance, { docsEnabled }: Config): v
       make().replace('<!-- document -->', () => render(text, root)),
     );
   }
+}
+
+/** Returns the address of a page. The service has no other documents of the package. */
+function addressOf(href: string, root: string): string | undefined {
+  const [name = '', anchor] = href.split('#');
+  const page = PATHS.get(name);
+  return page && `${root}${page}${anchor === undefined ? '' : `#${anchor}`}`;
+}
+
+function textOfLink(_link: string, text: string, href: string): string {
+  const url = addressOf(href, '');
+  return url === undefined ? text : `[${text}](${url})`;
 }
 
 /** Renders Markdown as HTML. @param root the relative address of the service */
@@ -60,13 +80,8 @@ function render(markdown: string, root: string): string {
     html: ({ text }) => (text.startsWith('<!--') ? '' : escapeHtml(text)),
     link({ href, tokens }) {
       const text = this.parser.parseInline(tokens);
-      const [name = '', anchor] = href.split('#');
-      const page = PATHS.get(name) ?? (name === '../openapi.json' ? 'openapi.json' : undefined);
-      const url = page === undefined ? href : `${root}${page}${anchor === undefined ? '' : `#${anchor}`}`;
-      // The other documents are those of the package.
-      return page === undefined && !/^(https:|#)/.test(href)
-        ? text
-        : `<a href="${escapeHtml(url)}">${text}</a>`;
+      const url = /^(https:|#)/.test(href) ? href : addressOf(href, root);
+      return url === undefined ? text : `<a href="${escapeHtml(url)}">${text}</a>`;
     },
   };
   return new Marked({ renderer }).parse(markdown, { async: false });
