@@ -41,7 +41,7 @@ export interface EmbeddedOptions {
   readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
   readonly allowSharedUser?: boolean;
-  /** False in tests only: fsync is off, and the role of a new folder may create databases. Default true. */
+  /** False in tests only: fsync and autovacuum are off, and the role of a new folder may create databases. Default true. */
   readonly durable?: boolean;
   /** Each takes memory of the server. Default 60. */
   readonly maxConnections?: number;
@@ -224,7 +224,9 @@ function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] 
     timezone: 'UTC',
     // Other processes read this in postmaster.opts.
     cluster_name: `${purpose} ${process.pid}`,
-    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...(durable
+      ? {}
+      : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }),
   };
   const pairs = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return ['-D', clusterOf(directory), ...pairs];

@@ -74,7 +74,9 @@ describe('seed', () => {
     const command = seed('--pets', '5000');
     await until(async () => {
       const cut = await database.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
+        `SELECT pg_terminate_backend(pid) FROM pg_locks
+         JOIN pg_database ON oid = database AND datname = current_database()
+         WHERE relation = 'pets'::regclass AND NOT granted`,
       );
       return cut.length > 0;
     });
@@ -88,14 +90,19 @@ describe('seed', () => {
     const [{ name } = { name: '' }] = await database.query<{ name: string }>(
       'SELECT current_database() AS name',
     );
-    for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
-      await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET ${timeout} = '200ms'`);
-    }
+    const timeouts = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+    for (const timeout of timeouts)
+      await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET ${timeout} = '1min'`);
     await database.query(`
-      CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$;
-      CREATE TRIGGER dawdle AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`);
+      CREATE TABLE seen AS SELECT name, setting FROM pg_settings WITH NO DATA;
+      CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO seen SELECT name, setting FROM pg_settings WHERE name IN ('${timeouts.join("', '")}'); RETURN NULL;
+      END $$;
+      CREATE TRIGGER look AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION look()`);
     expect(await seed('--pets', '100')).toMatchObject({ status: 0 });
     expect(await animals()).toHaveLength(101);
+    const seen = await database.query('SELECT setting, count(*)::int FROM seen GROUP BY setting');
+    expect(seen).toEqual([{ setting: '0', count: timeouts.length }]);
   });
 });
 

@@ -80,9 +80,9 @@ describe('a backup', () => {
     const file = folder.file('moment');
     const before = await contentOf(source);
     const name = new URL(source.url).pathname.slice(1);
-    await source.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = '150ms'`);
     const writer = new Client({ connectionString: source.url });
     await writer.connect();
+    await source.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = '150ms'`);
     await writer.query('BEGIN; LOCK TABLE pets');
     const writing = backup(source, file);
     await until(async () => (await source.query(`${WAITING_LOCKS} AND ${LATE}`)).length === 1);

@@ -66,18 +66,20 @@ describe('migrations', () => {
   });
 
   it('wait for another run longer than the role lets a statement or the wait for a lock take', async () => {
-    const config = schemaConfig(database.directUrl);
     const name = new URL(database.directUrl).pathname.slice(1);
-    for (const timeout of ['statement_timeout', 'lock_timeout']) {
-      await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET ${timeout} = '200ms'`);
-    }
+    await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET lock_timeout = '200ms'`);
     await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const waiting = migrationStates(config).catch(String);
+    const TIMEOUT = `SELECT current_setting('statement_timeout') AS timeout`;
+    const Timed = migrationOf('Timed1795300000008', `CREATE TABLE timed AS ${TIMEOUT}`, '');
+    const waiting = messageOf(migrate(configWith(database.directUrl, extensionOf('timed', Timed))));
     const late = `SELECT FROM pg_stat_activity WHERE datname = current_database()
                   AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > '300ms'`;
     await until(async () => (await database.query(late)).length > 0);
     await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-    expect(await waiting).toHaveLength(migrations.length);
+    expect([await waiting, await database.query('SELECT timeout FROM timed')]).toEqual([
+      'done',
+      [{ timeout: '0' }],
+    ]);
   });
 
   it('continue in a database of version 1.1.0, which has the statements of each migration of an extension', async () => {

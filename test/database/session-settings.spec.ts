@@ -71,10 +71,10 @@ describe('a session has the settings of the service', () => {
     }
     const before = clientsOf(app);
     await until(async () => {
-      // A session that is being opened has no row yet.
+      // A session that is being opened has no row yet. The others have ended before a request gets one of them.
       await query(
         server.adminUrl(),
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${APP_ROLE}'`,
+        `SELECT pg_terminate_backend(pid, ${MAX_START_MS}) FROM pg_stat_activity WHERE usename = '${APP_ROLE}'`,
       );
       return clientsOf(app).every((client) => !before.includes(client));
     });

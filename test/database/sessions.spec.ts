@@ -6,23 +6,20 @@ import { toApiError } from '../../src/server/error.filter';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
-import {
-  createDatabase,
-  createDatabaseWithTimeout,
-  hasPreparedStatements,
-  type TestDatabase,
-} from '../support/database';
+import { createDatabase, hasPreparedStatements, type TestDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
+import { lockWaits } from '../support/lock-waits';
+import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 
-const QUERY_TIMEOUT_MS = 500;
+/** A statement whose time ends soon. Those of the service have six seconds. */
+const brief = (text: string) => ({ text, query_timeout: 200 });
 
 describe('a session of the database', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const database = await createDatabaseWithTimeout(QUERY_TIMEOUT_MS);
-    app = await startApp({ databasePoolSize: 1 }, { database });
+    app = await startApp({ databasePoolSize: 1 });
   });
   afterAll(() => app.close());
 
@@ -80,8 +77,12 @@ describe('a session of the database', () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
-    const order = await app.post('/v1/store/orders', { petId });
-    expectError(order, 503, 'service_unavailable');
+    holdTimers({ timeouts: true });
+    const order = app.post('/v1/store/orders', { petId });
+    await until(async () => (await lockWaits(app.database)).length > 0);
+    pass({ seconds: 6 });
+    jest.useRealTimers();
+    expectError(await order, 503, 'service_unavailable');
     // In the transaction of that order the animal is pending, and another write would be rolled back with it.
     const kept = await app.post('/v1/pets', aNewPet({ name: 'kept' }));
     expect(kept.status).toBe(201);
@@ -107,7 +108,7 @@ describe('a connection of the pool', () => {
   it('is closed after a query timeout: a ROLLBACK does not wait for a second timeout, and the pool opens another one', async () => {
     const client = await pool.connect();
     await client.query('BEGIN');
-    await expect(client.query('SELECT pg_sleep(60)')).rejects.toThrow('Query read timeout');
+    await expect(client.query(brief('SELECT pg_sleep(60)'))).rejects.toThrow('Query read timeout');
     await expect(client.query('ROLLBACK')).rejects.toThrow('not queryable');
     client.release();
     expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
@@ -136,13 +137,13 @@ describe('a connection of the pool', () => {
     const through = poolOn(proxy.through(database.directUrl));
     await through.query('SELECT 1');
     proxy.isSilent = true;
-    await expect(through.query('SELECT 1')).rejects.toThrow('Query read timeout');
+    await expect(through.query(brief('SELECT 1'))).rejects.toThrow('Query read timeout');
     proxy.isSilent = false;
     const client = await through.connect();
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     proxy.isSilent = true;
     proxy.refuse();
-    await expect(client.query('SELECT 1')).rejects.toThrow('Query read timeout');
+    await expect(client.query(brief('SELECT 1'))).rejects.toThrow('Query read timeout');
     client.release();
     await expect(through.connect()).rejects.toThrow('ECONNREFUSED');
     // `close` resets, and Node cannot reset what the other side has ended.
@@ -152,10 +153,9 @@ describe('a connection of the pool', () => {
   });
 });
 
-/** Returns a pool of one connection like the service's, with a shorter timeout. */
+/** Returns a pool of one connection like the service's. */
 function poolOn(connectionString: string): Pool {
-  const options = { Client: BoundedClient, connectionString, query_timeout: 200, max: 1 };
-  const pool = new Pool(options);
+  const pool = new Pool({ Client: BoundedClient, connectionString, max: 1 });
   // The server may say that it ends a session before the client has closed it; TypeORM has such listeners, too.
   pool.on('error', () => undefined).on('connect', (client) => client.on('error', () => undefined));
   return pool;

@@ -6,8 +6,9 @@ import { holdMeasuredTime, pass } from '../support/timers';
 import { until } from '../support/until';
 
 const MAX_IN_FLIGHT = 32;
-const QUERY_TIMEOUT_MS = 1_000;
 const LOCK = 'SELECT pg_advisory_lock_shared(1)';
+/** Of a statement whose time ends soon. */
+const BRIEF = { query_timeout: 200 };
 
 describe('reads that share a connection', () => {
   let database: TestDatabase;
@@ -15,7 +16,7 @@ describe('reads that share a connection', () => {
   /** The queries that the pool ran. */
   let onPool: string[];
 
-  const read = (text: string) => reads.rows({ text }, []);
+  const read = (text: string, more = {}) => reads.rows({ text, ...more }, []);
   /** Lets the time pass after which a connection may be opened again. */
   const isOpen = async () => {
     onPool = [];
@@ -33,8 +34,7 @@ describe('reads that share a connection', () => {
   });
   beforeEach(async () => {
     onPool = [];
-    const config = { connectionString: database.directUrl, query_timeout: QUERY_TIMEOUT_MS };
-    reads = new PipelinedReads(config, 1, ({ text }) => {
+    reads = new PipelinedReads({ connectionString: database.directUrl }, 1, ({ text }) => {
       onPool.push(text);
       return Promise.resolve([{ text }]);
     });
@@ -118,8 +118,8 @@ describe('reads that share a connection', () => {
   it('fail after the time of a query; the pool repeats those behind it, and another connection is opened', async () => {
     const [before] = await read('SELECT pg_backend_pid() AS pid');
     await database.query('SELECT pg_advisory_lock(1)');
-    const hanging = read(LOCK);
-    const behind = read('SELECT 1');
+    const hanging = read(LOCK, BRIEF);
+    const behind = read('SELECT 1', BRIEF);
     await expect(hanging).rejects.toThrow('Query read timeout');
     expect(await behind).toEqual([{ text: 'SELECT 1' }]);
     expect(onPool).toEqual(['SELECT 1']);
@@ -139,7 +139,7 @@ describe('reads that share a connection', () => {
     ['closed', () => reads.end()],
   ])('fail after the time of a query if their connection is being %s', async (_how, change) => {
     await database.query('SELECT pg_advisory_lock(1)');
-    const hanging = read(LOCK);
+    const hanging = read(LOCK, BRIEF);
     change();
     await expect(hanging).rejects.toThrow('Query read timeout');
   });

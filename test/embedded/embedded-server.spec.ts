@@ -198,7 +198,7 @@ describe('the embedded server', () => {
     const next = await start(durable);
     const counted = `select count(*)::int, current_setting('fsync') as fsync from acknowledged`;
     expect(await query(next.url(), counted)).toEqual([{ count: 20, fsync: 'on' }]);
-    expect(isRunning(pid)).toBe(false);
+    await until(() => !isRunning(pid));
   });
 
   it('starts if another process has the pid in the postmaster.pid of a killed server', async () => {

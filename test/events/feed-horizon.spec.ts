@@ -4,6 +4,7 @@ import { startApp, type TestApp } from '../support/app';
 import { connectAdmin } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { scrape, valueOf } from '../support/metrics';
+import { holdTimers } from '../support/timers';
 import { until } from '../support/until';
 import { readerOf, settle } from './support/feed';
 import { withoutTable } from '../support/without-table';
@@ -13,9 +14,13 @@ const METRIC = 'animal_store_events_hidden_seconds';
 describe('events behind an open transaction', () => {
   let app: TestApp;
   beforeAll(async () => {
+    holdTimers();
     app = await startApp({ metricsPort: 0 });
   });
-  afterAll(() => app.close());
+  afterAll(async () => {
+    jest.useRealTimers();
+    await app.close();
+  });
 
   const hidden = async () => valueOf(await scrape(app), METRIC);
   const run = () => app.nest.get(FeedHorizon).run();

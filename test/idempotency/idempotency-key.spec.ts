@@ -1,4 +1,5 @@
 import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository';
+import { waitForLocks } from '../failure/support/pool';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -89,6 +90,7 @@ describe('an Idempotency-Key', () => {
   it('409 while the first request is running, then the stored response', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const key = newKey();
+    await waitForLocks(app);
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     const first = post('/v1/store/orders', key, { petId });
@@ -221,6 +223,7 @@ describe('an Idempotency-Key', () => {
 
     it('a stop waits for the batch that is under way, without a warning', async () => {
       await app.database.query(FILL, [2_001]);
+      await waitForLocks(app);
       await app.database.query('BEGIN');
       await app.database.query('LOCK TABLE idempotency_keys');
       pass({ seconds: 60 });

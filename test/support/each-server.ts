@@ -41,11 +41,13 @@ async function createOldDatabase(): Promise<QueriedDatabase> {
     if (status !== 0) throw new Error(`${program} of PostgreSQL 15 failed in ${cluster}`);
   };
   run('initdb', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N');
-  run('pg_ctl', 'start', '-w', '-l', `${cluster}.log`, '-o', `-k ${folder.path} -c listen_addresses= -F`);
+  const settings = `-k ${folder.path} -c listen_addresses= -c autovacuum=off -F`;
+  run('pg_ctl', 'start', '-w', '-l', `${cluster}.log`, '-o', settings);
   const url = `postgresql://postgres@localhost/postgres?host=${folder.path}`;
-  await migrate(schemaConfig(url));
   const client = new Client({ connectionString: url });
+  // Before the migration, which bounds the statements of later sessions.
   await client.connect();
+  await migrate(schemaConfig(url));
   return {
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,

@@ -3,6 +3,7 @@ import { OutcomeUnknownError } from '../../src/platform/database/database-errors
 import { UsageRecorder } from '../../src/usage/usage-recorder';
 import { UsageRepository } from '../../src/usage/usage.repository';
 import { startApp, type TestApp } from '../support/app';
+import { holdTimers } from '../support/timers';
 import { withoutTable } from '../support/without-table';
 
 const recorderOf = ({ nest }: TestApp) => nest.get(UsageRecorder, { strict: false });
@@ -19,10 +20,14 @@ describe('the recorder of usage', () => {
   };
 
   beforeEach(async () => {
+    holdTimers();
     app = await startApp();
     ({ key } = app);
   });
-  afterEach(() => app.close());
+  afterEach(async () => {
+    jest.useRealTimers();
+    await app.close();
+  });
 
   it('writes the last requests at a stop, also if a write is under way', async () => {
     const write = new EventEmitter();

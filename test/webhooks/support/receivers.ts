@@ -89,6 +89,11 @@ export async function ticked(app: TestApp): Promise<void> {
   await app.nest.get(Deliveries, { strict: false })['running'];
 }
 
+/** Waits for the turns under way, which read the clock when they end. */
+export async function ended(app: TestApp): Promise<void> {
+  await Promise.all(app.nest.get(Deliveries, { strict: false })['turns'].values());
+}
+
 /** Waits until the receiver has got as many requests. */
 export async function received(app: TestApp, receiver: Receiver, count: number): Promise<void> {
   await tick(app);
