@@ -5,7 +5,7 @@ import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { lockWaits } from '../support/lock-waits';
-import { createPatientDatabase, PATIENT } from '../support/patience';
+import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 
 const MINUTE_MS = 60_000;
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 describe('changes of keys', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const settings = { ...PATIENT, rateLimitBanAfter: 1 };
+    const settings = { rateLimitBanAfter: 1 };
     app = await startApp(settings, { database: await createPatientDatabase() });
   });
   afterAll(() => app.close());

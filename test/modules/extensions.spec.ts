@@ -10,7 +10,7 @@ import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
-import { createPatientDatabase, PATIENT } from '../support/patience';
+import { createPatientDatabase } from '../support/patience';
 import { startHere } from '../support/start';
 import { clinicOf } from './support/clinic.extension';
 import { journal } from './support/journal.extension';
@@ -24,7 +24,7 @@ const setting = (variable: string) => ({ variable, defaultText: '', parse: parse
 describe('an extension', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const config: GivenConfig = { ...PATIENT, kennelPrefix: 'Great-' };
+    const config: GivenConfig = { kennelPrefix: 'Great-' };
     const database = await createPatientDatabase();
     app = await startApp(config, { extensions: [kennels, journal], database });
   });
@@ -48,8 +48,8 @@ describe('an extension', () => {
     const fix =
       'give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.';
     // As programs in JavaScript give them, and TypeScript if two files import each other.
-    const given: any[] = [undefined, null, {}, 'kennels'];
-    for (const each of given) expect(() => createStore([each])).toThrow(fix);
+    const given = [undefined, null, {}, 'kennels'];
+    for (const each of given) expect(() => createStore([each as never])).toThrow(fix);
   });
 
   it('brings a guard, which runs after those of the store and before the body is read', async () => {

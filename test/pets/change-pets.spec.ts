@@ -2,7 +2,7 @@ import { DEFAULT_SCOPES } from '../../src/app/store';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { createPatientDatabase, PATIENT } from '../support/patience';
+import { createPatientDatabase } from '../support/patience';
 
 const ORDERS = '/v1/store/orders';
 
@@ -10,7 +10,7 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
   let app: TestApp;
   let buyer: string;
   beforeAll(async () => {
-    app = await startApp(PATIENT, { database: await createPatientDatabase() });
+    app = await startApp({}, { database: await createPatientDatabase() });
     buyer = (await app.createKey({ scopes: DEFAULT_SCOPES })).key;
   });
   afterAll(() => app.close());

@@ -3,7 +3,6 @@ import { startApp, type TestApp } from '../support/app';
 import { createDatabase, hasPreparedStatements } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet, moveSequence } from '../support/factories';
-import { PATIENT } from '../support/patience';
 
 const COUNT = 250;
 
@@ -18,7 +17,7 @@ describe('creating animals', () => {
     const database = await createDatabase();
     // Pipelining is off behind a pooler without prepared statements.
     const url = hasPreparedStatements() ? database.url : database.directUrl;
-    const settings = { ...PATIENT, databasePreparedStatements: true };
+    const settings = { databasePreparedStatements: true };
     app = await startApp(settings, { database: { ...database, url } });
   });
   beforeEach(() => app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE'));
@@ -140,7 +139,7 @@ describe('creating animals', () => {
       const headers = (at: number) => ({ headers: { 'idempotency-key': `joined-${at}` } });
       await Promise.all(Array.from({ length: 8 }, (_, at) => app.post('/v1/pets', aNewPet(), headers(at))));
       expect(await transactionsOf(app)).toBe(8);
-      const other = await startApp({ ...PATIENT, databasePipelining: false }, { beside: app });
+      const other = await startApp({ databasePipelining: false }, { beside: app });
       await app.database.query('TRUNCATE pets CASCADE');
       await Promise.all(Array.from({ length: 8 }, () => other.post('/v1/pets', aNewPet())));
       expect(await transactionsOf(app)).toBe(8);

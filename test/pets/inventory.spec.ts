@@ -11,7 +11,6 @@ import { connectAdmin, createDatabase, type TestDatabase } from '../support/data
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
-import { PATIENT } from '../support/patience';
 import { until } from '../support/until';
 
 const COUNTS = PET_STATUSES.map(
@@ -24,7 +23,7 @@ describe('the counts of animals', () => {
   let app: TestApp;
   let key: string;
   beforeAll(async () => {
-    app = await startApp(PATIENT);
+    app = await startApp();
     key = await app.unlimitedKey();
   });
   beforeEach(() => app.database.query('TRUNCATE pets CASCADE'));

@@ -7,7 +7,7 @@ import { fillPets } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { linksOf } from '../support/links';
 import { followPages, idsOf, type PagedList, pagingContract } from '../support/paging.contract';
-import { createPatientDatabase, PATIENT } from '../support/patience';
+import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 
 const CATEGORIES = ['1', '2', '9223372036854775807'];
@@ -23,7 +23,7 @@ interface Row {
 describe('reading animals', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp(PATIENT, { database: await createPatientDatabase() });
+    app = await startApp({}, { database: await createPatientDatabase() });
   });
   afterAll(() => app.close());
 

@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { lockWaits } from '../support/lock-waits';
-import { createPatientDatabase, PATIENT } from '../support/patience';
+import { createPatientDatabase } from '../support/patience';
 import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 
@@ -47,9 +47,9 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
   let other: TestApp;
   beforeAll(async () => {
     holdTimers();
-    app = await startApp(PATIENT, { modules: [JournalModule], database: await createPatientDatabase() });
+    app = await startApp({}, { modules: [JournalModule], database: await createPatientDatabase() });
     await app.database.query('CREATE TABLE journal (text text); CREATE TABLE refused (pet_id bigint)');
-    other = await startApp(PATIENT, { modules: [JournalModule], beside: app });
+    other = await startApp({}, { modules: [JournalModule], beside: app });
   });
   afterAll(async () => {
     jest.useRealTimers();

@@ -8,7 +8,7 @@ import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets, moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
 import { lockWaits } from '../support/lock-waits';
-import { createPatientDatabase, PATIENT } from '../support/patience';
+import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 import { type AnimalState, explain, isLinearizable } from './support/animal-model';
 import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
@@ -21,7 +21,7 @@ const CLIENTS = 20;
 describe('POST /v1/store/orders (placeOrder)', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp(PATIENT, { database: await createPatientDatabase() });
+    app = await startApp({}, { database: await createPatientDatabase() });
   });
   beforeEach(() => app.database.query('TRUNCATE pets, store_orders RESTART IDENTITY CASCADE'));
   afterAll(() => app.close());
@@ -125,7 +125,7 @@ describe('ORDERS_MAX_OPEN_PER_ACCOUNT', () => {
   afterEach(() => app.close());
 
   const start = async (ordersMaxOpenPerAccount: number) => {
-    const settings: GivenConfig = { ...PATIENT, ordersMaxOpenPerAccount };
+    const settings: GivenConfig = { ordersMaxOpenPerAccount };
     app = await startApp(settings, { database: await createPatientDatabase() });
     await fillPets(app, 40);
   };

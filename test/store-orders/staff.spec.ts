@@ -3,7 +3,6 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { followPages, idsOf } from '../support/paging.contract';
-import { PATIENT } from '../support/patience';
 
 const PATH = '/v1/store/orders';
 
@@ -20,7 +19,7 @@ describe('orders as buyers and staff see them', () => {
   const buyers: Buyer[] = [];
   beforeAll(async () => {
     // One connection: a rejection must not need a second one. The work in the background needs it, too.
-    app = await startApp({ ...PATIENT, databasePoolSize: 1 });
+    app = await startApp({ databasePoolSize: 1 });
     staff = (await app.createKey({ account: 'the store', scopes: ['orders:manage'] })).key;
     for (const account of ['shop', 'zoo & co']) {
       const { key } = await app.createKey({ account, scopes: DEFAULT_SCOPES });

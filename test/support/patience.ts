@@ -2,9 +2,6 @@ import { createDatabaseWithTimeout, type TestDatabase } from './database';
 
 const MINUTE_MS = 60_000;
 
-/** Settings of an application with more requests at a time than connections: on a slow machine none of them gets 503. */
-export const PATIENT = { databasePoolWaitMs: MINUTE_MS } as const;
-
 /** Hides the function by which each session of the service sets its timeouts. */
 const SET_PATIENTLY = `
   CREATE FUNCTION set_config(name text, value text, is_local boolean) RETURNS text LANGUAGE sql AS $$
