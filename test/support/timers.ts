@@ -29,6 +29,18 @@ export function holdMeasuredTime(): void {
   jest.useFakeTimers({ doNotFake: [...OTHERS.filter((name) => name !== 'performance'), ...TIMERS] });
 }
 
+/** Holds the timeouts of one length until `pass`: no other, such as that of a statement, may end. `restoreAllMocks` reverts it. */
+export function holdTimeouts(lengthMs: number): { pass: () => void } {
+  const { setTimeout } = globalThis;
+  const held: (() => void)[] = [];
+  const hold = (run: () => void, ms?: number) => {
+    if (ms === lengthMs) held.push(run);
+    return setTimeout(ms === lengthMs ? () => undefined : run, ms);
+  };
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(hold as typeof setTimeout);
+  return { pass: () => held.splice(0).forEach((run) => run()) };
+}
+
 /** Advances the time. Returns before the work that this starts has ended. */
 export function pass({ seconds }: { seconds: number }): void {
   jest.advanceTimersByTime(seconds * 1_000);

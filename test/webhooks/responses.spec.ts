@@ -1,6 +1,6 @@
 import type { GivenConfig } from '../../src/app/build';
 import { startApp, type TestApp } from '../support/app';
-import { holdTimers, pass } from '../support/timers';
+import { holdTimeouts } from '../support/timers';
 import {
   addPets,
   createWebhook,
@@ -10,7 +10,6 @@ import {
   respondWith,
   settled,
   startReceiver,
-  ticked,
 } from './support/receivers';
 
 describe('deliveries to hostile receivers', () => {
@@ -23,7 +22,7 @@ describe('deliveries to hostile receivers', () => {
     receiver = await startReceiver();
   });
   afterEach(async () => {
-    jest.useRealTimers();
+    jest.restoreAllMocks();
     await receiver.close();
     await app.close();
   });
@@ -52,11 +51,10 @@ describe('deliveries to hostile receivers', () => {
   it('fail with a body that does not end within 10 s', async () => {
     receiver.respond = (response) => response.writeHead(200).write('a');
     const { path } = await createWebhook(app, { url: receiver.url });
-    holdTimers({ timeouts: true });
+    const { pass } = holdTimeouts(10_000);
     await addPets(app, 'a');
     await received(app, receiver, 1);
-    await ticked(app);
-    pass({ seconds: 10 });
+    pass();
     await failed(app, path, 1);
     expect(await state(path)).toMatchObject({
       status: 'failing',
