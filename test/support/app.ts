@@ -63,7 +63,7 @@ export async function startApp(
   { beforeListen, beside, modules = [], extensions = [], ...given }: AppOptions = {},
 ): Promise<TestApp> {
   const database = given.database ?? beside?.database ?? (await createDatabase());
-  const store = createStore([...extensions, { name: 'team', modules }]);
+  const store = createStore([...extensions, ...(modules.length > 0 ? [{ name: 'team', modules }] : [])]);
   const log: string[] = [];
   const clock = beside?.clock ?? new TestClock();
   const environment = {
