@@ -7,12 +7,6 @@ import { SECOND_MS } from '../platform/runtime/time';
 import { requestId, type RequestLog } from './request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    connections: Connections;
-  }
-}
-
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** If for so long nothing is received or sent, a connection is destroyed. It exceeds the wait for the database. */

@@ -5,7 +5,7 @@ import { requireOnce } from '../platform/idempotency';
 import { linksOf, Page } from '../platform/paging/page';
 import { resourceUrl, setLocation } from '../platform/routes/resource-url';
 import type { PathParams } from '../platform/routes/route-facts';
-import { isBodyBroken } from './json-body.guard';
+import type { Connections } from './http-server';
 import { isApiPath } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
@@ -17,6 +17,7 @@ export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Rec
 /** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
 export function installResponseHeaders(
   fastify: FastifyInstance,
+  connections: Connections,
   baseUrl: string,
   limitHeaders: LimitHeaders,
 ): void {
@@ -37,7 +38,7 @@ export function installResponseHeaders(
     }
     const { ip, socket, rateLimit, standing } = request;
     if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
-    if (fastify.connections.isStopping || isBodyBroken(request.raw)) reply.header('Connection', 'close');
+    if (connections.isStopping || request.raw.bodyError) reply.header('Connection', 'close');
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
     if (isCurrent) reply.code(304);
