@@ -32,7 +32,7 @@ export { PathId } from './platform/validation/int64';
 export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
 export { Page, SortedPageQuery } from './platform/paging/page';
 export { Pages, pages } from './platform/database/pages';
-export { Idempotent, type Once } from './platform/idempotency';
+export { Idempotent, type Once } from './platform/idempotency/idempotent.decorator';
 
 export { Sql, type Statement } from './platform/database/sql';
 export { Clock } from './platform/runtime/clock';

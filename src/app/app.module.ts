@@ -11,7 +11,7 @@ import { ErrorFilter } from '../server/error.filter';
 import { Connections } from '../server/http-server';
 import { OpenFiles } from '../server/open-files';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
-import { IdempotencyModule } from '../platform/idempotency';
+import { IdempotencyModule } from '../platform/idempotency/idempotency.module';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';

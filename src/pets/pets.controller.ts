@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Idempotent, type Once } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { parseInt64, PathId } from '../platform/validation/int64';
 import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate, SearchPetsQuery } from './pets.dto';
 import { PetSearch } from './pet-search.service';

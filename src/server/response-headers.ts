@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../platform/errors/media-types';
-import { requireOnce } from '../platform/idempotency';
+import { requireOnce } from '../platform/idempotency/idempotent.decorator';
 import { linksOf, Page } from '../platform/paging/page';
 import { resourceUrl, setLocation } from '../platform/routes/resource-url';
 import type { PathParams } from '../platform/routes/route-facts';
@@ -23,11 +23,11 @@ export function installResponseHeaders(
 ): void {
   fastify.addHook('preSerialization', (_request, reply, payload, done) => {
     if (payload instanceof Page) sendPage(reply, payload, baseUrl);
-    else setLocation(reply, baseUrl, payload);
+    else if (reply.statusCode === 201) setLocation(reply, baseUrl, payload);
     done(null, payload);
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
-    requireOnce(reply);
+    if (request.uncalledOnce) requireOnce(reply);
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');

@@ -119,7 +119,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
   /** Prints the response with the route's own serializer. */
   private responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
     const body = serializeJson(reply, value);
-    setLocation(reply, this.config.publicBaseUrl, value);
+    if (reply.statusCode === 201) setLocation(reply, this.config.publicBaseUrl, value);
     const location = reply.getHeader('Location')?.toString() ?? null;
     return { status: reply.statusCode, location, body, bodyHash };
   }
