@@ -87,7 +87,7 @@ const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
   }
 };
 
-/** @param remedy what to do if the text cannot be written, for `watchOutput` */
+/** @param remedy the sentence that `watchOutput` adds if the text cannot be written */
 export function printLine(text: string, remedy?: string): void {
   process.stdout.write(`${printable(text)}\n`, (error) => {
     if (error) Object.assign(error, { remedy });
