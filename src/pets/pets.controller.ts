@@ -12,7 +12,7 @@ import { PetsService } from './pets.service';
 /** Path of the list of animals, relative to the base URL. */
 const PATH = '/pets';
 
-/** Specification, 4.3: the operation will be removed on 5 December 2030; the list replaces it. */
+/** The list replaces the operation, which will be removed on 5 December 2030 (docs/specification.md). */
 const GET_PET_DEPRECATION = {
   since: new Date('2026-11-21T00:00:00Z'),
   sunset: new Date('2030-12-05T00:00:00Z'),

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Returns the URL of a request without its query: the path of its route below the configured base URL, never that of the
- * Host header.
+ * Returns the URL of a request without its query: the path of its route below the configured base URL. The Host header is
+ * ignored.
  */
 export function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: string): string {
   return urlOf(baseUrl, routeOptions.url?.replace(/^\/v1(?=\/)/, ''), { ...Object(params) });
