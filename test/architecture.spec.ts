@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
+import ts from 'typescript';
 
 const SOURCE = join(__dirname, '..', 'src');
 
@@ -95,6 +96,59 @@ function importsOf(folder: string): string[] {
   return [...new Set(targets)].filter((target) => target !== folder);
 }
 
+/** Containers of facts that declarations fill while files are loaded. No request changes them. */
+const FILLED_BY_DECLARATIONS = [
+  'platform/api-docs/operation.decorator.ts: DECLARED',
+  'platform/database/lists.ts: LISTS',
+];
+
+/** The files whose import checks the version of Node.js, or runs the program. */
+const PROGRAMS = ['cli/main.ts', 'main.ts', 'platform/runtime/node-version.ts'];
+
+const CHANGING = /^(?:add|clear|delete|pop|push|set|shift|splice|unshift)$/;
+
+const textOf = (node: ts.Node): string => node.getText().split('\n', 1)[0]!;
+
+/** Lists what an import of the file does, besides declaring constants, functions and classes. */
+function effectsOf({ path, text }: SourceFile): string[] {
+  return ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true).statements.flatMap((each) => {
+    const isEffect = ts.isImportDeclaration(each) ? !each.importClause : ts.isExpressionStatement(each);
+    return isEffect ? [`${path}: ${textOf(each)}`] : [];
+  });
+}
+
+/** Lists the variables at the top of a file whose value, or whose container, changes later. */
+function statesOf({ path, text }: SourceFile): string[] {
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const declared = source.statements.filter(ts.isVariableStatement).map((each) => each.declarationList);
+  const isEmpty = ({ initializer: made }: ts.VariableDeclaration): boolean =>
+    made !== undefined &&
+    ((ts.isNewExpression(made) &&
+      /^(?:Weak)?(?:Map|Set)$/.test(made.expression.getText()) &&
+      !made.arguments?.[0]) ||
+      (ts.isArrayLiteralExpression(made) && made.elements.length === 0));
+  const changed = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    const target = ts.isCallExpression(node)
+      ? node.expression
+      : ts.isBinaryExpression(node)
+        ? node.left
+        : node;
+    const isChange = ts.isCallExpression(node)
+      ? ts.isPropertyAccessExpression(node.expression) && CHANGING.test(node.expression.name.text)
+      : ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken;
+    if (isChange && (ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target)))
+      changed.add(target.expression.getText());
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return declared.flatMap(({ flags, declarations }) =>
+    declarations
+      .filter((each) => !(flags & ts.NodeFlags.Const) || isEmpty(each) || changed.has(each.name.getText()))
+      .map((each) => `${path}: ${each.name.getText()}`),
+  );
+}
+
 describe('the architecture', () => {
   it('has a row for every folder and file at the top of src and of platform, except extensions', () => {
     expect(folders).toEqual([...Object.keys(rules), ...MAY_IMPORT_ALL].sort());
@@ -178,5 +232,41 @@ describe('the architecture', () => {
   it('never lets TypeORM change the schema', () => {
     const text = files.map((file) => file.text).join('\n');
     expect(text.match(/synchronize: \w+/g)).toEqual(['synchronize: false']);
+  });
+
+  it('imports what a package exports, and no file inside it', () => {
+    const inside = files.filter(({ text }) =>
+      /(?:from|import|require\() ?'(?!\.)[^']*\/(?:dist|src|build)\//.test(text),
+    );
+    expect(inside.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('has no state at the top of a file, besides what declarations fill', () => {
+    expect(files.flatMap(statesOf)).toEqual(FILLED_BY_DECLARATIONS);
+  });
+
+  it('has no file whose import has an effect, besides the programs', () => {
+    const library = files.filter(({ path }) => !PROGRAMS.includes(path));
+    expect(library.flatMap(effectsOf)).toEqual(["app/create-app.ts: import 'reflect-metadata';"]);
+  });
+
+  it.each([
+    ['let count = 0;', ['count']],
+    ['const seen = new Set<string>();', ['seen']],
+    ['export const ALL: string[] = [];', ['ALL']],
+    ["const known = new Map([['a', 1]]);\nconst add = () => known.set('b', 2);", ['known']],
+    ['const totals = { count: 0 };\nfunction add() {\n  totals.count = 1;\n}', ['totals']],
+    ["const TABLE = { a: 1 };\nconst NAMES = new Set(['a']);\nclass A {\n  seen = new Set();\n}", []],
+  ])('finds state at the top of a file: %s', (text, names) => {
+    expect(statesOf({ path: 'a.ts', text, imports: [] })).toEqual(names.map((name) => `a.ts: ${name}`));
+  });
+
+  it.each([
+    ["import './a';", 1],
+    ['process.exit(1);', 1],
+    ["setFlagsFromString('--a');", 1],
+    ["import { a } from './a';\nexport const b = a;", 0],
+  ])('finds the effect of an import: %s', (text, count) => {
+    expect(effectsOf({ path: 'a.ts', text, imports: [] })).toHaveLength(count);
   });
 });

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { int64Column } from '../platform/database/int64-column';
 import type { Plan } from './plans';
 
-/** A client of the store. Its keys share its plan and its rate-limit windows. */
+/** A customer of the API, such as a shop. Its keys share its plan and its rate-limit windows. */
 @Entity('accounts')
 export class AccountEntity {
   @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })

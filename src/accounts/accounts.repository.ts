@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { EntityManager, type FindOneOptions } from 'typeorm';
 import { ORDERS } from '../platform/database/page-statement';
-import { pages } from '../platform/database/pages';
+import { pages } from '../platform/database/lists';
 import { Sql, type Statement } from '../platform/database/sql';
 import type { Direction, PageRequest } from '../platform/paging/page';
 import { MAX_CLOCK_DIFFERENCE_MS } from '../platform/runtime/time';

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { int64Column } from '../platform/database/int64-column';
 import type { KeyPrefix } from './secret';
 
-/** A key of an account, with the hash of its newest secret. The table `rotated_secrets` has the older ones. */
+/** The key of one program of an account, with the hash of its newest secret. The table `rotated_secrets` has the older ones. */
 @Entity('api_keys')
 export class ApiKeyEntity {
   @PrimaryColumn({ type: 'uuid', default: () => 'gen_random_uuid()' })

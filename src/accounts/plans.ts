@@ -6,7 +6,7 @@ export interface Limits {
   readonly perDay: number;
 }
 
-/** The plans of the specification (8.2). Each Enterprise account has its own limits. */
+/** The plans (docs/specification.md). Each Enterprise account has its own limits. */
 export const PLANS = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },

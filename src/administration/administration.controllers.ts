@@ -4,7 +4,7 @@ import { accountErrors as errors, AccountsService, ApiKeysService, isKeyId } fro
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import { Idempotent, type Once } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PathParam } from '../platform/routes/route-facts';
 import {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isKeyId } from '../accounts';
-import { pages } from '../platform/database/pages';
+import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
 import type { Page, PageQuery } from '../platform/paging/page';
 import { AuditEntry } from './administration.dto';

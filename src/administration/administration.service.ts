@@ -174,7 +174,8 @@ export class AdministrationService {
 
 /** True if the key may be used from an address. */
 function isOpenTo(ip: string, { addresses }: { readonly addresses: readonly string[] }): boolean {
-  return isAllowedAddress(blockListOf(addresses), ip);
+  const only = blockListOf(addresses);
+  return !only || isAllowedAddress(only, ip);
 }
 
 function ownAddressMissing(ip: string): ApiError {

@@ -8,9 +8,9 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { JsonBodyGuard } from '../server/json-body.guard';
 import { StrictHandling } from '../server/strict-handling.guard';
 import { ErrorFilter } from '../server/error.filter';
-import { OpenFiles } from '../server/open-files';
+import { Connections, OpenFiles } from '../server/http-server';
 import { RouteMethods, UnroutedController } from '../server/route-methods';
-import { IdempotencyModule } from '../platform/idempotency';
+import { IdempotencyModule } from '../platform/idempotency/idempotent.decorator';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
@@ -38,7 +38,13 @@ class BodyModule {}
  */
 @Module({})
 export class AppModule {
-  static forRoot(config: ServiceConfig, clock: Clock, store: Store): DynamicModule {
+  /** @param connections undefined for a preview, which has no listener */
+  static forRoot(
+    config: ServiceConfig,
+    clock: Clock,
+    store: Store,
+    connections?: Connections,
+  ): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -55,6 +61,7 @@ export class AppModule {
       providers: [
         RouteMethods,
         OpenFiles,
+        { provide: Connections, useValue: connections },
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },
         { provide: APP_GUARD, useExisting: ScopeGuard },

@@ -47,13 +47,10 @@ export async function createApp(
   const connections = new Connections(logger);
   const requestLog = new RequestLog(clock);
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config, clock, store),
+    AppModule.forRoot(config, clock, store, connections),
     createAdapter(config, logger, connections, requestLog),
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
-  const fastify = app.getHttpAdapter().getInstance();
-  fastify.decorate('problemPages', problemPages(config.publicBaseUrl));
-  fastify.decorate('connections', connections);
   try {
     await assemble(app, config, logger, store);
   } catch (error) {
@@ -84,18 +81,20 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   const limits = app.get(ThrottleGuard);
   const limitHeaders = limits.headersOf.bind(limits);
   const methods = app.get(RouteMethods);
+  const connections = app.get(Connections);
+  const pages = problemPages(config.publicBaseUrl);
   app.enableVersioning(VERSIONING);
-  guardFraming(fastify);
+  guardFraming(fastify, pages);
   enableCors(app, config.corsOrigins, methods);
-  installResponseHeaders(fastify, config.publicBaseUrl, limitHeaders);
+  installResponseHeaders(fastify, connections, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
-    metrics = new Metrics(source, fastify.connections, logger, app.get(RateLimitStore));
+    metrics = new Metrics(source, connections, logger, app.get(RateLimitStore));
     serveMetrics(fastify, metrics, app.get(Registry), config);
   }
-  new ProtocolErrors(fastify, limitHeaders, methods, metrics).follow(fastify.server);
+  new ProtocolErrors(fastify.log, connections, pages, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   const sql = app.get(Sql, { strict: false });
   await app.init();

@@ -1,4 +1,4 @@
-import { LISTS } from '../platform/database/pages';
+import { LISTS } from '../platform/database/lists';
 import type { Sql } from '../platform/database/sql';
 
 /** The definitions of the whole and valid indexes of each table. */

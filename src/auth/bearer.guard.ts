@@ -40,10 +40,11 @@ export const CurrentPrincipal = createParamDecorator(
 function setIdentity(request: FastifyRequest, identity: Identity): true {
   const isRejected = 'rejection' in identity;
   const owner = isRejected ? identity.known : identity.principal;
+  const { addresses } = owner ?? {};
   if (owner) request.logFacts = { account: owner.accountName, key: owner.keyId };
   if (isRejected) request.keyRejection = identity.rejection;
   // Counted for the address: a thief of a key cannot use up the requests of its owner.
-  else if (!isAllowedAddress(identity.principal.addresses, request.ip))
+  else if (addresses && !isAllowedAddress(addresses, request.ip))
     request.keyRejection = platformErrors.address_not_allowed();
   else request.principal = identity.principal;
   return true;

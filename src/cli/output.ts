@@ -36,9 +36,8 @@ export class OutputCommand extends Command {
     this.option('--json', 'print one JSON document').action(async (...args) => {
       const output = await action(...args);
       if (!output) return;
-      const { json, text, failure } = output;
-      remedy = output.remedy ?? '';
-      printLine(this.getOptionValue('json') === true ? (stringify(json) ?? '') : text);
+      const { json, text, failure, remedy } = output;
+      printLine(this.getOptionValue('json') === true ? (stringify(json) ?? '') : text, remedy);
       if (failure !== undefined) throw new UserError(failure);
     });
   }
@@ -57,9 +56,6 @@ export class OutputCommand extends Command {
   }
 }
 
-/** The remedy if the output of the command cannot be written. */
-let remedy = '';
-
 /**
  * Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does.
  * Then `verify` still removes what it created, as after Ctrl-C.
@@ -70,9 +66,9 @@ export function watchOutput(): void {
   // An error of standard error cannot be reported anywhere.
   stderr.on('error', () => undefined);
   let isFirst = true;
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
+  stdout.on('error', (error: NodeJS.ErrnoException & Pick<Output, 'remedy'>) => {
     const hasReader = error.code !== 'EPIPE';
-    if (isFirst && hasReader) stderr.write(`${outputError(error).message}${remedy}\n`);
+    if (isFirst && hasReader) stderr.write(`${outputError(error).message}${error.remedy ?? ''}\n`);
     if (isFirst && !process.emit('SIGINT', 'SIGINT')) process.exit(hasReader ? 1 : 0);
     isFirst = false;
   });
@@ -91,8 +87,11 @@ const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
   }
 };
 
-export function printLine(text: string): void {
-  process.stdout.write(`${printable(text)}\n`);
+/** @param remedy the sentence that `watchOutput` adds if the text cannot be written */
+export function printLine(text: string, remedy?: string): void {
+  process.stdout.write(`${printable(text)}\n`, (error) => {
+    if (error) Object.assign(error, { remedy });
+  });
 }
 
 /** Escapes what could change how a terminal shows the text around it. In JSON the escape has the same meaning. */

@@ -5,7 +5,7 @@ import { rejectExisting, writeWholeFile } from '../platform/database/backup/whol
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';
 import { PET_FORMATS, PetFile, type PetFormat } from './pet-file';
-import { exportPets, importPets } from './pets.repository';
+import { exportPets, importPets } from './pet-transfer.repository';
 import { withProgressBar } from './progress-bar';
 
 interface Options {

@@ -1,5 +1,5 @@
 import { WITHOUT_EVENTS } from '../platform/database/migrate';
-import { inOwnTransaction } from './pets.repository';
+import { inOwnTransaction } from './pet-transfer.repository';
 
 const NAMES =
   'Rex Bella Luna Max Charlie Milo Lucy Daisy Rocky Coco Oscar Simba Nala Felix Minka Balou Kira Sammy Lilly Paul Emma Bruno Jerry Tom Peggy Momo Findus Mimi Flocke Hansi Bobby Strolch'.split(

@@ -1,4 +1,4 @@
-/** The statuses of an animal (specification, section 3). */
+/** Only an available animal can be ordered: the order makes it pending, and sold when it is delivered. */
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
 export type PetStatus = (typeof PET_STATUSES)[number];

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { int64Column } from '../platform/database/int64-column';
 import type { PetStatus } from './pet-status';
 
-/** An animal of the store. */
+/** An animal that the store has, sells or has sold. A change of it is an event. */
 @Entity('pets')
 export class PetEntity {
   @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })

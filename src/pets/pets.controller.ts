@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Idempotent, type Once } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { parseInt64, PathId } from '../platform/validation/int64';
 import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate, SearchPetsQuery } from './pets.dto';
 import { PetSearch } from './pet-search.service';
@@ -12,7 +12,7 @@ import { PetsService } from './pets.service';
 /** Path of the list of animals, relative to the base URL. */
 const PATH = '/pets';
 
-/** Specification, 4.3: the operation will be removed on 5 December 2030; the list replaces it. */
+/** The list replaces the operation, which will be removed on 5 December 2030 (docs/specification.md). */
 const GET_PET_DEPRECATION = {
   since: new Date('2026-11-21T00:00:00Z'),
   sunset: new Date('2030-12-05T00:00:00Z'),

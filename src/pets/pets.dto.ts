@@ -165,7 +165,7 @@ export class ListPetsQuery extends SortedPageQuery {
   @Int64({ optional: true, description: CATEGORY_FILTER })
   readonly categoryId?: bigint;
 
-  // Specification, 4.1: a PetStatus.
+  // One status, not a list (docs/specification.md).
   @SomeOf(STATUS, { isShownAsOne: true, optional: true, description: STATUS_FILTER })
   readonly status?: readonly PetStatus[];
 }

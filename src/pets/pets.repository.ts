@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Batches } from '../platform/database/batches';
 import { Sql, type Statement } from '../platform/database/sql';
-import { pages } from '../platform/database/pages';
+import { pages } from '../platform/database/lists';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
 import type { NewPet, Pet } from './pets.dto';

@@ -41,6 +41,9 @@ const CONNECTION = {
  */
 export class RedisConnector {
   private readonly library = importLibrary();
+  /** The lookups under way, by host, and the last one. */
+  private readonly lookups = new Map<string, Promise<LookupAddress[]>>();
+  private lastLookup: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly urls: readonly string[]) {}
 
@@ -54,7 +57,11 @@ export class RedisConnector {
   private async connectServer(url: string) {
     const { template } = await this.library;
     // The caller connects again, perhaps to another server, such as a new master.
-    const socket = { connectTimeout: SOCKET_LIMIT_MS, reconnectStrategy: false, lookup: lookUp } as const;
+    const socket = {
+      connectTimeout: SOCKET_LIMIT_MS,
+      reconnectStrategy: false,
+      lookup: this.lookUp,
+    } as const;
     const client = template.duplicate({ url, socket });
     client.on('error', () => undefined);
     const connecting = client.connect();
@@ -93,7 +100,11 @@ export class RedisConnector {
   /** Finds the nodes. The first command for a node connects to it, and the library reconnects. */
   private async connectCluster({ protocol, username, password }: URL): Promise<RedisClient> {
     const { createCluster } = await this.library;
-    const socket = { connectTimeout: CONNECT_LIMIT_MS, tls: protocol === 'rediss:', lookup: lookUp } as const;
+    const socket = {
+      connectTimeout: CONNECT_LIMIT_MS,
+      tls: protocol === 'rediss:',
+      lookup: this.lookUp,
+    } as const;
     const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
     const cluster = createCluster({
       ...COMMANDS,
@@ -101,7 +112,7 @@ export class RedisConnector {
       // A frozen node accepts the connection, but does not list the others.
       rootNodes: this.urls.map((url) => ({
         url,
-        socket: { socketTimeout: CONNECT_LIMIT_MS, lookup: lookUp },
+        socket: { socketTimeout: CONNECT_LIMIT_MS, lookup: this.lookUp },
       })),
       // The nodes list their addresses, but not their login.
       defaults: { ...CONNECTION, ...login, socket },
@@ -111,27 +122,25 @@ export class RedisConnector {
     await cluster.connect().catch((error: unknown) => Promise.reject(reason ?? error));
     return cluster;
   }
+
+  private readonly lookUp: LookupFunction = (host, _options, callback) =>
+    callbackify(() => this.addressesOf(host))(callback);
+
+  /**
+   * Looks up one host at a time; concurrent lookups of a host share a result.
+   *
+   * A lookup cannot be cancelled, and holds one of the process's few threads until the DNS gives up, long after the attempt
+   * to connect. With one lookup for each attempt, the database's would wait behind those for Redis.
+   */
+  private addressesOf(host: string): Promise<LookupAddress[]> {
+    const known = this.lookups.get(host);
+    if (known) return known;
+    const addresses = this.lastLookup.then(() => lookup(host, { all: true, hints: ADDRCONFIG }));
+    this.lookups.set(host, addresses);
+    this.lastLookup = addresses.catch(() => undefined).finally(() => this.lookups.delete(host));
+    return addresses;
+  }
 }
-
-/** The lookups under way, by host, and the last one. */
-const lookups = new Map<string, Promise<LookupAddress[]>>();
-let lastLookup: Promise<unknown> = Promise.resolve();
-
-/**
- * Looks up one host at a time; concurrent lookups of a host share a result.
- *
- * A lookup cannot be cancelled, and holds one of the process's few threads until the DNS gives up, long after the attempt
- * to connect. With one lookup for each attempt, the database's would wait behind those for Redis.
- */
-const sharedLookup = callbackify((host: string): Promise<LookupAddress[]> => {
-  const known = lookups.get(host);
-  if (known) return known;
-  const addresses = lastLookup.then(() => lookup(host, { all: true, hints: ADDRCONFIG }));
-  lookups.set(host, addresses);
-  lastLookup = addresses.catch(() => undefined).finally(() => lookups.delete(host));
-  return addresses;
-});
-const lookUp: LookupFunction = (host, _options, callback) => sharedLookup(host, callback);
 
 /** In how many parts of at least 1 ms a timeout is measured. */
 const PARTS = 10;

@@ -1,23 +1,24 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { CONFIG, type Config } from '../platform/config/config';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
 import type { ApiError } from '../platform/errors/api-error';
 import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../platform/errors/media-types';
 import { fromNestException, platformErrors } from '../platform/errors/platform.errors';
-import { problemDetails } from '../platform/errors/problem-details';
+import { problemDetails, problemPages } from '../platform/errors/problem-details';
 import { RouteMethods } from './route-methods';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The address of the pages about the codes. */
-    readonly problemPages: string;
-  }
-}
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly methods: RouteMethods) {}
+  private readonly pages: string;
+
+  constructor(
+    private readonly methods: RouteMethods,
+    @Inject(CONFIG) { publicBaseUrl }: Config,
+  ) {
+    this.pages = problemPages(publicBaseUrl);
+  }
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -30,7 +31,7 @@ export class ErrorFilter implements ExceptionFilter {
     else if (status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
     if (reply.sent) return;
     if (status === 500) removeInvalidHeaders(reply);
-    sendError(reply, known);
+    sendError(reply, known, this.pages);
   }
 }
 
@@ -54,12 +55,12 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   }
 }
 
-/** Sends the Error body, or problem details. Hooks and the error filter use only this function. */
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  const { request, server } = reply;
+/** Sends the Error body, or problem details. @param pages the address of the pages about the codes */
+export function sendError(reply: FastifyReply, error: ApiError, pages: string): FastifyReply {
+  const { request } = reply;
   request.errorCode = error.code;
   addVary(reply, 'Accept');
-  const [type, body] = contentOf(error, request.headers.accept, request.id, server.problemPages);
+  const [type, body] = contentOf(error, request.headers.accept, request.id, pages);
   return reply.code(error.getStatus()).headers(error.headers).type(type).send(body);
 }
 

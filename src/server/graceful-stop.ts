@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Connections } from './http-server';
 
 /** The times of the steps below. A request may be under way for `quietMs`, and wait for the database for `drainMs`. */
 const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };
@@ -20,7 +21,8 @@ const SETTLING_TURNS = 10;
  * 3. After `quietMs` connections without a request are destroyed, after `drainMs` all.
  */
 export async function stopGracefully(app: NestFastifyApplication, limits = LIMITS): Promise<void> {
-  const { connections, log, server } = app.getHttpAdapter().getInstance();
+  const { log, server } = app.getHttpAdapter().getInstance();
+  const connections = app.get(Connections);
   const { pending } = connections;
   log.info(pending === 0 ? 'Stopping…' : `Stopping (${pending} request${pending === 1 ? '' : 's'})…`);
   connections.isStopping = true;

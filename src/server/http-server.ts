@@ -1,17 +1,15 @@
+import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { devNull } from 'node:os';
+import { Injectable } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
 import type { Logger } from './logger';
+import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { SECOND_MS } from '../platform/runtime/time';
 import { requestId, type RequestLog } from './request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    connections: Connections;
-  }
-}
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -175,5 +173,18 @@ export class Connections {
       { maxConnections: server.maxConnections },
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
     );
+  }
+}
+
+/** Warns when the limit of open files is reached. Node.js then closes new connections, and tells nothing of it. */
+@Injectable()
+export class OpenFiles extends PeriodicWork {
+  constructor() {
+    super('The opening of files and connections (ulimit -n)', 2 * SECOND_MS);
+  }
+
+  /** @throws Error `EMFILE`, `ENFILE` */
+  async run(): Promise<void> {
+    await (await open(devNull)).close();
   }
 }

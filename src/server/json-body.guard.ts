@@ -20,14 +20,6 @@ const MAX_VALUES = 2_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The errors of bodies that violated the HTTP framing or were too slow, by request. */
-const brokenBodies = new WeakMap<IncomingMessage, ApiError>();
-
-/** True if the end of the body is unknown, so that no request can follow. */
-export function isBodyBroken(request: IncomingMessage): boolean {
-  return brokenBodies.has(request);
-}
-
 /** Makes Fastify leave every body unread, because the guards come first, and accept every method of Node.js. */
 export function leaveBodiesUnread(fastify: FastifyInstance): void {
   for (const method of METHODS) {
@@ -64,7 +56,7 @@ export class JsonBodyGuard implements CanActivate {
       if (bytes > 0 && typeError) return typeError;
       return bytes > limit ? platformErrors.payload_too_large({ message }) : undefined;
     };
-    const error = errorAt(Number(headers['content-length'] ?? 0)) ?? brokenBodies.get(raw);
+    const error = errorAt(Number(headers['content-length'] ?? 0)) ?? raw.bodyError;
     if (error) throw error;
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
     if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
@@ -93,7 +85,7 @@ function collect(raw: IncomingMessage, errorAt: (bytes: number) => ApiError | un
     };
     raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
     // The body is broken or late. If the client has disconnected, the error serves the log line only.
-    raw.on('error', () => fail(brokenBodies.get(raw) ?? platformErrors.malformed_request()));
+    raw.on('error', () => fail(raw.bodyError ?? platformErrors.malformed_request()));
   });
 }
 
@@ -112,7 +104,7 @@ function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined 
 
 /** Makes the reading of a body fail with this error, now or later. A response that does not need the body stays. */
 export function breakBody(request: IncomingMessage, error: ApiError): void {
-  brokenBodies.set(request, error);
+  request.bodyError = error;
   // Without a listener the event would be an uncaught exception.
   if (request.listenerCount('error') > 0) request.emit('error', error);
 }

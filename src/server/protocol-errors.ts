@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
 import type { ApiError } from '../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
 import { contentOf } from './error.filter';
-import type { Connection } from './http-server';
+import type { Connection, Connections } from './http-server';
 import { breakBody } from './json-body.guard';
 import type { Metrics } from './metrics';
 import { REQUEST } from './request-log';
@@ -25,7 +25,9 @@ const LINGER_MS = 5_000;
 /** Responds to requests that Fastify never gets: invalid HTTP, requests that are too slow, CONNECT. */
 export class ProtocolErrors {
   constructor(
-    private readonly fastify: FastifyInstance,
+    private readonly log: FastifyBaseLogger,
+    private readonly connections: Connections,
+    private readonly problemPages: string,
     private readonly limitHeaders: LimitHeaders,
     private readonly methods: RouteMethods,
     private readonly metrics: Metrics | undefined,
@@ -33,7 +35,7 @@ export class ProtocolErrors {
 
   follow(server: Server): void {
     server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-      const connection = this.fastify.connections.bySocket.get(socket);
+      const connection = this.connections.bySocket.get(socket);
       if (code === 'ECONNRESET' || !connection) socket.destroy();
       else this.reject(connection, code);
     });
@@ -46,7 +48,7 @@ export class ProtocolErrors {
     socket.on('error', () => socket.destroy());
     await nextTurn();
     // A response that is being sent would need further listeners of Node.
-    if (this.fastify.connections.bySocket.get(socket)?.tasks.length !== 0) socket.destroy();
+    if (this.connections.bySocket.get(socket)?.tasks.length !== 0) socket.destroy();
     else {
       const error = methodNotAllowed(this.methods.served().join(', '));
       this.close(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));
@@ -65,7 +67,7 @@ export class ProtocolErrors {
     const error = (ERRORS[cause] ?? platformErrors.malformed_request)();
     const isBody = latest?.complete === false;
     if (isBody) breakBody(latest, error);
-    this.fastify.connections.add(connection, () =>
+    this.connections.add(connection, () =>
       this.close(socket, isBody ? '' : this.responseOf(error, socket, cause)),
     );
   }
@@ -84,8 +86,8 @@ export class ProtocolErrors {
     const { remoteAddress: ip } = socket;
     const reqId = randomUUID();
     this.metrics?.countRejection(code);
-    this.fastify.log.info({ reqId, status, code, ip, cause }, REQUEST);
-    const [type, body] = contentOf(error, accept, reqId, this.fastify.problemPages);
+    this.log.info({ reqId, status, code, ip, cause }, REQUEST);
+    const [type, body] = contentOf(error, accept, reqId, this.problemPages);
     const headers = {
       ...COMMON_HEADERS,
       ...this.limitHeaders(ip, ip),

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../platform/errors/media-types';
-import { requireOnce } from '../platform/idempotency';
+import { requireOnce } from '../platform/idempotency/idempotent.decorator';
 import { linksOf, Page } from '../platform/paging/page';
 import { resourceUrl, setLocation } from '../platform/routes/resource-url';
 import type { PathParams } from '../platform/routes/route-facts';
-import { isBodyBroken } from './json-body.guard';
+import type { Connections } from './http-server';
 import { isApiPath } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
@@ -17,16 +17,17 @@ export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Rec
 /** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
 export function installResponseHeaders(
   fastify: FastifyInstance,
+  connections: Connections,
   baseUrl: string,
   limitHeaders: LimitHeaders,
 ): void {
   fastify.addHook('preSerialization', (_request, reply, payload, done) => {
     if (payload instanceof Page) sendPage(reply, payload, baseUrl);
-    else setLocation(reply, baseUrl, payload);
+    else if (reply.statusCode === 201) setLocation(reply, baseUrl, payload);
     done(null, payload);
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
-    requireOnce(reply);
+    if (request.uncalledOnce) requireOnce(reply);
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
@@ -37,7 +38,7 @@ export function installResponseHeaders(
     }
     const { ip, socket, rateLimit, standing } = request;
     if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
-    if (fastify.connections.isStopping || isBodyBroken(request.raw)) reply.header('Connection', 'close');
+    if (connections.isStopping || request.raw.bodyError) reply.header('Connection', 'close');
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
     if (isCurrent) reply.code(304);

@@ -1,5 +1,4 @@
 export { OrderEvents } from './order-events';
-export { isStaff } from './order-staff';
 export { ListOrdersQuery } from './store-orders.dto';
 export { StoreOrdersModule } from './store-orders.module';
-export { orderScopes } from './store-orders.scopes';
+export { isStaff, orderScopes } from './store-orders.scopes';

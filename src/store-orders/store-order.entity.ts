@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { int64Column } from '../platform/database/int64-column';
 import type { OrderStatus } from './order-status';
 
-/** An order of one animal by an account. */
+/** An order of one animal by an account. It reserves the animal until it is delivered or cancelled. */
 @Entity('store_orders')
 export class StoreOrderEntity {
   @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })

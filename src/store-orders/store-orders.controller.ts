@@ -2,7 +2,7 @@ import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Idempotent, type Once } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { PathId } from '../platform/validation/int64';
 import { petErrors } from '../pets';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
-import { pages } from '../platform/database/pages';
+import { pages } from '../platform/database/lists';
 import { OPEN_STATUSES, ORDER_STATUSES, type OrderStatus } from './order-status';
 import { StoreOrderEntity } from './store-order.entity';
 import type { Order } from './store-orders.dto';

@@ -11,10 +11,9 @@ import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-events';
 import { expiryOf, type OrderConfig } from './order-settings';
 import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
-import { isStaff } from './order-staff';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import { orderScopes } from './store-orders.scopes';
+import { isStaff, orderScopes } from './store-orders.scopes';
 import {
   type OrderKey,
   orderPages,

@@ -3,7 +3,7 @@ import { nameOfEnabled } from '../accounts';
 import type { EventTypes } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
-/** A webhook is its own job: its position in the feed says what is left to deliver. */
+/** An address to which an account gets its events. It is its own job: its position in the feed says what is left. */
 @Entity('webhooks')
 export class WebhookEntity {
   @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })

@@ -3,7 +3,7 @@ import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import { Idempotent, type Once } from '../platform/idempotency';
+import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { PathId } from '../platform/validation/int64';
 import { AccountWebhooks } from './account-webhooks';
 import { MAX_ATTEMPTS } from './attempts.repository';

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
 import { nameOfEnabled } from '../accounts';
 import { NEWEST } from '../events';
-import { pages } from '../platform/database/pages';
+import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
 import { WebhookEntity } from './webhook.entity';
 import { MAX_WEBHOOKS } from './webhooks.errors';

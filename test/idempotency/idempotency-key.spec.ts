@@ -1,11 +1,11 @@
 import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository';
-import { waitForLocks } from '../failure/support/pool';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { lockWaits } from '../support/lock-waits';
+import { createPatientDatabase } from '../support/patience';
 import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 
@@ -28,7 +28,8 @@ describe('an Idempotency-Key', () => {
   let app: TestApp;
   beforeAll(async () => {
     holdTimers();
-    app = await startApp({ databasePoolWaitMs: 30_000 }, { modules: [LabModule] });
+    const database = await createPatientDatabase();
+    app = await startApp({ databasePoolWaitMs: 30_000 }, { modules: [LabModule], database });
     await app.database.query('CREATE TABLE nothing (id bigint PRIMARY KEY)');
   });
   beforeEach(() => app.database.query('DELETE FROM idempotency_keys'));
@@ -90,7 +91,6 @@ describe('an Idempotency-Key', () => {
   it('409 while the first request is running, then the stored response', async () => {
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const key = newKey();
-    await waitForLocks(app);
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     const first = post('/v1/store/orders', key, { petId });
@@ -223,7 +223,6 @@ describe('an Idempotency-Key', () => {
 
     it('a stop waits for the batch that is under way, without a warning', async () => {
       await app.database.query(FILL, [2_001]);
-      await waitForLocks(app);
       await app.database.query('BEGIN');
       await app.database.query('LOCK TABLE idempotency_keys');
       pass({ seconds: 60 });

@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlanChoice } from '../../src/accounts';
-import { waitForLocks } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
-import { createDatabaseWithTimeout } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { metricsUrl, scrape, valueOf } from '../support/metrics';
+import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 
 const DURATIONS = 'animal_store_http_request_duration_seconds_count';
@@ -20,7 +19,7 @@ const ID = '8070605040302010';
 let app: TestApp;
 beforeAll(async () => {
   // Each scrape waits a second for the connections that a spec holds.
-  const database = await createDatabaseWithTimeout(60_000);
+  const database = await createPatientDatabase();
   app = await startApp({ metricsPort: 0, rateLimitBanAfter: 1, databasePoolSize: 2 }, { database });
 });
 
@@ -127,7 +126,6 @@ describe('metrics', () => {
       pool = SERIES.map((series) => valueOf(response, `animal_store_database_pool_${series}`)!);
       return holds(pool[1]!, pool[3]!);
     };
-    await waitForLocks(app);
     const before = valueOf(await scrape(app), SUM)!;
     const begin = performance.now();
     await database.query('BEGIN');

@@ -8,10 +8,11 @@ import { readConfig } from '../../src/platform/config/config';
 import { createLogger } from '../../src/server/logger';
 import { RateLimitStore } from '../../src/rate-limit';
 import { Persistence } from '../../src/rate-limit/persistence';
-import { poolOf, waitForLocks } from '../failure/support/pool';
+import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
+import { createPatientDatabase } from '../support/patience';
 import { holdTimers, pass, passUntil } from '../support/timers';
 import { lockWaits } from '../support/lock-waits';
 import { until } from '../support/until';
@@ -44,7 +45,7 @@ describe('counters without Redis', () => {
       rateLimitBanSeconds: 2 * DAY_SECONDS,
       trustProxy: ['127.0.0.1'],
     };
-    app = await startApp(settings, { modules: [ThrottledModule] });
+    app = await startApp(settings, { modules: [ThrottledModule], database: await createPatientDatabase() });
   });
   beforeEach(async () => {
     const created = await app.createKey();
@@ -71,10 +72,7 @@ describe('counters without Redis', () => {
     );
     return rows.map(({ used }) => used);
   };
-  const lock = async () => {
-    await waitForLocks(app);
-    await app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
-  };
+  const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
   const waiting = () => lockWaits(app.database);
   const lastUse = async () =>
     (await app.nest.get(ApiKeysService, { strict: false }).list())

@@ -69,14 +69,6 @@ export async function createDatabase(
   };
 }
 
-/** Creates a database with this timeout for the service's statements, instead of six seconds. */
-export async function createDatabaseWithTimeout(queryTimeoutMs: number): Promise<TestDatabase> {
-  const database = await createDatabase();
-  const url = new URL(database.url);
-  url.searchParams.set('query_timeout', String(queryTimeoutMs));
-  return { ...database, url: url.href };
-}
-
 function ownership(): string {
   const role = process.env[SERVICE_ROLE_VARIABLE];
   return role === undefined ? '' : `OWNER ${role}`;

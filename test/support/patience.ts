@@ -1,4 +1,4 @@
-import { createDatabaseWithTimeout, type TestDatabase } from './database';
+import { createDatabase, type TestDatabase } from './database';
 
 const MINUTE_MS = 60_000;
 
@@ -11,7 +11,9 @@ const SET_PATIENTLY = `
 
 /** Creates a database whose statements and locks the service awaits for a minute: a spec that holds a lock may be slow. */
 export async function createPatientDatabase(): Promise<TestDatabase> {
-  const database = await createDatabaseWithTimeout(MINUTE_MS);
+  const database = await createDatabase();
   await database.query(SET_PATIENTLY);
-  return database;
+  const url = new URL(database.url);
+  url.searchParams.set('query_timeout', String(MINUTE_MS));
+  return { ...database, url: url.href };
 }

@@ -48,7 +48,7 @@ export interface OperationFacts {
   readonly deprecation?: Deprecation;
   /** The path of the created resource, such as `/accounts/:name`. Default: its `id` below the path of the operation. */
   readonly location?: string;
-  /** True for an operation of the specification. The document marks the others with `x-extension`. */
+  /** True for an operation of docs/specification.md. The document marks the others with `x-extension`. */
   readonly isSpecified?: true;
 }
 

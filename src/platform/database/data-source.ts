@@ -240,8 +240,8 @@ export class BoundedClient extends Client {
 }
 
 /**
- * The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. The code
- * is that of any other statement in it.
+ * The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. Any other
+ * statement in it would get the same code.
  */
 function requireCommit<Result extends QueryResult>(result: Result): Result {
   if (result.command === COMMIT) return result;

@@ -41,8 +41,8 @@ export const IDLE_LOSS = 'Client was idle, lost its connection and is not querya
 const UNSENT =
   /^Client (has encountered a connection error|was closed|was idle, lost its connection) and is not queryable$/;
 
-/** Errors of `connect`, such as an expired certificate: nothing was sent. */
-const connectErrors = new WeakSet<object>();
+/** Marks an error of `connect`, such as an expired certificate: nothing was sent. */
+const UNSENT_MARK = Symbol('unsent');
 
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT = 'Query read timeout';
@@ -71,8 +71,7 @@ const isSessionLost = (error: unknown): boolean =>
 
 /** Returns the error of a failed `connect`, which from now on means that the database is unavailable. */
 export function markUnsent(error: unknown): unknown {
-  connectErrors.add(Object(error));
-  return error;
+  return Object.assign(Object(error), { [UNSENT_MARK]: true });
 }
 
 /** Returns true if a statement, or the first one of a transaction, was not sent: it can be repeated. */
@@ -91,7 +90,7 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || isSessionLost(error) || isSessionEnded(error)) return true;
-  if (connectErrors.has(Object(error))) return true;
+  if (UNSENT_MARK in Object(error)) return true;
   const [code, message] = [codeOf(error), textOf(error, 'message')];
   if (UNUSABLE.test(code) || SOCKET_ERROR.test(code)) return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));

@@ -31,7 +31,7 @@ const STATUS: SchemaObject = {
 
 /** The schemas of the bodies of errors, which no handler names. */
 export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
-  // The one Error body (specification, section 2).
+  // The one Error body (docs/specification.md).
   Error: {
     type: 'object',
     properties: {

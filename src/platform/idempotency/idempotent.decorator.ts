@@ -3,8 +3,10 @@ import {
   type ArgumentMetadata,
   createParamDecorator,
   type ExecutionContext,
+  Global,
   Inject,
   Injectable,
+  Module,
   type PipeTransform,
 } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
@@ -119,7 +121,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
   /** Prints the response with the route's own serializer. */
   private responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
     const body = serializeJson(reply, value);
-    setLocation(reply, this.config.publicBaseUrl, value);
+    if (reply.statusCode === 201) setLocation(reply, this.config.publicBaseUrl, value);
     const location = reply.getHeader('Location')?.toString() ?? null;
     return { status: reply.statusCode, location, body, bodyHash };
   }
@@ -192,3 +194,8 @@ export function requireOnce({ request, statusCode }: FastifyReply): void {
   const handler = `${context.getClass().name}.${context.getHandler().name}`;
   throw new Error(`${handler} has @Idempotent() and does not call it: return once((transaction) => …).`);
 }
+
+/** For `@Idempotent()` in every module. */
+@Global()
+@Module({ providers: [IdempotencyRepository], exports: [IdempotencyRepository] })
+export class IdempotencyModule {}

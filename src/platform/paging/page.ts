@@ -131,7 +131,7 @@ export function pageRequestOf(
     limit,
     count: limit + 1,
     direction,
-    first: firstId(parseInt64(after ?? ''), direction),
+    first: firstId(after === undefined ? after : parseInt64(after), direction),
     after,
   };
 }

@@ -64,6 +64,9 @@ export const COUNTED = Symbol('counted');
 declare module 'node:http' {
   interface IncomingMessage {
     [COUNTED]?: true;
+
+    /** The error of a body that violates the HTTP framing or is too slow: its end is unknown, so no request can follow. */
+    bodyError?: ApiError;
   }
 }
 

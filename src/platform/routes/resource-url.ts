@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Returns the URL of a request without its query: the path of its route below the configured base URL, never that of the
- * Host header.
+ * Returns the URL of a request without its query: the path of its route below the configured base URL. The Host header is
+ * ignored.
  */
 export function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: string): string {
   return urlOf(baseUrl, routeOptions.url?.replace(/^\/v1(?=\/)/, ''), { ...Object(params) });
 }
 
-/** Sets the `Location` of a created resource (RFC 9110, 10.2.2), unless the handler has set it. */
+/** Sets the `Location` of a 201 (RFC 9110, 10.2.2), unless the handler has set it. */
 export function setLocation(reply: FastifyReply, baseUrl: string, created: unknown): void {
-  if (reply.statusCode !== 201 || reply.hasHeader('Location')) return;
+  if (reply.hasHeader('Location')) return;
   const { location } = reply.request.routeOptions.config;
   const hasId = typeof created === 'object' && created !== null && 'id' in created;
   if (location === undefined && !hasId) return;

@@ -1,4 +1,4 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
@@ -50,8 +50,11 @@ export const UNTAGGED = 'x-untagged';
 
 /** The metadata of a prototype: the fields of its class and of its base classes. */
 const FIELDS = Symbol('fields');
+/** The metadata of a class. No subclass inherits it. */
 const BODY_EXAMPLE = Symbol('body example');
-export const QUICK = new Map<unknown, Fields>();
+const OPTIONAL_BODY = Symbol('optional body');
+const AT_LEAST_ONE = Symbol('at least one member');
+const QUICK = Symbol('quick fields');
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
@@ -152,31 +155,18 @@ export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const OPTIONAL_BODIES = new Set<Parameters<ClassDecorator>[0]>();
-
 /** Declares that a request may leave out a body of this class: all its members have presets. */
-export function OptionalBody(): ClassDecorator {
-  return (target) => {
-    OPTIONAL_BODIES.add(target);
-  };
-}
+export const OptionalBody = (): ClassDecorator => SetMetadata(OPTIONAL_BODY, true);
 
 export function isOptionalBody(type: Type<object>): boolean {
-  return OPTIONAL_BODIES.has(type);
+  return Reflect.hasOwnMetadata(OPTIONAL_BODY, type);
 }
-
-export const CLASSES_WITH_MEMBER = new Set<Parameters<ClassDecorator>[0]>();
 
 /** Requires at least one member of a DTO class whose members are all optional. */
-export function AtLeastOne(): ClassDecorator {
-  return (target) => {
-    CLASSES_WITH_MEMBER.add(target);
-  };
-}
+export const AtLeastOne = (): ClassDecorator => SetMetadata(AT_LEAST_ONE, true);
 
-/** Lists the names of the classes that need a member; their schemas have the same names. */
-export function classesWithMember(): readonly string[] {
-  return [...CLASSES_WITH_MEMBER].map(({ name }) => name);
+export function needsMember(type: Type<object>): boolean {
+  return Reflect.hasOwnMetadata(AT_LEAST_ONE, type);
 }
 
 /**
@@ -189,10 +179,15 @@ export function QuickDto(): ClassDecorator {
     const lists = [...fields.values()].filter(({ schema, classOf }) => schema.isArray && classOf);
     // `@ValidateNested()` is a second validator of a list of objects.
     const hasOthers = validatedFields(type).length !== fields.size + lists.length;
-    if (hasOthers || lists.some(({ classOf }) => !QUICK.has(classOf?.())))
-      throw new Error(`${type.name} has other validators, too.`);
-    QUICK.set(type, fields);
+    const others = lists.filter(({ classOf }) => classOf && !quickFieldsOf(classOf()));
+    if (hasOthers || others.length > 0) throw new Error(`${type.name} has other validators, too.`);
+    SetMetadata(QUICK, fields)(type);
   };
+}
+
+/** Returns the fields of a class with the mark; undefined for another class. */
+export function quickFieldsOf(type: Type<object>): Fields | undefined {
+  return Reflect.getOwnMetadata(QUICK, type);
 }
 
 /** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */

@@ -11,13 +11,13 @@ import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/platform.errors';
 import { inBody, type Place, type Problem } from '../errors/problem-details';
 import {
-  CLASSES_WITH_MEMBER,
   FROM_TEXT,
   isObject,
   isOptionalBody,
   type Members,
   mistakeIn,
-  QUICK,
+  needsMember,
+  quickFieldsOf,
   type Rule,
   validatedFields,
 } from './declare-field';
@@ -55,10 +55,10 @@ export class ApiValidationPipe extends ValidationPipe {
     if (value === undefined && isOptionalBody(type)) value = {};
     if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
     const problems: Problem[] = [];
-    const isQuick = QUICK.has(type);
+    const isQuick = quickFieldsOf(type) !== undefined;
     const dto = isQuick ? quickDto(type, value, input, problems) : await this.read(value, input, type);
     if (problems.length > 0) throw validationFailed(problems);
-    if (!CLASSES_WITH_MEMBER.has(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
+    if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
     const fields = [...new Set(validatedFields(type))];
     throw rejection(`The ${input.type} must have at least one of ${fields.join(', ')}`, type, input);
   }
@@ -113,7 +113,7 @@ function quickDto(
   const dto: Record<string, unknown> = Object.assign(new type());
   const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
     problems.push({ ...placeIn(input, place), detail: mistakeIn(place.join('.'), rule, given) });
-  for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of QUICK.get(type) ?? []) {
+  for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of quickFieldsOf(type) ?? []) {
     if (Object.hasOwn(value, name)) {
       const convert = input.type === 'body' ? fromJson : fromText;
       dto[name] = convert ? convert(value[name]) : value[name];

@@ -11,7 +11,6 @@ import { codeOfStatus, isClientError } from '../../platform/errors/api-error';
 import { JSON_TYPE } from '../../platform/errors/media-types';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { titleOf } from '../../platform/errors/problem-details';
-import { sendError } from '../error.filter';
 import type { Codes } from './codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from './document';
 import { sentence } from './responses';
@@ -92,7 +91,8 @@ export function serveProblemPages(fastify: FastifyInstance, { docsEnabled }: Con
   const config = { public: true, entityTag: [] };
   fastify.get<{ Params: { code: string } }>('/problems/:code', { config }, (request, reply) => {
     const page = pages.get(request.params.code);
-    return page ? page.send(request, reply) : sendError(reply, platformErrors.route_not_found());
+    if (!page) throw platformErrors.route_not_found();
+    return page.send(request, reply);
   });
 }
 

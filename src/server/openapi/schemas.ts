@@ -7,8 +7,8 @@ import { UserError } from '../../platform/errors/user-error';
 import {
   bodyExampleOf,
   classesIn,
-  classesWithMember,
   isObject,
+  needsMember,
   validatedFields,
 } from '../../platform/validation/declare-field';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
@@ -26,14 +26,11 @@ const MAX_DEPTH = 6;
 
 /** Completes the schemas of a document: bounds of int64, least members, examples of objects, lists and enumerations. */
 export function completeSchemas(document: Pick<OpenAPIObject, 'paths'>, schemas: Schemas): void {
-  for (const name of classesWithMember()) {
-    const schema = schemas[name];
-    if (isObject(schema)) Object.assign(schema, { minProperties: 1 });
-  }
   const operations = operationsOf(document.paths).map(({ operationId }) => findOperation(operationId));
   for (const type of operations.flatMap((each) => each?.types ?? [])) {
     const [schema, example] = [schemas[type.name], bodyExampleOf(type)];
-    if (isObject(schema) && example) Object.assign(schema, { example });
+    if (!isObject(schema)) continue;
+    Object.assign(schema, needsMember(type) && { minProperties: 1 }, example && { example });
   }
   completeBelow(document, schemas);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { IDEMPOTENCY_KEY_HEADER } from '../../platform/idempotency';
+import { IDEMPOTENCY_KEY_HEADER } from '../../platform/idempotency/idempotent.decorator';
 import { takesHeader } from '../api-document';
 import { jsonIn, jsonOf } from '../json';
 import { collectionOf } from '../resources';

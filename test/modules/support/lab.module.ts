@@ -20,7 +20,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { RequireScope } from '../../../src/auth';
 import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import { Idempotent, type Once } from '../../../src/platform/idempotency';
+import { Idempotent, type Once } from '../../../src/platform/idempotency/idempotent.decorator';
 
 /** The values that the handlers of the lab throw, by name. */
 const EXCEPTIONS: ReadonlyMap<string, () => unknown> = new Map<string, () => unknown>([

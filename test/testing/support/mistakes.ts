@@ -1,7 +1,7 @@
 import { HttpCode, Param, ParseIntPipe } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import { RequireScope } from '../../../src';
-import { IDEMPOTENCY_KEY_HEADER } from '../../../src/platform/idempotency';
+import { IDEMPOTENCY_KEY_HEADER } from '../../../src/platform/idempotency/idempotent.decorator';
 import type { Items } from './items';
 import type { Changes } from './items.extension';
 import { type Mistakes, on, PLAIN, STORED } from './mistake';

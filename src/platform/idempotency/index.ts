@@ -1,2 +1,0 @@
-export { IdempotencyModule } from './idempotency.module';
-export { IDEMPOTENCY_KEY_HEADER, Idempotent, type Once, requireOnce } from './idempotent.decorator';
