@@ -78,9 +78,9 @@ describe('the schema of this version', () => {
     await inMigrationTransaction(schemaConfig(database.url), (runner) => applyMigrations(released, runner));
     const before = await schema();
     await migrate(schemaConfig(database.url));
-    const known = [...UNUSED, ...FULFILLED];
+    const known = new Set([...UNUSED, ...FULFILLED]);
     // A migration that drops what an older version reads also sets the comment of the table migrations (schema-states.ts).
-    expect(missingIn(await schema(), before).filter((part) => !known.includes(part))).toEqual([]);
+    expect(missingIn(await schema(), before).filter((part) => !known.has(part))).toEqual([]);
 
     await database.query(`
       ALTER TABLE pets RENAME COLUMN name TO title;
