@@ -58,7 +58,7 @@ export async function buildService(
     const serviceConfig = { ...config, databaseUrl: database.url };
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
-    const { removed, changed } = await migrated();
+    const { removed, changed, newer } = await migrated();
     const found = [
       ...removed.map(
         (name) =>
@@ -68,6 +68,11 @@ export async function buildService(
         ({ name, extension }) =>
           `The migration ${name} has changed since it was applied: restore it, or revert it with its data by "db revert --extension ${extension} --yes" and start again.`,
       ),
+      ...(newer === undefined
+        ? []
+        : [
+            `The database was migrated by a newer version of Animal Store (${newer}). Run this version beside it only during an update.`,
+          ]),
     ];
     for (const notice of found) logger.warn(notice);
     const app = await createApp(serviceConfig, logger, store, clock);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PlacedOptions } from './embedded-server';
-import { EmbeddedServerError, type Programs, reasonOf, run, type ServerUser } from './programs';
+import { EmbeddedServerError, MAJOR, type Programs, reasonOf, run, type ServerUser } from './programs';
 
 /** PostgreSQL's own superuser. `pg_hba.conf` rejects its connections. */
 export const SUPERUSER = 'postgres';
@@ -12,9 +12,20 @@ export const APP_ROLE = 'app';
 
 const INITDB_ARGS = `-U ${SUPERUSER} -A trust -E UTF8 --locale-provider=builtin --locale=C.UTF-8 --lc-messages=C`;
 
-/** Returns the folder of PostgreSQL's own files within the data folder. */
+const CLUSTER = `pg${MAJOR}`;
+
+/** Returns the folder of PostgreSQL's own files within the data folder: that of another major version if only it exists. */
 export function clusterOf(directory: string): string {
-  return join(directory, 'pg18');
+  // Unlike existsSync it fails if this user may not look: then there may be a database.
+  const isNew = !statSync(directory, { throwIfNoEntry: false });
+  const found = isNew ? [] : readdirSync(directory).filter((name) => /^pg\d+$/.test(name));
+  return join(directory, found.includes(CLUSTER) ? CLUSTER : (found[0] ?? CLUSTER));
+}
+
+/** Returns the major version that made PostgreSQL's files; that of the package for a new folder. */
+export function majorOf(directory: string): string {
+  const file = join(clusterOf(directory), 'PG_VERSION');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : MAJOR;
 }
 
 /** Creates the data folder, or makes an empty or earlier one private to the server's user. */
@@ -28,7 +39,7 @@ export function prepareFolder(directory: string, user: ServerUser | undefined): 
   const names = readdirSync(directory).filter((name) => name !== 'lost+found');
   const isEmpty = names.length === 0;
   // As root, DATA_DIR=/etc would otherwise close /etc to its users.
-  if (!isOwn || !(isEmpty || names.some((name) => /^(pg18|init-.*|postgres\.log)$/.test(name)))) {
+  if (!isOwn || !(isEmpty || names.some((name) => /^(pg\d+|init-.*|postgres\.log)$/.test(name)))) {
     throw new EmbeddedServerError(
       `The folder ${directory} belongs to another user or holds other files: start the service as its owner, or set DATA_DIR to a new or an empty folder.`,
     );

@@ -5,7 +5,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
+import { APP_ROLE, clusterOf, createCluster, majorOf, prepareFolder } from './data-folder';
 import {
   chooseServerUser,
   EmbeddedServerError,
@@ -37,7 +37,7 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   /** True if root may use another folder because its user cannot reach this one. Default false. */
   readonly canMove?: boolean;
-  /** EMBEDDED_PG_BIN: another PostgreSQL 18 bin folder, or undefined. */
+  /** EMBEDDED_PG_BIN: another bin folder of the folder's version, 18 for a new one; or undefined. */
   readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
   readonly allowSharedUser?: boolean;
@@ -95,7 +95,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
-  // Unlike existsSync it fails if this user may not look: then there may be a database.
   if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) options.onCreate?.(directory);
   let log = '';
   let stalePid: string | undefined;
@@ -104,7 +103,7 @@ async function start(options: PlacedOptions): Promise<EmbeddedServer> {
     if (running) return running;
     if (isShared && !allowSharedUser) throw new EmbeddedServerError(SHARED_USER);
     prepareFolder(directory, user);
-    const programs = await findPrograms(options);
+    const programs = await findPrograms(options, majorOf(directory));
     await createCluster(options, programs);
     const server = await launch(options, programs, stalePid);
     if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };

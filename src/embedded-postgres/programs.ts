@@ -47,22 +47,30 @@ export function reachablePath(path: string, user: ServerUser | undefined): strin
   return join(SYSTEM_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12));
 }
 
-/** Finds the programs of PostgreSQL 18 and checks that they run. */
-export async function findPrograms(options: PlacedOptions): Promise<Programs> {
+/** The major version of the package's PostgreSQL. */
+export const MAJOR = '18';
+
+/** Finds the programs of PostgreSQL and checks that they run, in the major version that made the data folder. */
+export async function findPrograms(options: PlacedOptions, major = MAJOR): Promise<Programs> {
   const { binDir, directory, user } = options;
   const programs =
     binDir === undefined
       ? await packagePrograms(directory, user)
       : { bin: resolve(binDir), context: contextOf(user) };
   const version = await run(join(programs.bin, 'postgres'), ['--version'], programs.context).catch(reasonOf);
-  if (version.includes('(PostgreSQL) 18.')) return programs;
+  if (version.includes(`(PostgreSQL) ${major}.`)) return programs;
+  if (version.includes(`(PostgreSQL) ${MAJOR}.`)) {
+    throw new EmbeddedServerError(
+      `The folder ${directory} has the files of PostgreSQL ${major}, which PostgreSQL ${MAJOR} cannot read: run "db backup FILE" with EMBEDDED_PG_BIN=/usr/lib/postgresql/${major}/bin, or another bin folder of this version, rename ${directory}/pg${major}, then run "db restore FILE".`,
+    );
+  }
   const userName = user === undefined ? '' : ` for the user ${user.name}, which replaces root`;
   const advice =
     binDir === undefined
       ? 'move the project to a folder that every user may enter, start the service as an ordinary user, or set DATABASE_URL'
-      : 'set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL 18 server, or leave it out';
+      : `set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL ${major} server, or leave it out`;
   throw new EmbeddedServerError(
-    `The programs in ${programs.bin} do not run as PostgreSQL 18${userName} (${version.trim()}): ${advice}.`,
+    `The programs in ${programs.bin} do not run as PostgreSQL ${major}${userName} (${version.trim()}): ${advice}.`,
   );
 }
 

@@ -101,6 +101,7 @@ describe('migrations', () => {
       'WebhookAttempts1795219200038',
       'RemovedEvents1795219200050',
       'PetWordsAndCounts1795219200060',
+      'EarlierBans1795219200061',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
@@ -119,6 +120,26 @@ describe('migrations', () => {
     const names = migrations.map(({ name }) => name);
     for (const name of names.toReversed()) expect(await revert(config)).toEqual([name]);
     expect(await tables()).toEqual(['migrations']);
+  });
+});
+
+describe('the schema of a newer version', () => {
+  const FUTURE = 'FromTheFuture9999999999999';
+  const rejection = expect.stringMatching(`^The database was migrated by a newer .+ [(]${FUTURE}[)]`);
+
+  it('is accepted if it only adds to that of this version', async () => {
+    await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, '${FUTURE}')`);
+    expect(await apply(kennels)).toMatchObject({ applied: [KENNELS], newer: FUTURE });
+    const [last, lastButOne] = migrations.toReversed();
+    const outcomes = [];
+    for (const needed of [last?.name, lastButOne?.name, 'FromTomorrow9999999999998']) {
+      await database.query(`COMMENT ON TABLE migrations IS '${needed}'`);
+      outcomes.push(await messageOf(apply()));
+    }
+    expect(outcomes).toEqual(['done', 'done', rejection]);
+    await database.query(`COMMENT ON TABLE migrations IS NULL`);
+    await database.query('DELETE FROM migrations WHERE name = $1', [last?.name]);
+    expect(await messageOf(apply())).toEqual(rejection);
   });
 });
 

@@ -45,6 +45,16 @@ describe('with DATABASE_URL', () => {
     expect(await database.query('SELECT FROM api_keys')).toEqual([]);
     await production.stop();
   });
+
+  it('starts beside a newer version that has migrated the database, and says so', async () => {
+    const environment = { DATABASE_URL: database.directUrl };
+    await (await startHere(environment)).stop();
+    await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);
+    const service = await startHere(environment);
+    expect((await send(service.url, 'GET', '/readyz', {})).status).toBe(200);
+    expect(service.printed).toContain('by a newer version of Animal Store (FromTheFuture). Run this version');
+    await service.stop();
+  });
 });
 
 describe("a team's store", () => {

@@ -3,6 +3,13 @@ import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type
 import { recordAudit } from './audit';
 import { announced, type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
 import { isDatabaseUnavailable } from './database-errors';
+import {
+  acceptNewerSchema,
+  compareSchema,
+  type MigrationState,
+  readApplied,
+  rejectNewerSchema,
+} from './schema-states';
 import { Audit1795219200012 } from './migrations/platform.migrations';
 import { UserError } from '../errors/user-error';
 
@@ -18,17 +25,6 @@ export interface SchemaMigration {
 /** A database, and the migrations that give it the schema of this program, in the order in which they run. */
 export interface SchemaConfig extends DatabaseConfig {
   readonly migrations: readonly SchemaMigration[];
-}
-
-/** A migration of the database; `extension` is null for one of the store. */
-export interface AppliedMigration {
-  readonly name: string;
-  readonly extension: string | null;
-}
-
-/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
-export interface MigrationState extends AppliedMigration {
-  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
 }
 
 /** The oldest major version of PostgreSQL that the service supports. */
@@ -49,9 +45,9 @@ export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', t
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
  * @param keyPrefix of a service, to which the database then belongs
- * @returns the names of the migrations, the extensions with tables that this program does not have, and the applied
- *   migrations of extensions whose source has changed
- * @throws UserError if a newer version has migrated the database, an extension's migration fails, or the database
+ * @returns the names of the migrations, the extensions with tables that this program does not have, the applied
+ *   migrations of extensions whose source has changed, and the last migration of a newer version of the store
+ * @throws UserError if this program cannot use a newer version's schema, an extension's migration fails, or the database
  *   belongs to a service with other keys
  */
 export function migrate(config: SchemaConfig, keyPrefix?: string) {
@@ -194,7 +190,7 @@ const RECORD = `
 /** Does the work of `migrate` inside the transaction of the caller. */
 export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
-  rejectNewerSchema(states);
+  const newer = await acceptNewerSchema(states, runner);
   // The program's own migrations are the first states, in the same order.
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);
@@ -209,7 +205,7 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
   const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
-  return { applied, removed: [...new Set(removed)], changed };
+  return { applied, removed: [...new Set(removed)], changed, newer };
 }
 
 /** Returns the time in the name of a migration. */
@@ -226,50 +222,6 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
       executor.executeMigration(new Migration(undefined, timestampOf(migration), name, new create())),
     );
   }
-}
-
-/**
- * Returns the migrations of the database, in the order in which they were applied.
- *
- * @param database a connection of TypeORM, or of a backup
- */
-export async function readApplied(database: {
-  query<Row extends object>(text: string): Promise<Row[]>;
-}): Promise<AppliedMigration[]> {
-  const [exists] = await database.query<{ migrations: boolean; owners: boolean }>(`
-    SELECT to_regclass('migrations') IS NOT NULL AS migrations,
-           to_regclass('extension_migrations') IS NOT NULL AS owners`);
-  if (!exists?.migrations) return [];
-  // Version 1.0.0 has no extensions.
-  if (!exists.owners) return database.query('SELECT name, NULL AS extension FROM migrations ORDER BY id');
-  return database.query(`
-    SELECT name, extension FROM migrations LEFT JOIN extension_migrations USING (name) ORDER BY migrations.id`);
-}
-
-function compareSchema(
-  applied: readonly AppliedMigration[],
-  migrations: SchemaConfig['migrations'],
-): MigrationState[] {
-  const own = migrations.map(({ name, extension = null }) => ({ name, extension }));
-  const isIn = (list: readonly AppliedMigration[], name: string) => list.some((each) => each.name === name);
-  const isKnown = ({ extension }: AppliedMigration) => own.some((each) => each.extension === extension);
-  return [
-    ...own.map((each) => ({ ...each, state: isIn(applied, each.name) ? 'applied' : 'pending' }) as const),
-    ...applied
-      .filter(({ name }) => !isIn(own, name))
-      .map((each) => ({ ...each, state: isKnown(each) ? 'newer' : 'removed' }) as const),
-  ];
-}
-
-/** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
-function rejectNewerSchema(states: readonly MigrationState[]): void {
-  const newer = states.find(({ state }) => state === 'newer');
-  if (!newer) return;
-  const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
-  const hint = newer.extension === null ? '' : ' If you have renamed it, give its class this name again.';
-  throw new UserError(
-    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.${hint}`,
-  );
 }
 
 /** @throws UserError if the step of an extension's migration fails, unless the database was unavailable */

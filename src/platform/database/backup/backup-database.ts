@@ -3,7 +3,8 @@ import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { openConnection } from '../data-source';
-import { type AppliedMigration, readApplied, WITHOUT_TIMEOUTS } from '../migrate';
+import { WITHOUT_TIMEOUTS } from '../migrate';
+import { type AppliedMigration, readApplied } from '../schema-states';
 import { UserError } from '../../errors/user-error';
 import { rejectExisting, writeWholeFile } from './whole-file';
 

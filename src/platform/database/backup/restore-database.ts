@@ -19,11 +19,11 @@ import {
   bringUpToDate,
   firstLine,
   inMigrationTransaction,
-  readApplied,
   rejectUsed,
   type SchemaConfig,
   WITHOUT_EVENTS,
 } from '../migrate';
+import { readApplied } from '../schema-states';
 import { UserError } from '../../errors/user-error';
 
 /**

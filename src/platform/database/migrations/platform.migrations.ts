@@ -213,6 +213,18 @@ export class PausedKeys1795219200036 extends SqlMigration {
   override readonly downSql = 'ALTER TABLE api_keys DROP COLUMN paused_at';
 }
 
+/** What version 1.1.0 reads and writes while both versions run. The version after this one drops it. */
+export class EarlierBans1795219200061 extends SqlMigration {
+  override readonly upSql = `
+    ALTER TABLE api_keys ADD banned_at timestamptz, ADD banned_until timestamptz, ADD unbanned_at timestamptz;
+    CREATE TABLE external_key_bans (
+      key_id text PRIMARY KEY, banned_at timestamptz NOT NULL, banned_until timestamptz NOT NULL
+    )`;
+  override readonly downSql = `
+    DROP TABLE external_key_bans;
+    ALTER TABLE api_keys DROP banned_at, DROP banned_until, DROP unbanned_at`;
+}
+
 /** The migrations that belong to no extension. */
 export const coreMigrations = [
   AccountsAndApiKeys1795219200000,
@@ -227,4 +239,5 @@ export const coreMigrations = [
   MigrationFingerprints1795219200016,
   Administration1795219200025,
   PausedKeys1795219200036,
+  EarlierBans1795219200061,
 ] as const;
