@@ -8,7 +8,7 @@ import { SECOND_MS } from '../platform/runtime/time';
 @Injectable()
 export class OpenFiles extends PeriodicWork {
   constructor() {
-    super('The opening of files and connections (ulimit -n)', 2 * SECOND_MS);
+    super('The opening of files and connections (ulimit -n)', 2 * SECOND_MS, true);
   }
 
   /** @throws Error `EMFILE`, `ENFILE` */
