@@ -11,6 +11,7 @@ import { type OpenDatabase, openDatabase } from '../platform/database/open-datab
 import type { ExtensionModule } from '../platform/extension/extension';
 import { createLogger, type LogStream } from '../server/logger';
 import type { Clock } from '../platform/runtime/clock';
+import type { Workers } from '../server/workers';
 
 /** The parts of a team. */
 export interface StoreOptions {
@@ -50,6 +51,7 @@ export async function buildService(
   store: Store,
   output: LogStream = new StandardOutput(),
   clock?: Clock,
+  workers?: Workers,
 ): Promise<BuiltService> {
   await checkExtensions(store, config);
   const logger = createLogger(config, output);
@@ -75,7 +77,7 @@ export async function buildService(
           ]),
     ];
     for (const notice of found) logger.warn(notice);
-    const app = await createApp(serviceConfig, logger, store, clock);
+    const app = await createApp(serviceConfig, logger, store, clock, workers);
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();

@@ -34,6 +34,7 @@ import { RequestLog } from '../server/request-log';
 import { installResponseHeaders } from '../server/response-headers';
 import { RouteMethods } from '../server/route-methods';
 import { StrictHandling } from '../server/strict-handling.guard';
+import type { Workers } from '../server/workers';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
 import type { Store } from './store';
 
@@ -43,6 +44,7 @@ export async function createApp(
   logger: Logger,
   store: Store,
   clock: Clock = new SystemClock(),
+  workers?: Workers,
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
   const requestLog = new RequestLog(clock);
@@ -52,7 +54,7 @@ export async function createApp(
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
-    await assemble(app, config, logger, store);
+    await assemble(app, config, logger, store, workers);
   } catch (error) {
     // Background work, such as saving counters, has started.
     await app.close();
@@ -76,7 +78,13 @@ export async function requireIndexes(
 }
 
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */
-async function assemble(app: NestFastifyApplication, config: ServiceConfig, logger: Logger, store: Store) {
+async function assemble(
+  app: NestFastifyApplication,
+  config: ServiceConfig,
+  logger: Logger,
+  store: Store,
+  workers: Workers | undefined,
+) {
   const fastify = app.getHttpAdapter().getInstance();
   const limits = app.get(ThrottleGuard);
   const limitHeaders = limits.headersOf.bind(limits);
@@ -92,7 +100,7 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
     metrics = new Metrics(source, connections, logger, app.get(RateLimitStore));
-    serveMetrics(fastify, metrics, app.get(Registry), config);
+    serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
   new ProtocolErrors(fastify.log, connections, pages, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
@@ -102,7 +110,7 @@ async function assemble(app: NestFastifyApplication, config: ServiceConfig, logg
   const document = createDocument(app, config, store.extensions(config), added, planTable());
   addResponseSchemas(fastify, document);
   app.get(StrictHandling).follow(document);
-  serveHealth(fastify, sql);
+  serveHealth(fastify, sql, workers ?? fastify.server);
   serveDocument(fastify, document);
   serveCollection(fastify, config, document);
   const codes = codesOf(document.paths, added);
@@ -156,11 +164,15 @@ function requireDeclaration({ method, url, config = {} }: RouteOptions, declared
 const OK = { status: 'ok' } as const;
 
 /** Serves the health checks for load balancers and orchestrators. */
-export function serveHealth(fastify: FastifyInstance, sql: Sql): void {
+export function serveHealth(
+  fastify: FastifyInstance,
+  sql: Sql,
+  server: { readonly listening: boolean },
+): void {
   const config = { public: true, probe: true };
   fastify.get('/livez', { config }, () => OK);
   fastify.get('/readyz', { config }, async () => {
-    if (!fastify.server.listening) throw platformErrors.service_unavailable();
+    if (!server.listening) throw platformErrors.service_unavailable();
     await sql.ping();
     return OK;
   });

@@ -1,20 +1,27 @@
 import { setFlagsFromString } from 'node:v8';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { printBanner } from './banner';
 import { buildService, type BuiltService, type StoreOptions } from './build';
+import { createApp } from './create-app';
 import { StandardOutput } from '../server/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
-import type { LogStream } from '../server/logger';
-import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
+import { type Channel, primary } from '../platform/runtime/channel';
+import { decideFor, Limits } from '../rate-limit';
+import { createLogger, type LogStream } from '../server/logger';
+import { exitOnStopSignal, onStopSignal, stopGracefully, stopLine } from '../server/graceful-stop';
+import { type WorkerConfig, Workers } from '../server/workers';
 
 /** A service that listens for requests. */
 export interface StartedService extends BuiltService {
   readonly url: string;
   /** Responds to the requests in flight, then closes the application and the database. */
   readonly stop: () => Promise<void>;
+  /** Resolves with a sentence if the service cannot continue. */
+  readonly failed: Promise<string>;
 }
 
 /**
@@ -25,12 +32,12 @@ export interface StartedService extends BuiltService {
  */
 export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
   for (const flag of V8_FLAGS) setFlagsFromString(flag);
-  exitOnStopSignal();
+  exitOnStopSignal(primary && (() => undefined));
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
   const fail = async (error: unknown): Promise<void> => {
-    process.stderr.write(`${userMessage(error)}\n`);
+    await report(userMessage(error));
     await output.flush();
     process.exit(1);
   };
@@ -38,6 +45,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   process.once('uncaughtException', (error) => void fail(error));
   try {
     const store = createStore(extensions);
+    if (primary) return await serveRequests(primary, store, output);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     const stopWith = prepareStop(service, output, fail);
@@ -47,35 +55,82 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   }
 }
 
+/** Prints a sentence, in the primary process. */
+async function report(sentence: string): Promise<void> {
+  if (primary) await primary.ask('failed', sentence).catch(() => undefined);
+  else process.stderr.write(`${sentence}\n`);
+}
+
 /** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
 export async function startService(
   settings: Config,
   store: Store,
   output: LogStream,
 ): Promise<StartedService> {
-  const built = await buildService(settings, store, output);
+  const workers = settings.workers > 1 ? new Workers(settings.workers, output) : undefined;
+  const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
+  const fastify = app.getHttpAdapter().getInstance();
+  const { connections, log } = fastify;
+  const sayStopping = (pending: number): void => log.info(stopLine(pending));
   const stop = async (): Promise<void> => {
-    await stopGracefully(app);
+    if (workers) await workers.stop(sayStopping).then(() => app.close());
+    else {
+      sayStopping(connections.pending);
+      await stopGracefully(app);
+    }
     // Nest has only logged that the server did not stop.
     await database.close();
-    app.getHttpAdapter().getInstance().log.info('Stopped.');
+    log.info('Stopped.');
   };
-  const { host, port } = config;
+  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
+  const failed = Promise.race([database.ended.then(() => reason), ...(workers ? [workers.failed] : [])]);
   try {
-    // Nest's `listen` also logs the error, which `startAnimalStore` prints.
-    return { ...built, stop, url: await app.getHttpAdapter().getInstance().listen({ host, port }) };
+    const url = workers ? await startWorkers(workers, built) : await listen(app, config);
+    return { ...built, stop, failed, url };
   } catch (error) {
     await app.close();
+    throw error;
+  }
+}
+
+/** Nest's `listen` also logs the error, which `startAnimalStore` prints. */
+async function listen(app: NestFastifyApplication, { host, port }: Config): Promise<string> {
+  try {
+    return await app.getHttpAdapter().getInstance().listen({ host, port });
+  } catch (error) {
     // METRICS_PORT cannot be opened.
     if (error instanceof UserError) throw error;
     throw listenError(error, host, port);
   }
 }
 
-/** Stops the service once: with status 0 on a signal, with status 1 when the embedded database has ended. */
+/** Opens METRICS_PORT in this process, and lets workers listen. */
+async function startWorkers(workers: Workers, { app, config, database }: BuiltService): Promise<string> {
+  const fastify = app.getHttpAdapter().getInstance();
+  await fastify.ready();
+  const limits = app.get(Limits, { strict: false });
+  return workers.start(config, database.url, (worker) => decideFor(worker, limits));
+}
+
+/** Serves requests as a worker until the primary process stops it. */
+async function serveRequests(from: Channel, store: Store, output: StandardOutput): Promise<void> {
+  const chosen = await from.ask<WorkerConfig>('settings');
+  const config = { ...readConfig(undefined, store.settings), ...chosen };
+  const app = await createApp(config, createLogger(config, output), store);
+  from.handle('stop', () => {
+    const { pending } = app.getHttpAdapter().getInstance().connections;
+    void stopGracefully(app)
+      .then(() => output.flush())
+      .finally(() => process.exit(0));
+    return pending;
+  });
+  await from.ask('listening', await listen(app, config));
+}
+
+/** Stops the service once: with status 0 on a signal, with status 1 when it cannot continue. */
 function prepareStop(
-  { database, stop }: StartedService,
+  { failed, stop }: StartedService,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
 ): (status: number, reason?: string) => Promise<void> {
@@ -89,7 +144,6 @@ function prepareStop(
     process.exit(status);
   };
   onStopSignal(() => void stopWith(0).catch(fail));
-  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
-  database.ended.then(() => stopWith(1, reason)).catch(fail);
+  failed.then((reason) => stopWith(1, reason)).catch(fail);
   return stopWith;
 }

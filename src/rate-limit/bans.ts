@@ -53,15 +53,17 @@ export class Bans {
     return known && !isAhead(known, this.clock.now()) ? known : NO_HISTORY;
   }
 
-  /** Records the decision on a request of a key with a history, or on a 429. @returns the decision; a ban if this request is the last strike */
+  /** Records the decision on a request. @returns the decision; a ban if this request is the last strike */
   record(keyId: string, decision: Decision): Decision {
-    if (this.banAfter === 0) return decision;
+    const isOfInterest = decision.verdict === 'limited' || this.histories.has(keyId);
+    if (this.banAfter === 0 || !isOfInterest) return decision;
     const now = this.clock.now();
     const known = this.historyOf(keyId);
     const next = this.next(known, now, decision);
     const { bannedUntil } = next;
     this.histories.set(keyId, next);
-    if (bannedUntil <= now) return decision;
+    // A ban does not reject requests that a window has counted.
+    if (bannedUntil <= now || decision.verdict === 'admitted') return decision;
     const banned = { ...decision, verdict: 'banned', now, bannedUntil } as const;
     if (next === known) return banned;
     this.unsaved.add(keyId);

@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ThrottlerModule, ThrottlerStorage } from '@nestjs/throttler';
+import { primary } from '../platform/runtime/channel';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { Bans } from './bans';
+import { Limits, OwnLimits } from './limits';
 import { Persistence } from './persistence';
+import { PrimaryStore } from './primary.store';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.client';
@@ -18,9 +21,11 @@ import { ThrottleGuard } from './throttle.guard';
       imports: [DiscoveryModule],
       inject: [CONFIG, Clock, DiscoveryService],
       useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock, discovery: DiscoveryService) => ({
-        storage: redisUrl
-          ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
-          : new RateLimitStore(clock),
+        storage: primary
+          ? new PrimaryStore(clock, primary)
+          : redisUrl
+            ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
+            : new RateLimitStore(clock),
         throttlers: readThrottlers(discovery.getControllers()),
         // The guard of this module shows the windows.
         setHeaders: false,
@@ -30,10 +35,12 @@ import { ThrottleGuard } from './throttle.guard';
   providers: [
     { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
-    Persistence,
+    ...(primary
+      ? [{ provide: Limits, useExisting: ThrottlerStorage }]
+      : [Persistence, { provide: Limits, useClass: OwnLimits }]),
     RateLimitRepository,
     ThrottleGuard,
   ],
-  exports: [Bans, RateLimitStore, ThrottleGuard],
+  exports: [Bans, Limits, RateLimitStore, ThrottleGuard],
 })
 export class RateLimitModule {}

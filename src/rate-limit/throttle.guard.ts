@@ -14,7 +14,7 @@ import { CONFIG, type Config } from '../platform/config/config';
 import { clientAddress } from '../platform/routes/client-address';
 import { COUNTED, type Principal } from '../platform/routes/request-context';
 import { routeLimitMessage } from '../platform/errors/platform.errors';
-import { Bans } from './bans';
+import { Limits } from './limits';
 import { limitHeaders, tooManyRequests } from './rate-limit.headers';
 import {
   type Decision,
@@ -41,7 +41,7 @@ export class ThrottleGuard extends ThrottlerGuard {
     @InjectThrottlerOptions() options: ThrottlerModuleOptions,
     private readonly store: RateLimitStore,
     reflector: Reflector,
-    private readonly bans: Bans,
+    private readonly limits: Limits,
     private readonly clock: Clock,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
   ) {
@@ -80,31 +80,23 @@ export class ThrottleGuard extends ThrottlerGuard {
     const owner = ownerOfRequest(request);
     const limits = this.limitsOf(request);
     if (principal && uncounted) {
-      return Promise.resolve(this.store.look(owner, limits)).then((found) => {
-        request.standing = { ...found, ...this.bans.standing(principal.keyId) };
-        reply.headers(limitHeaders(found));
+      return Promise.resolve(this.limits.look(owner, limits, principal.keyId)).then((found) => {
+        request.standing = found;
+        reply.headers(limitHeaders({ windows: found.windows, now: found.now }));
         return true;
       });
     }
     if (request.raw[COUNTED]) return true;
-    const bannedUntil = principal && this.bans.historyOf(principal.keyId).bannedUntil;
-    if (bannedUntil && bannedUntil > this.clock.now()) {
-      const windows = this.store.peek(owner, limits);
-      return this.apply({ verdict: 'banned', windows, now: this.clock.now(), bannedUntil }, request, reply);
-    }
-    const decision = this.store.take(owner, limits);
+    const decision = this.limits.take(owner, limits, principal?.keyId);
     return decision instanceof Promise
       ? decision.then((made) => this.apply(made, request, reply))
       : this.apply(decision, request, reply);
   }
 
-  /** Applies a decision on a request. A 429 may be a strike of the key. @throws ApiError 429 */
-  private apply(made: Decision, request: FastifyRequest, reply: FastifyReply): true {
+  /** Applies a decision on a request. @throws ApiError 429 */
+  private apply(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
     const { principal } = request;
-    if (principal && made.verdict === 'admitted') this.notifyAdmitted(principal, made.now);
-    const isCounted = principal && made.verdict !== 'banned';
-    const isRecorded = isCounted && (made.verdict === 'limited' || this.bans.histories.has(principal.keyId));
-    const decision = isRecorded ? this.bans.record(principal.keyId, made) : made;
+    if (principal && decision.verdict === 'admitted') this.notifyAdmitted(principal, decision.now);
     request.rateLimit = decision;
     reply.headers(limitHeaders(decision));
     if (decision.verdict !== 'admitted') throw tooManyRequests(decision);

@@ -13,6 +13,11 @@ const CHECK_INTERVAL_MS = 50;
 /** Turns of the event loop in which Node takes over the connections that the kernel has accepted. */
 const SETTLING_TURNS = 10;
 
+/** Returns the line of the log about a stop. */
+export function stopLine(pending: number): string {
+  return pending === 0 ? 'Stopping…' : `Stopping (${pending} request${pending === 1 ? '' : 's'})…`;
+}
+
 /**
  * Closes the application; pending requests still get their responses:
  *
@@ -21,10 +26,8 @@ const SETTLING_TURNS = 10;
  * 3. After `quietMs` connections without a request are destroyed, after `drainMs` all.
  */
 export async function stopGracefully(app: NestFastifyApplication, limits = LIMITS): Promise<void> {
-  const { log, server } = app.getHttpAdapter().getInstance();
+  const { server } = app.getHttpAdapter().getInstance();
   const connections = app.get(Connections);
-  const { pending } = connections;
-  log.info(pending === 0 ? 'Stopping…' : `Stopping (${pending} request${pending === 1 ? '' : 's'})…`);
   connections.isStopping = true;
   await sleep(limits.noticeMs);
   for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
@@ -47,13 +50,13 @@ function exitOn(signal: NodeJS.Signals): void {
 
 /**
  * Ends the process on a stop signal, until `onStopSignal` replaces this. As process 1 of a container a process without
- * a handler ignores the signal.
+ * a handler ignores the signal. @param act replaces this: a terminal and systemd may signal the workers, too
  */
-export function exitOnStopSignal(): void {
+export function exitOnStopSignal(act: (signal: NodeJS.Signals) => void = exitOn): void {
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   // If a terminal was closed, Node.js cannot reset it at the exit, and aborts.
   process.once('exit', () => terminals.forEach((fd) => closeSync(fd)));
-  for (const signal of STOP_SIGNALS) process.on(signal, exitOn);
+  for (const signal of STOP_SIGNALS) process.on(signal, act);
 }
 
 /** Calls `stop` on a stop signal, one that has arrived and was not handled yet included. */

@@ -180,7 +180,7 @@ export class Connections {
 @Injectable()
 export class OpenFiles extends PeriodicWork {
   constructor() {
-    super('The opening of files and connections (ulimit -n)', 2 * SECOND_MS);
+    super('The opening of files and connections (ulimit -n)', 2 * SECOND_MS, true);
   }
 
   /** @throws Error `EMFILE`, `ENFILE` */

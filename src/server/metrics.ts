@@ -8,9 +8,11 @@ import type { Config } from '../platform/config/config';
 import { JSON_TYPE } from '../platform/errors/media-types';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
+import { primary } from '../platform/runtime/channel';
 import type { Logger } from './logger';
 import type { Connections } from './http-server';
 import { routeOf } from './request-log';
+import type { Workers } from './workers';
 
 /** One Prometheus may collect from many services. */
 const PREFIX = 'animal_store_';
@@ -70,7 +72,8 @@ export class Metrics {
     this.read(Gauge, 'database_pool_size', size, () => pool.options.max);
     const shared =
       '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
-    this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
+    // The primary process has the counters of its workers.
+    if (!primary) this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
     this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
     const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
     const outcomes = () => ({ refused: connections.refused });
@@ -126,20 +129,31 @@ export class Metrics {
 
 /**
  * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
- * of the clients. The port opens before the service accepts requests, and closes after the last response.
+ * of the clients. The port opens before the service accepts requests, and closes after the last response. The primary
+ * process serves those of its workers.
  */
 export function serveMetrics(
   fastify: FastifyInstance,
   metrics: Metrics,
   ofExtensions: Registry,
   config: Config,
+  workers?: Workers,
 ): void {
   const { metricsHost: host, metricsPort = 0 } = config;
+  const registries = [metrics.registry, ofExtensions];
+  fastify.addHook('onResponse', (request, reply, done) => {
+    metrics.record(request, reply);
+    done();
+  });
+  primary?.handle('metrics', async () =>
+    (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat(),
+  );
+  if (primary) return;
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = (request.url ?? '').split('?', 1);
     if (path === '/livez' || path === '/readyz') fastify.routing(request, response);
     else if (path === '/metrics') {
-      const registry = Registry.merge([metrics.registry, ofExtensions]);
+      const registry = workers ? await workers.total(registries) : Registry.merge(registries);
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
     } else {
       const error = platformErrors.route_not_found();
@@ -150,10 +164,6 @@ export function serveMetrics(
     respond(request, response).catch((error: Error) => response.destroy(error));
   });
   fastify
-    .addHook('onResponse', (request, reply, done) => {
-      metrics.record(request, reply);
-      done();
-    })
     .addHook('onReady', async () => {
       server.listen({ host, port: metricsPort });
       await once(server, 'listening').catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { hostUrls, targetOf } from './host-urls';
 import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, path } from './parsers';
 import { text, urlOf } from './parsers';
@@ -91,6 +92,10 @@ const redisUrls: Parser<readonly string[]> = (value) =>
   });
 
 const port = integer(0, 65_535);
+/** Each takes 100 MiB and connections of the database. */
+const MAX_WORKERS = 64;
+const workers: Parser<number> = (value) =>
+  value === 'auto' ? Math.min(availableParallelism(), MAX_WORKERS) : integer(1, MAX_WORKERS)(value);
 const milliseconds = integer(1, 600_000);
 /** The strikes of five minutes, at one a second. */
 const MAX_STRIKES = 300;
@@ -108,6 +113,11 @@ export const settings = {
     'Address to listen on; for a host name its first address is used. The default accepts connections from this machine only.',
   ),
   port: setting('PORT=3000', port, 'TCP port to listen on; `0` takes a free port and prints it.'),
+  workers: setting(
+    'WORKERS=1',
+    workers,
+    'Number of [processes that serve requests](deploy.md#all-cores), at most 64; `auto`: one for each processor core.',
+  ),
   publicBaseUrl: setting(
     'PUBLIC_BASE_URL=/v1',
     baseUrl,
@@ -161,7 +171,7 @@ export const settings = {
   redisUrl: secret(
     'REDIS_URL=',
     optional(redisUrls),
-    'URL of the Redis through which several instances share rate limits: `redis://…` or `rediss://…`, with a database number as its path (`/1`) or none. Give a comma-separated list for the nodes of a cluster, or with `?sentinel=NAME` for sentinels. Empty: each instance counts separately and saves its counters in PostgreSQL.',
+    'URL of the Redis through which several instances share rate limits: `redis://…` or `rediss://…`, with a database number as its path (`/1`) or none. Give a comma-separated list for the nodes of a cluster, or with `?sentinel=NAME` for sentinels. Empty: each instance counts separately.',
   ),
   redisTimeoutMs: setting(
     'REDIS_TIMEOUT_MS=100',
@@ -206,7 +216,7 @@ export const settings = {
   maxConnections: setting(
     'MAX_CONNECTIONS=10000',
     integer(1, 1_000_000),
-    'Maximum number of open client connections. At the maximum a new connection is closed, and so are the idle ones.',
+    'Maximum number of open client connections of one process. At the maximum a new connection is closed, and so are the idle ones.',
   ),
   trustProxy: setting(
     'TRUST_PROXY=',

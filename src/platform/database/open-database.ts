@@ -25,7 +25,7 @@ export async function openDatabase(
   purpose: NonNullable<EmbeddedOptions['purpose']>,
   onCreate: (directory: string) => void,
 ): Promise<OpenDatabase> {
-  const { databaseUrl, databasePoolSize, dataDir, deployment, embeddedPgBin } = config;
+  const { databaseUrl, databasePoolSize, dataDir, deployment, embeddedPgBin, workers } = config;
   if (databaseUrl !== undefined) {
     const ended = new Promise<void>(() => undefined);
     return { url: databaseUrl, directory: undefined, notices: [], ended, close: () => Promise.resolve() };
@@ -37,7 +37,8 @@ export async function openDatabase(
     canMove: dataDir === settings.dataDir.defaultText,
     binDir: embeddedPgBin,
     allowSharedUser: deployment !== 'production',
-    maxConnections: databasePoolSize + OTHER_CONNECTIONS,
+    // The primary process has a pool, too.
+    maxConnections: databasePoolSize * (workers > 1 ? workers + 1 : 1) + OTHER_CONNECTIONS,
   });
   return { ...server, url: server.url(), close: () => server.stop() };
 }

@@ -1,8 +1,9 @@
 import { Logger, type OnApplicationShutdown, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { primary } from './channel';
 
 /**
  * Work that each instance repeats until it stops. If a run fails, the next run tries again. The log has one warning of the
- * first failure, and one of the recovery. No run begins before the last one has ended.
+ * first failure, and one of the recovery. No run begins before the last one has ended. A worker does only work of requests.
  */
 export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnApplicationShutdown {
   protected isStopping = false;
@@ -25,6 +26,7 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
   abstract run(): Promise<void>;
 
   onModuleInit(): void | Promise<void> {
+    if (primary && !this.isOfRequests) return;
     this.timer = setInterval(() => void this.runOnce(), this.intervalMs).unref();
   }
 

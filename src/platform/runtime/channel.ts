@@ -1,0 +1,68 @@
+import cluster, { type Worker } from 'node:cluster';
+
+type Handler = (input: never) => unknown;
+
+/** A request, or the response to one: `id` is that of the request. Values are those of JSON. */
+interface Message {
+  readonly id: number;
+  readonly name?: string;
+  readonly value: unknown;
+}
+
+interface Pending {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Requests and responses between the primary process and a worker (WORKERS). */
+export class Channel {
+  private readonly handlers = new Map<string, Handler>();
+  private readonly pending = new Map<number, Pending>();
+  private lastId = 0;
+
+  constructor(private readonly peer: Pick<Worker | NodeJS.Process, 'send' | 'on'>) {
+    peer.on('message', (message: Message) => void this.receive(message));
+    peer.on('disconnect', () => {
+      for (const { reject } of this.pending.values()) reject(new Error('the other process has ended'));
+    });
+  }
+
+  /** Responds to the requests of a name. The handler must not reject. */
+  handle(name: string, handler: Handler): void {
+    this.handlers.set(name, handler);
+  }
+
+  /** @throws Error if the other process ends */
+  ask<Result>(name: string, value?: unknown): Promise<Result> {
+    this.lastId += 1;
+    const id = this.lastId;
+    return new Promise<Result>((resolve, reject) => {
+      this.pending.set(id, { resolve, reject });
+      this.send({ id, name, value }, (error) => error && reject(error));
+    });
+  }
+
+  private async receive({ id, name, value }: Message): Promise<void> {
+    if (name !== undefined) {
+      // The value is what the other side of the same name sends.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      const result = this.handlers.get(name)?.(value as never);
+      return this.send({ id, value: result instanceof Promise ? await result : result });
+    }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    this.pending.get(id)?.resolve(value as never);
+    this.pending.delete(id);
+  }
+
+  /** A response to a process that has ended is lost. */
+  private send(message: Message, done: (error: Error | null) => void = () => undefined): void {
+    this.peer.send?.(message, undefined, undefined, done);
+  }
+}
+
+/** Marks the workers of this service: managers of processes use node:cluster, too. */
+export const WORKER_MARK = 'ANIMAL_STORE_WORKER';
+
+/** The primary process; undefined in any process but a worker. */
+export const primary =
+  cluster.isWorker && process.env[WORKER_MARK] !== undefined ? new Channel(process) : undefined;

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/runtime/clock';
+import { Bans } from './bans';
+import { type Decision, type OwnerLimits, RateLimitStore, type Standing } from './rate-limit.store';
+
+type Maybe<T> = T | Promise<T>;
+
+/** Decides on requests by the windows of their owner, and by the ban of their key if they have one. */
+export abstract class Limits {
+  /** Counts a request. An early retry is a strike of the key. */
+  abstract take(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Decision>;
+
+  /** Returns the windows that all instances share, and the strikes of the key. */
+  abstract look(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Standing>;
+}
+
+/** The limits by the counters and bans of this process. Without Redis it decides synchronously. */
+@Injectable()
+export class OwnLimits extends Limits {
+  constructor(
+    private readonly store: RateLimitStore,
+    private readonly bans: Bans,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override take(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Decision> {
+    if (keyId === undefined) return this.store.take(owner, limits);
+    const { bannedUntil } = this.bans.historyOf(keyId);
+    const now = this.clock.now();
+    if (bannedUntil > now)
+      return { verdict: 'banned', windows: this.store.peek(owner, limits), now, bannedUntil };
+    const made = this.store.take(owner, limits);
+    return made instanceof Promise
+      ? made.then((decision) => this.bans.record(keyId, decision))
+      : this.bans.record(keyId, made);
+  }
+
+  override look(owner: string, limits: OwnerLimits, keyId = ''): Promise<Standing> {
+    return Promise.resolve(this.store.look(owner, limits)).then((found) => ({
+      ...found,
+      ...this.bans.standing(keyId),
+    }));
+  }
+}

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { Client } from 'pg';
+import { runCli } from '../support/cli';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { aNewPet } from '../support/factories';
+import { send } from '../support/http';
+import { isRefused } from '../support/is-refused';
+import { isRunning } from '../support/is-running';
+import { runMain, running, type RunningService } from '../support/service';
+import { until } from '../support/until';
+
+/** Of the plan `free`. */
+const PER_MINUTE = 60;
+const PARALLEL = 300;
+
+describe('WORKERS=2', () => {
+  let database: TestDatabase;
+  let service: RunningService;
+  let metrics: string;
+  let key: string;
+  const agent = new Agent({ keepAlive: true });
+  const pool = (): Record<string, string> => ({ DATABASE_URL: database.directUrl, WORKERS: '2' });
+  const createKey = async (plan: string, ...limits: string[]): Promise<string> => {
+    const args = ['keys', 'create', '--account', plan, '--plan', plan, ...limits, '--json'];
+    return (await runCli(args, { DATABASE_URL: database.url })).json().key;
+  };
+  const workers = () => workersOf(service.child.pid!);
+  const linesWith = (text: string) =>
+    service
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(text));
+  beforeAll(async () => {
+    database = await createDatabase();
+    service = await running(runMain({ ...pool(), METRICS_PORT: '0' }));
+    [, metrics = ''] = /Metrics are at (\S+)\/metrics/.exec(service.output()) ?? [];
+    key = await createKey('enterprise', '--per-minute', '1000000', '--per-day', '1000000');
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await database.drop();
+  });
+
+  it('admits exactly the limit of parallel requests, which both workers serve, and shows the rest alike', async () => {
+    const free = await createKey('free');
+    const sockets = () => workers().map(socketsOf);
+    const before = sockets();
+    const responses = await Promise.all(
+      Array.from({ length: PARALLEL }, () => send(service.url, 'GET', '/v1/pets', { key: free, agent })),
+    );
+    const after = sockets();
+    expect(after.map((count, at) => count > before[at]!)).toEqual([true, true]);
+    const admitted = responses.filter(({ status }) => status === 200);
+    expect(
+      admitted.map(({ headers }) => Number(headers['x-ratelimit-remaining'])).toSorted(byNumber),
+    ).toEqual(Array.from({ length: PER_MINUTE }, (_, at) => at));
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(PARALLEL - PER_MINUTE);
+    const shown = await Promise.all(
+      Array.from({ length: 10 }, () => send(service.url, 'GET', '/v1/key', { key: free, agent })),
+    );
+    expect(new Set(shown.map(({ json }) => json.limits.minute.remaining))).toEqual(new Set([0]));
+    const text = await scrape(metrics);
+    expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
+    expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
+  });
+
+  it('replaces a worker that SIGKILL ends; every acknowledged creation is stored, and no counter falls', async () => {
+    const before = workers();
+    const names: string[] = [];
+    let isLoaded = true;
+    const load = Array.from({ length: 8 }, async (_, at) => {
+      for (let sent = 0; isLoaded; sent += 1) {
+        const name = `creation ${at} ${sent}`;
+        const response = await send(service.url, 'POST', '/v1/pets', { key, body: aNewPet({ name }) }).catch(
+          () => undefined,
+        );
+        if (response?.status === 201) names.push(name);
+        else expect(response).toBeUndefined();
+      }
+    });
+    await until(() => names.length > 20);
+    const counted = admittedIn(await scrape(metrics));
+    for (const pid of before) {
+      const { length } = linesWith('A worker has ended');
+      process.kill(pid, 'SIGKILL');
+      await until(() => linesWith('Server listening').length === 3 + length);
+    }
+    isLoaded = false;
+    await Promise.all(load);
+    expect(workers().filter((pid) => before.includes(pid))).toEqual([]);
+    const rows = await database.query<{ name: string }>('SELECT name FROM pets');
+    const stored = new Set(rows.map(({ name }) => name));
+    expect(names.filter((name) => !stored.has(name))).toEqual([]);
+    expect(admittedIn(await scrape(metrics))).toBeGreaterThanOrEqual(counted);
+  });
+
+  it('ignores signals to its workers, and stops as one service: with one line, and every response', async () => {
+    for (const pid of workers()) process.kill(pid, 'SIGTERM');
+    const lock = new Client({ connectionString: database.directUrl });
+    await lock.connect();
+    await lock.query('BEGIN; LOCK TABLE pets');
+    const inFlight = Array.from({ length: 6 }, (_, at) =>
+      send(service.url, 'GET', `/v1/pets?limit=${at + 1}`, { key: key }),
+    );
+    await until(async () => /pool_connections\{state="in_use"\} [1-9]/.test(await scrape(metrics)));
+    service.child.kill('SIGTERM');
+    service.child.kill('SIGINT');
+    await until(() => isRefused(service.url));
+    expect((await send(metrics, 'GET', '/readyz')).status).toBe(503);
+    await lock.query('COMMIT');
+    await lock.end();
+    expect((await Promise.all(inFlight)).map(({ status }) => status)).toEqual(inFlight.map(() => 200));
+    expect(await service.ended).toBe(0);
+    expect([linesWith('Stopping ('), linesWith('Stopped.')].map(({ length }) => length)).toEqual([1, 1]);
+  });
+
+  it('fails in one sentence with status 1 if the port is in use', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const failed = runMain({ ...pool(), PORT: String(port), LOG_LEVEL: 'silent' });
+    expect([await failed.ended, failed.output()]).toEqual([
+      1,
+      `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.\n`,
+    ]);
+    taken.close();
+  });
+
+  it('ends every worker with its primary process, and starts again on the same port', async () => {
+    const killed = await running(runMain(pool()));
+    const pids = workersOf(killed.child.pid!);
+    killed.child.kill('SIGKILL');
+    await until(() => !pids.some(isRunning));
+    const again = await running(runMain({ ...pool(), PORT: new URL(killed.url).port }));
+    expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
+    again.child.kill('SIGTERM');
+    expect([pids.length, await again.ended]).toEqual([2, 0]);
+  });
+});
+
+const byNumber = (one: number, other: number): number => one - other;
+
+/** Lists the children of a process. */
+function workersOf(parent: number): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => isRunning(pid) && parentOf(pid) === parent);
+}
+
+function parentOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+function socketsOf(pid: number): number {
+  const folder = `/proc/${pid}/fd`;
+  const targets = readdirSync(folder).map((fd) => readlinkSync(`${folder}/${fd}`));
+  return targets.filter((target) => target.startsWith('socket:')).length;
+}
+
+async function scrape(url: string): Promise<string> {
+  return (await fetch(`${url}/metrics`)).text();
+}
+
+/** Adds up the admitted requests of every plan. */
+function admittedIn(text: string): number {
+  const values = [...text.matchAll(/decisions_total\{.*verdict="admitted"\} (\d+)/g)];
+  return values.reduce((sum, [, value]) => sum + Number(value), 0);
+}
