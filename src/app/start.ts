@@ -11,6 +11,7 @@ import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
 import { type Channel, primary } from '../platform/runtime/channel';
 import { decideFor, Limits } from '../rate-limit';
+import { Connections } from '../server/http-server';
 import { createLogger, type LogStream } from '../server/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully, stopLine } from '../server/graceful-stop';
 import { type WorkerConfig, Workers } from '../server/workers';
@@ -70,13 +71,12 @@ export async function startService(
   const workers = settings.workers > 1 ? new Workers(settings.workers, output) : undefined;
   const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
-  const fastify = app.getHttpAdapter().getInstance();
-  const { connections, log } = fastify;
+  const { log } = app.getHttpAdapter().getInstance();
   const sayStopping = (pending: number): void => log.info(stopLine(pending));
   const stop = async (): Promise<void> => {
     if (workers) await workers.stop(sayStopping).then(() => app.close());
     else {
-      sayStopping(connections.pending);
+      sayStopping(app.get(Connections).pending);
       await stopGracefully(app);
     }
     // Nest has only logged that the server did not stop.
@@ -119,7 +119,7 @@ async function serveRequests(from: Channel, store: Store, output: StandardOutput
   const config = { ...readConfig(undefined, store.settings), ...chosen };
   const app = await createApp(config, createLogger(config, output), store);
   from.handle('stop', () => {
-    const { pending } = app.getHttpAdapter().getInstance().connections;
+    const { pending } = app.get(Connections);
     void stopGracefully(app)
       .then(() => output.flush())
       .finally(() => process.exit(0));

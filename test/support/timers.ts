@@ -37,7 +37,7 @@ export function holdTimeouts(lengthMs: number): { pass: () => void } {
     if (ms === lengthMs) held.push(run);
     return setTimeout(ms === lengthMs ? () => undefined : run, ms);
   };
-  jest.spyOn(globalThis, 'setTimeout').mockImplementation(hold as typeof setTimeout);
+  jest.spyOn(globalThis, 'setTimeout').mockImplementation(hold);
   return { pass: () => held.splice(0).forEach((run) => run()) };
 }
 
