@@ -4,9 +4,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { AggregatorRegistry, type Registry } from 'prom-client';
-import type { Config } from '../platform/config/config';
+import { type Config, WORKER_MARK } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
-import { Channel, WORKER_MARK } from '../platform/runtime/channel';
+import { Channel } from '../platform/runtime/channel';
 import { SECOND_MS } from '../platform/runtime/time';
 import type { LogStream } from './logger';
 
@@ -159,7 +159,7 @@ export class Workers {
     }
   }
 
-  /** Copies whole lines of its log: the lines of several workers must not mix. */
+  /** Copies whole lines of its log: lines of different workers must not mix. */
   private copyLines({ process: { stdout } }: Worker): void {
     let rest = '';
     stdout?.setEncoding('utf8').on('data', (chunk: string) => {

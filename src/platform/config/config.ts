@@ -19,6 +19,10 @@ export type Config = ConfigOf<typeof settings>;
 /** Injection token of the `Config`. */
 export const CONFIG = Symbol('CONFIG');
 
+/** Marks the environment of the workers of this service: managers of processes use node:cluster, too. */
+export const WORKER_MARK = 'ANIMAL_STORE_WORKER';
+export const isMarked = process.env[WORKER_MARK] !== undefined;
+
 /**
  * Adds the variables of `.env` in the working directory to the environment. Variables that are set keep their value.
  *

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import { isMarked } from '../config/config';
 
 type Handler = (input: never) => unknown;
 
@@ -60,9 +61,5 @@ export class Channel {
   }
 }
 
-/** Marks the workers of this service: managers of processes use node:cluster, too. */
-export const WORKER_MARK = 'ANIMAL_STORE_WORKER';
-
 /** The primary process; undefined in any process but a worker. */
-export const primary =
-  cluster.isWorker && process.env[WORKER_MARK] !== undefined ? new Channel(process) : undefined;
+export const primary = cluster.isWorker && isMarked ? new Channel(process) : undefined;
