@@ -124,8 +124,6 @@ function expand(
   fields: readonly NewField[],
   texts: Readonly<Record<string, string>>,
 ): string {
-  const fill = (text: string, values: Readonly<Record<string, string>>) =>
-    text.replaceAll(/\$(Resource|[a-z]+)/g, (token, name: string) => values[name] ?? token);
   const isChosen = (part: string) => parts.has(part.replace('!', '')) !== part.startsWith('!');
   const keep = (text: string, mark: string) => {
     if (mark === '*') return fields.map((each) => fill(text, each.texts)).join('');
@@ -141,6 +139,10 @@ function expand(
       keep(lines, mark),
     );
   return fill(expanded, texts);
+}
+
+function fill(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\$(Resource|[a-z]+)/g, (token, name: string) => values[name] ?? token);
 }
 
 /** Packs this package, so that the new one needs no registry for it. A checkout is built first. */

@@ -22,7 +22,7 @@ const escaped = (text: string) => text.replaceAll(/[?]/g, '[?]');
 /** Compiles packages of the working folder against the sources of the store. @returns the messages of their mistakes */
 function mistakesOf(names: readonly string[]): string[] {
   symlinkSync(join(ROOT, 'node_modules'), 'node_modules');
-  const { config } = ts.readConfigFile(join(names[0]!, 'tsconfig.json'), ts.sys.readFile);
+  const { config } = ts.readConfigFile(join(names[0]!, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
   const source = (name: string) => [join(ROOT, 'src', name)];
   const files = names.flatMap((name) => ts.sys.readDirectory(name, ['.ts']));
@@ -219,7 +219,7 @@ describe('animal-store new', () => {
     ['zoo', 'orders', 'The name orderId of zoo orders is taken: choose another word.'],
     ['pet', 'statuses', 'The name PetStatus of pet statuses is taken: choose another word.'],
   ])('rejects %s %s, whose names exist already', async (name, resource, sentence) => {
-    const { status, all } = await create(name, resource);
+    const { status, all } = await create(name, resource, '--field', 'size:small,large');
     expect([status, all]).toEqual([1, `${sentence}\n`]);
     expect(readdirSync('.')).not.toContain(name);
   });
