@@ -11,6 +11,7 @@ const PUBLIC_ROUTES = [
   '/collection.json',
   '/docs',
   '/docs/*',
+  '/favicon.ico',
   '/guide',
   '/guide/agents',
   '/guide/details',

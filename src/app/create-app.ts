@@ -27,7 +27,7 @@ import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
 import { serveCollection } from '../server/openapi/collection';
 import { serveGuide } from '../server/openapi/guide';
-import { serveDocument, serveFrontPage, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
+import { serveDocument, serveFrontPage, serveIcon, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/protocol-errors';
 import { RequestLog } from '../server/request-log';
@@ -114,7 +114,8 @@ async function assemble(
   serveDocument(fastify, document);
   serveCollection(fastify, config, document);
   const codes = codesOf(document.paths, added);
-  serveProblemPages(fastify, config, codes);
+  serveIcon(fastify);
+  serveProblemPages(fastify, config, document, codes);
   serveGuide(fastify, config);
   if (config.docsEnabled) {
     serveFrontPage(fastify, config, document);

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -7,6 +15,34 @@ import { CODE } from '../../src/platform/errors/error.schemas';
 import { runCli } from '../support/cli';
 
 const CODE_FORM = new RegExp(CODE.pattern!);
+
+const ROOT = join(__dirname, '..', '..');
+const escaped = (text: string) => text.replaceAll(/[?]/g, '[?]');
+
+/** Compiles packages of the working folder against the sources of the store. @returns the messages of their mistakes */
+function mistakesOf(names: readonly string[]): string[] {
+  symlinkSync(join(ROOT, 'node_modules'), 'node_modules');
+  const { config } = ts.readConfigFile(join(names[0]!, 'tsconfig.json'), (path) => ts.sys.readFile(path));
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const source = (name: string) => [join(ROOT, 'src', name)];
+  const files = names.flatMap((name) => ts.sys.readDirectory(name, ['.ts']));
+  const program = ts.createProgram(files, {
+    ...options,
+    rootDir: '/',
+    noEmit: true,
+    noUnusedLocals: true,
+    typeRoots: [join(ROOT, 'node_modules', '@types')],
+    paths: {
+      'animal-store': source('index.ts'),
+      'animal-store/testing': source('testing/index.ts'),
+    },
+  });
+  return files
+    .flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))
+    .map(
+      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+    );
+}
 
 describe('animal-store new', () => {
   const before = process.cwd();
@@ -49,7 +85,6 @@ describe('animal-store new', () => {
       'src/migrations/0001-boxes.ts',
       'src/vet-clinic.module.ts',
       'src/vet-clinic.scopes.ts',
-      'src/vet-clinic.settings.ts',
       'test/vet-clinic.test.ts',
       'tsconfig.json',
     ]);
@@ -68,9 +103,8 @@ describe('animal-store new', () => {
       'vet_clinic_boxes',
       'VetClinicBoxes1795300000000',
       'listVetClinicBoxes',
-      'VET_CLINIC_MAX_BOOKED',
       'vet_clinic_box_not_found',
-      'Book a box',
+      'Create a box',
     ])
       expect(all).toContain(form);
   });
@@ -93,8 +127,8 @@ describe('animal-store new', () => {
     ['constructor', 'pet', 'ConstructorPetItem'],
     ['a-name-of-24-charactersz', 'prototypes', 'ANameOf24CharacterszPrototype'],
   ])('of %s %s writes sources that parse, with the class %s', async (name, resource, type) => {
-    const { status, all } = await create(name, resource);
-    expect([status, all]).toEqual([0, expect.stringMatching(/^Created/)]);
+    const { status, out } = await create(name, resource, '--with', 'hold,setting');
+    expect([status, out]).toEqual([0, expect.stringMatching(/^Created/)]);
     const paths = filesOf(name).filter((path) => path.endsWith('.ts'));
     const compilerOptions = { target: ts.ScriptTarget.ES2023, experimentalDecorators: true };
     const mistakes = paths.flatMap(
@@ -103,12 +137,79 @@ describe('animal-store new', () => {
     );
     expect([paths.length, mistakes]).toEqual([10, []]);
     expect(textOf(name, `src/${resource}.dto.ts`)).toContain(`export class ${type} {`);
-    expect(textOf(name, `src/${resource}.dto.ts`)).toContain(`name: '${type}Status'`);
     const codes = textOf(name, `src/${resource}.errors.ts`).matchAll(/^  (\w+): {$/gm);
     expect(Array.from(codes, ([, code]) => code)).toEqual(Array(3).fill(expect.stringMatching(CODE_FORM)));
   });
 
+  const FIELDS = [
+    'text',
+    'string',
+    'integer',
+    'int64',
+    'number',
+    'boolean',
+    'timestamp',
+    'date-time',
+    'small,very-large',
+  ]
+    .flatMap((type, at) => [`each${at}:${type}`, `mayBe${at}:${type}?`])
+    .concat('order:text', 'user:small,large', 'static:boolean', 'default:integer?');
+
+  it('writes sources of any fields and parts that compile, with a field in at most three places, and prints each step', async () => {
+    const fields = FIELDS.flatMap((field) => ['--field', field]);
+    const chosen = ['', 'limit', 'hold', 'listener', 'setting', 'hold,listener,setting,limit'];
+    for (const [at, parts] of chosen.entries()) {
+      const options = [...(at === 1 ? [] : fields), ...(parts ? ['--with', parts] : [])];
+      const { status, all } = await create(`kinds-${at}`, 'boxes', ...options);
+      expect([status, all]).toEqual([
+        0,
+        expect.stringMatching(/^Packing .*\n(Writing kinds-\d.*\n){14,}Created /),
+      ]);
+    }
+    const inPackage = filesOf('kinds-5').map((path) => textOf('kinds-5', path));
+    expect(inPackage.filter((text) => /mayBe0|may_be0/.test(text))).toHaveLength(3);
+    expect(inPackage.join('\n')).not.toMatch(/\/\/[+*}-]|\$[a-zR]/);
+    expect(mistakesOf(chosen.map((_, at) => `kinds-${at}`))).toEqual([]);
+  });
+
   it.each([
+    ['a'],
+    ['a:'],
+    ['a:float'],
+    ['A:text'],
+    ['a_b:text'],
+    ['a:small'],
+    ['a:small,small'],
+    ['a:text??'],
+    ['id:text', 'because id is reserved'],
+    ['constructor:text', 'because constructor is reserved'],
+    ['xmin:text', 'because xmin is reserved'],
+    ['twice:text', 'give the field twice once'],
+  ])(
+    'exits with 2 and one sentence for the field %j',
+    async (field, sentence = 'give NAME:TYPE or NAME:TYPE[?], such') => {
+      const { status, all } = await create('zoo', 'visits', '--field', 'twice:text', '--field', field);
+      expect([status, all]).toEqual([
+        2,
+        expect.stringMatching(new RegExp(`^error: .* '${escaped(field)}' is invalid.*${sentence}`, 'i')),
+      ]);
+      expect(readdirSync('.')).not.toContain('zoo');
+    },
+  );
+
+  it('rejects an unknown part, and a field that a part adds', async () => {
+    const { status, all } = await create('zoo', 'visits', '--with', 'hold,foo');
+    expect([status, all]).toEqual([2, expect.stringContaining('list of hold, listener, setting, limit')]);
+    const other = await create('zoo', 'visits', '--with', 'hold', '--field', 'petId:int64');
+    expect([other.status, other.all]).toEqual([
+      1,
+      '--with hold, listener or setting adds the field petId: remove it.\n',
+    ]);
+    expect(readdirSync('.')).not.toContain('zoo');
+  });
+
+  it.each([
+    ['one', 'ofs', 'The name OneOf of one ofs is taken: choose another word.'],
     ['pets', 'visits', 'The store has the extension pets: choose another name.'],
     ['key', 'visits', 'The store has the extension key: choose another name.'],
     ['mcp', 'visits', 'The store has the extension mcp: choose another name.'],
@@ -118,7 +219,7 @@ describe('animal-store new', () => {
     ['zoo', 'orders', 'The name orderId of zoo orders is taken: choose another word.'],
     ['pet', 'statuses', 'The name PetStatus of pet statuses is taken: choose another word.'],
   ])('rejects %s %s, whose names exist already', async (name, resource, sentence) => {
-    const { status, all } = await create(name, resource);
+    const { status, all } = await create(name, resource, '--field', 'size:small,large');
     expect([status, all]).toEqual([1, `${sentence}\n`]);
     expect(readdirSync('.')).not.toContain(name);
   });
@@ -161,14 +262,18 @@ describe('animal-store new', () => {
 
   it('exits with 1 and one sentence without npm, and can be repeated', async () => {
     const { status, all } = await runCli(['new', 'clinic', 'visits'], { PATH: folder });
-    expect([status, all]).toEqual([1, expect.stringMatching(/^npm cannot pack .*: install npm, .*[.]\n$/)]);
+    expect([status, all]).toEqual([
+      1,
+      expect.stringMatching(/^Packing .*\nnpm cannot pack .*: install npm, .*[.]\n$/),
+    ]);
     expect((await create('clinic', 'visits')).status).toBe(0);
   });
 
   it('has --help and --json', async () => {
     const help = await create('--help');
     expect([help.status, help.out]).toEqual([0, expect.stringContaining('Usage: animal-store new')]);
-    const { status, json } = await create('--json', 'kennels', 'visits');
+    const { status, all, json } = await create('--json', 'kennels', 'visits');
+    expect(all).not.toContain('Writing');
     expect([status, json()]).toEqual([0, { name: 'kennels', resource: 'visits' }]);
   });
 });

@@ -63,6 +63,7 @@ describe('static content', () => {
     '/openapi.yaml',
     '/llms.txt',
     '/collection.json',
+    '/favicon.ico',
     '/guide',
     '/problems',
     '/problems/forbidden',

@@ -133,12 +133,16 @@ describe('problem details', () => {
       }
     });
 
-    it('says the code, the status, and when the error happens', async () => {
+    it('says the code, the status, when the error happens, what to do, and which operations have it', async () => {
       const { text } = await page('api_key_banned');
       expect(text).toContain('<span class="tag">429 Too Many Requests</span> <code>api_key_banned</code>');
-      expect(text).toContain(
-        '<p>The key is temporarily banned for ignoring Retry-After. The response is:</p>',
+      expect(text).toContain('<p>The key is temporarily banned for ignoring <code>Retry-After</code>.</p>');
+      expect(text).toMatch(/<h2>What to do<\/h2>\n<p>Send nothing with this key until/);
+      expect(text).toMatch(
+        /Every operation, except<\/span>\s+<a href="[.][.]\/docs#\/key\/getKey"><code>getKey</,
       );
+      const { text: own } = await page('pet_has_open_order');
+      expect([...own.matchAll(/<code>(\w+Pet)</g)].map(([, id]) => id)).toEqual(['updatePet', 'deletePet']);
       const [, body] = /<pre[^>]*><code>(.*?)<\/code>/s.exec(text)!;
       expect(JSON.parse(body!.replaceAll('&quot;', '"'))).toEqual({
         code: 'api_key_banned',

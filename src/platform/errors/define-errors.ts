@@ -6,6 +6,8 @@ interface CommonFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
+  /** The next step of the client, in Markdown, for the page of the code. Default: that of its status. */
+  readonly fix?: string;
   /** The operations that can respond with it besides those that name it in `rejects` of `@Operation`: ids, or a kind. */
   readonly on?:
     readonly string[] | 'every operation' | 'every body' | 'every scope' | 'every counted operation';

@@ -88,6 +88,7 @@ export const platformErrors = defineErrors({
   address_not_allowed: {
     status: 403,
     when: 'the key may not be used from this address',
+    fix: 'Send the request from an address that the key allows, or ask the operator to change its `addresses`.',
     message: 'The API key may not be used from this address.',
     on: ANY,
     header: 'WWW-Authenticate',
@@ -113,6 +114,7 @@ export const platformErrors = defineErrors({
   idempotency_key_in_use: {
     status: 409,
     when: 'the first request with this `Idempotency-Key` is still running; retry after `Retry-After`',
+    fix: 'Wait for the seconds in `Retry-After`, then send the same request with the same `Idempotency-Key`.',
     message: 'The first request with this Idempotency-Key is still running: send this one again later.',
     header: 'Retry-After',
     headerValue: '1',
@@ -149,6 +151,7 @@ export const platformErrors = defineErrors({
   idempotency_key_reused: {
     status: 422,
     when: 'the `Idempotency-Key` was used with another body',
+    fix: 'Send this request with a new `Idempotency-Key`, or the first one unchanged.',
     message: 'This Idempotency-Key was used with another body: a new request needs a new key.',
   },
   rate_limit_exceeded: {
@@ -168,6 +171,7 @@ export const platformErrors = defineErrors({
   api_key_banned: {
     status: 429,
     when: 'the key is temporarily banned for ignoring `Retry-After`',
+    fix: 'Send nothing with this key until the seconds in `Retry-After` have passed; `GET /key` shows the end of the ban, and is not counted. Then fix the client: after every 429 it must wait as `Retry-After` says. Other keys of the account still work.',
     example: LIMIT_MESSAGES.api_key_banned(300),
     on: COUNTED,
     header: 'Retry-After',

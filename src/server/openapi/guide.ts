@@ -39,8 +39,8 @@ export function serveGuide(fastify: FastifyInstance, { docsEnabled }: Config): v
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
     const links = documents.map((each) => ({ href: root + each.path, name: each.title }));
-    const texts = { root, title };
-    const [headers, make] = pageOf('guide-page.html', texts, { links, docs: docsEnabled ? [texts] : [] });
+    const texts = { root, title, links, docs: docsEnabled ? [{}] : [] };
+    const [headers, make] = pageOf('guide-page.html', texts);
     // A text of the document may have the special patterns of `replace`.
     serveStatic(fastify, `/${path}`, headers, () =>
       make().replace('<!-- document -->', () => render(text, root)),

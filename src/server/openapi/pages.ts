@@ -11,14 +11,15 @@ import { codeOfStatus, isClientError } from '../../platform/errors/api-error';
 import { JSON_TYPE } from '../../platform/errors/media-types';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { titleOf } from '../../platform/errors/problem-details';
-import type { Codes } from './codes';
+import { type Codes, operationsOf, rejectedCodes } from './codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from './document';
-import { sentence } from './responses';
+import { fixOf } from './fixes';
 import { slimDocument } from './slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = readFileSync(join(__dirname, 'pages.css'), 'utf8');
+const ICON = readFileSync(join(__dirname, 'icon.svg'), 'utf8').trim();
 
 /** The files of `swagger-ui-dist` that the page loads. Only these are served. */
 const ASSETS = [
@@ -34,10 +35,15 @@ export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject)
   serveStatic(fastify, '/openapi.yaml', yaml, () => yamlText(document));
 }
 
+/** Serves the icon of the pages, for browsers that show another document of the service. */
+export function serveIcon(fastify: FastifyInstance): void {
+  serveStatic(fastify, '/favicon.ico', { 'Content-Type': 'image/svg+xml' }, () => ICON);
+}
+
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
 export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject, codes: Codes): void {
   const urls = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', ...pageOf('swagger-ui.html', {}, {}, urls));
+  serveStatic(fastify, '/docs', ...pageOf('swagger-ui.html', {}, urls));
   // Relative, so that it also works behind a proxy that adds a prefix.
   fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
   for (const [name, type] of ASSETS) {
@@ -60,16 +66,28 @@ export function serveFrontPage(
   { publicBaseUrl: base, mcpEnabled = true }: Config & { readonly mcpEnabled?: boolean },
   { paths }: OpenAPIObject,
 ): void {
-  const operations = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]: [string, ScopedOperation]) => {
-      const { operationId = '', summary = '', tags = [], [REQUIRED_SCOPES]: scopes = [] } = operation;
-      const link = `./docs#/${encodeURIComponent(tags.join())}/${operationId}`;
+  const groups = new Map<string, Texts[]>();
+  for (const [path, item] of Object.entries(paths)) {
+    for (const [method, value] of Object.entries(item)) {
+      const operation: ScopedOperation = value;
+      const { summary = '', [REQUIRED_SCOPES]: scopes = [], tags = [] } = operation;
       const note = operation.deprecated ? ' (deprecated)' : '';
-      return { method: method.toUpperCase(), path, summary, note, link, scopes: scopes.join(' ') };
-    }),
-  );
-  const lists = { operations, agents: mcpEnabled ? [{}] : [] };
-  serveStatic(fastify, '/', ...pageOf('front-page.html', { base }, lists, [base]));
+      const texts = { method: method.toUpperCase(), path, summary, note, scopes: scopes.join(' ') };
+      const group = groups.get(tags.join()) ?? [];
+      groups.set(tags.join(), [...group, { ...texts, link: linkOf(operation) }]);
+    }
+  }
+  const texts = {
+    base,
+    groups: Array.from(groups, ([name, operations]) => ({ name, operations })),
+    agents: mcpEnabled ? [{}] : [],
+  };
+  serveStatic(fastify, '/', ...pageOf('front-page.html', texts, [base]));
+}
+
+/** Returns the address of an operation in Swagger UI. */
+function linkOf({ operationId = '', tags = [] }: OperationObject): string {
+  return `docs#/${encodeURIComponent(tags.join())}/${operationId}`;
 }
 
 /**
@@ -77,16 +95,32 @@ export function serveFrontPage(
  *
  * @param codes the codes of the document; they replace those that only a status has
  */
-export function serveProblemPages(fastify: FastifyInstance, { docsEnabled }: Config, codes: Codes): void {
-  const lists = { docs: docsEnabled ? [{}] : [], codes: codes.map(rowOf) };
-  serveStatic(fastify, '/problems', ...pageOf('problems.html', {}, lists));
+export function serveProblemPages(
+  fastify: FastifyInstance,
+  { docsEnabled }: Config,
+  { paths }: OpenAPIObject,
+  codes: Codes,
+): void {
+  const docs = docsEnabled ? [{}] : [];
+  serveStatic(fastify, '/problems', ...pageOf('problems.html', { docs, codes: codes.map(rowOf) }));
   // 499 has no reason phrase.
   const statuses = [...Object.keys(STATUS_CODES), '499'].map(Number).filter(isClientError);
   const when = 'an operation rejects the request for a reason of its own';
   const generic = statuses.map(codeOfStatus).map((each) => ({ ...each, when, example: each.message }));
+  const operations = operationsOf(paths).map((operation) => ({
+    id: operation.operationId ?? '',
+    link: docsEnabled ? linkOf(operation) : 'openapi.json',
+    rejected: new Set(rejectedCodes(operation, codes).map(({ code }) => code)),
+  }));
   const pages = new Map<string, StaticContent>();
   for (const each of [...generic, ...codes]) {
-    pages.set(each.code, new StaticContent(...pageOf('problem-page.html', rowOf(each), lists)));
+    const [having, others] = [true, false].map((has) =>
+      operations
+        .filter(({ rejected }) => rejected.has(each.code) === has)
+        .map(({ id, link }) => ({ id, link })),
+    );
+    const texts = { ...rowOf(each), docs, ...placesOf(having ?? [], others ?? []) };
+    pages.set(each.code, new StaticContent(...pageOf('problem-page.html', texts)));
   }
   const config = { public: true, entityTag: [] };
   fastify.get<{ Params: { code: string } }>('/problems/:code', { config }, (request, reply) => {
@@ -96,40 +130,57 @@ export function serveProblemPages(fastify: FastifyInstance, { docsEnabled }: Con
   });
 }
 
-/** Returns the texts of a code for a page. */
-function rowOf({ code, status, when, example }: Codes[number]): Texts {
-  const name = `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
-  const texts = { code, name, title: titleOf(code), when: sentence(when), message: JSON.stringify(example) };
-  return { ...texts, status: String(status) };
+/** Returns the shorter list of operations: those that have a code, or those that lack it. */
+function placesOf(having: readonly Texts[], others: readonly Texts[]): Texts {
+  if (having.length === 0) return { where: 'No operation of this document names it.' };
+  if (others.length === 0) return { where: 'Every operation.' };
+  if (others.length < having.length) return { where: 'Every operation, except', operations: others };
+  return { where: '', operations: having };
 }
 
-type Texts = Readonly<Record<string, string>>;
+/** Returns the texts of a code for a page. */
+function rowOf({ code, status, when, example, fix }: Codes[number]): Texts {
+  const name = `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
+  const texts = {
+    code,
+    name,
+    title: titleOf(code),
+    message: JSON.stringify(example),
+    status: String(status),
+  };
+  return {
+    ...texts,
+    when: when.replace(/^[a-z]/, (letter) => letter.toUpperCase()),
+    fix: fix ?? fixOf(status),
+  };
+}
+
+/** The texts of a page by name, and its lists, whose items have further texts. */
+interface Texts {
+  readonly [name: string]: string | readonly Texts[];
+}
 
 /**
  * Reads an HTML page of this folder. Its content security policy (CSP 3) allows the page's own inline styles and scripts
  * by hash, and files of this origin. It forbids other inline code, eval, frames and other hosts.
  *
- * @param texts replace `{{name}}` by name, escaped for HTML
- * @param lists repeat `{{#name}}…{{/name}}` for each of their texts
+ * @param texts replace `{{name}}` by name, escaped for HTML, and {{`name`}} with its code marks; a list repeats
+ *   `{{#name}}…{{/name}}`
  * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
  */
 export function pageOf(
   file: string,
   texts: Texts,
-  lists: Readonly<Record<string, readonly Texts[]>> = {},
   connectTo: readonly string[] = [],
 ): [headers: { 'Content-Type': string }, make: () => string] {
-  const all = { api: API_TITLE, version: API_VERSION, ...texts };
   const html = readFileSync(join(__dirname, file), 'utf8')
     .replace('/* pages.css */', () => STYLE)
     // The indentation is a quarter of a page, and comments help no browser; in a `<pre>` they are text.
     .replaceAll(/<pre.*?<\/pre>|^ +(?:\/\/ [^\n]*\n|\/\*\*? [^\n]*\*\/\n)?/gms, (part) =>
       part.startsWith('<') ? part : '',
-    )
-    .replaceAll(/\{\{#(\w+)\}\}(.*?)\{\{\/\1\}\}/gs, (_, name: string, part: string) =>
-      (lists[name] ?? []).map((each) => fill(part, { ...all, ...each })).join(''),
     );
-  const page = fill(html, all);
+  const icon = `data:image/svg+xml,${ICON.replaceAll(/[<>#]/g, encodeURIComponent)}`;
+  const page = fill(html, { api: API_TITLE, version: API_VERSION, icon, ...texts });
   const origins = connectTo.filter((url) => URL.canParse(url)).map((url) => new URL(url).origin);
   const policy = [
     "default-src 'none'",
@@ -148,7 +199,13 @@ export function pageOf(
 }
 
 function fill(template: string, texts: Texts): string {
-  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => escapeHtml(texts[name] ?? ''));
+  const part = /\{\{#(\w+)\}\}(.*?)\{\{\/\1\}\}|\{\{(`?)(\w+)`?\}\}/gs;
+  return template.replaceAll(part, (_, list: string, inner: string, mark: string, name: string) => {
+    const value = texts[list ?? name] ?? '';
+    if (typeof value !== 'string') return value.map((each) => fill(inner, { ...texts, ...each })).join('');
+    const escaped = escapeHtml(value);
+    return mark ? escaped.replaceAll(/`([^`]+)`/g, '<code>$1</code>') : escaped;
+  });
 }
 
 /** Returns a text for an element or for an attribute in double quotes. */

@@ -1,16 +1,21 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
+import { platformErrors } from '../../platform/errors/platform.errors';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
 import { listOf } from './responses';
 
-/** The error statuses that each operation shows. */
-const SHOWN = new Set([400, 401, 403, 404, 409, 429]);
+/** True for a code that the text has once. Its example in an operation would be that of any other. */
+function isShared({ code, on }: Codes[number]): boolean {
+  return code !== platformErrors.validation_failed.code && (typeof on === 'string' || code in platformErrors);
+}
+
+const PASTE = 'Paste the API key without "Bearer": `ask_live_…` in production, `ask_test_…` elsewhere.';
 
 const KEY = 'Press Authorize and paste your API key. The key is kept for this tab only, until you close it.';
 
 /**
- * Returns the document as Swagger UI shows it. An operation has its successful response and the errors that clients
- * meet, with one example each. The text has the common headers and the other errors once, in folded sections.
+ * Returns the document as Swagger UI shows it. An operation has its successful response and its own errors, with one
+ * example for each status. The text has the common headers and errors once, in folded sections.
  */
 export function slimDocument(document: OpenAPIObject, codes: Codes): OpenAPIObject {
   const {
@@ -32,13 +37,20 @@ export function slimDocument(document: OpenAPIObject, codes: Codes): OpenAPIObje
   }
   for (const schema of Object.values(schemas)) {
     if (!('properties' in schema)) Reflect.deleteProperty(schema, 'example');
+    else if ('minProperties' in schema) schema.example = firstOf(schema.example);
   }
+  for (const scheme of Object.values(securitySchemes)) Object.assign(scheme, { description: PASTE });
   const description = folded(info.description ?? '', codes);
   return { ...others, info: { ...info, description }, paths, components: { schemas, securitySchemes } };
 }
 
+/** Leaves one member in the example of a change: Swagger UI sends it, also if it was not read. */
+function firstOf(example: object): object {
+  return Object.fromEntries(Object.entries(example).slice(0, 1));
+}
+
 function errorsOf(operation: OperationObject, codes: Codes): OperationObject['responses'] {
-  const rejected = rejectedCodes(operation, codes).filter(({ status }) => SHOWN.has(status));
+  const rejected = rejectedCodes(operation, codes).filter((each) => !isShared(each));
   const entries = rejected.map((any) => {
     const group = rejected.filter(({ status }) => status === any.status);
     const usual = group.find((each) => each.code === 'validation_failed') ?? group[0] ?? any;
@@ -55,12 +67,11 @@ function folded(text: string, codes: Codes): string {
   const [introduction = '', ...sections] = text.split('\n\n## ');
   const common = responseHeaders.filter(({ name }) => commonHeaders.includes(name));
   const headers = common.map(({ name, description }) => `- \`${name}\`: ${description}`);
-  const rare = codes.filter(({ status }) => !SHOWN.has(status));
-  const errors = rare.map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`);
+  const errors = codes.filter(isShared).map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`);
   const details = [
     ...sections,
     ['Headers of every response', headers.join('\n')].join('\n\n'),
-    ['Errors that the operations below leave out', errors.join('\n')].join('\n\n'),
+    ['Errors of all operations', errors.join('\n')].join('\n\n'),
   ].map((section) => section.replace(/^(.*)/, '<details><summary>$1</summary>') + '\n\n</details>');
   return [introduction, '## Try it', KEY, ...details].join('\n\n');
 }
