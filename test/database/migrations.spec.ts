@@ -101,6 +101,7 @@ describe('migrations', () => {
       'WebhookAttempts1795219200038',
       'RemovedEvents1795219200050',
       'PetWordsAndCounts1795219200060',
+      'PetWordsInOneOrder1795219200061',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`
