@@ -101,30 +101,26 @@ const IS_SMALL = `
   SELECT count(*) <= ${MAX_READ} AS "isSmall"
   FROM (SELECT FROM pets WHERE category_id = $1 ORDER BY id LIMIT ${MAX_READ + 1}) AS read`;
 
-/** Walks over the different words of an index: each step reads one entry. */
-const walk = (name: string, key: string, value: string, comparison: '>=' | '<', order: 'ASC' | 'DESC') => `
+/** Walks over the different words next to $1: each step reads one entry. */
+const walk = (name: string, comparison: '>=' | '<', order: 'ASC' | 'DESC') => `
   ${name} (word, step) AS (
-    (SELECT word, 1 FROM pet_words WHERE ${key} ${comparison} ${value} ORDER BY ${key} ${order} LIMIT 1)
+    (SELECT word, 1 FROM pet_words WHERE word ${comparison} $1 ORDER BY word ${order} LIMIT 1)
     UNION ALL
     SELECT (
-      SELECT next.word FROM pet_words AS next WHERE ${key.replace('word', 'next.word')} ${comparison.charAt(0)} ${key.replace('word', `${name}.word`)}
-      ORDER BY ${key.replace('word', 'next.word')} ${order} LIMIT 1
+      SELECT next.word FROM pet_words AS next WHERE next.word ${comparison.charAt(0)} ${name}.word
+      ORDER BY next.word ${order} LIMIT 1
     ), step + 1 FROM ${name} WHERE word IS NOT NULL AND step < $2
   )`;
 
 const NEAR = `
-  WITH RECURSIVE ${[
-    walk('following', 'word', '$1', '>=', 'ASC'),
-    walk('preceding', 'word', '$1', '<', 'DESC'),
-    walk('following_reversed', 'reverse(word)', 'reverse($1) COLLATE "C"', '>=', 'ASC'),
-    walk('preceding_reversed', 'reverse(word)', 'reverse($1) COLLATE "C"', '<', 'DESC'),
-  ].join()}
-  SELECT word FROM following UNION SELECT word FROM preceding
-  UNION SELECT word FROM following_reversed UNION SELECT word FROM preceding_reversed`;
+  WITH RECURSIVE ${walk('following', '>=', 'ASC')}, ${walk('preceding', '<', 'DESC')}
+  SELECT word FROM following UNION SELECT word FROM preceding`;
 
-const KNOWN = `
-  SELECT word FROM unnest($1::text[]) AS word
-  WHERE EXISTS (SELECT FROM pet_words WHERE pet_words.word = word.word COLLATE "C" OFFSET 0)`;
+const NEAREST = `
+  SELECT DISTINCT near.word FROM unnest($1::text[]) AS text, LATERAL (
+    (SELECT word FROM pet_words WHERE word >= text COLLATE "C" ORDER BY word LIMIT 1)
+    UNION ALL (SELECT word FROM pet_words WHERE word < text COLLATE "C" ORDER BY word DESC LIMIT 1)
+  ) AS near`;
 
 /** The words of names in the database. Every statement reads a bounded number of rows, for any names. */
 @Injectable()
@@ -174,14 +170,14 @@ export class PetSearchRepository {
     return (await this.sql.rows<{ count: number }>(COUNT, [to, word, size, id, most]))[0]?.count ?? 0;
   }
 
-  /** Returns the words of names next to a word, in the order of their beginnings and of their ends. */
+  /** Returns the words of names before and after a word. */
   async near(word: string, count: number): Promise<string[]> {
     const rows = await this.sql.rows<{ word: string | null }>(NEAR, [word, count]);
     return rows.flatMap((row) => row.word ?? []);
   }
 
-  /** Returns those of some words that names have. */
-  async known(words: readonly string[]): Promise<string[]> {
-    return (await this.sql.rows<{ word: string }>(KNOWN, [words])).map(({ word }) => word);
+  /** Returns those of some texts that are words of names, and the next word before and after each. */
+  async nearest(texts: readonly string[]): Promise<string[]> {
+    return (await this.sql.rows<{ word: string }>(NEAREST, [texts])).map(({ word }) => word);
   }
 }

@@ -19,10 +19,10 @@ import type { Pet, SearchPetsQuery } from './pets.dto';
 const MAX_FOUND = 1_000;
 /** The longest words of a search, by which animals are looked up. All words must match. */
 const MAX_KEYS = 4;
-/** How many known words are compared with those of a search that finds none, in each direction of two orders. */
+/** How many known words are compared with those of a search that finds none, in each direction. */
 const NEIGHBOURS = 30;
-/** How many words with one difference are looked up: few neighbours of a short word are similar to it. */
-const MAX_EDITS = 300;
+/** How many texts with one difference are looked up, each with the words next to it: they begin as others do. */
+const MAX_EDITS = 200;
 /** The most similar words for a word. */
 const MAX_SIMILAR = 5;
 /** No word has this character; others sort before it. */
@@ -131,7 +131,7 @@ export class PetSearch {
     for (const { word, isLast } of longest) {
       const near = await this.names.near(cut(word), Math.ceil(NEIGHBOURS / longest.length));
       const edits = editsOf(cut(word), near).slice(0, MAX_EDITS / longest.length);
-      const known = new Set([...near, ...(await this.names.known(edits))]);
+      const known = new Set([...near, ...(await this.names.nearest(edits))]);
       all.push(similarKeys(word, isLast, [...known]));
     }
     const found = all.filter((keys) => keys.length > 0);

@@ -102,6 +102,7 @@ describe('migrations', () => {
       'RemovedEvents1795219200050',
       'PetWordsAndCounts1795219200060',
       'EarlierBans1795219200061',
+      'PetWordsInOneOrder1795219200062',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
     await database.query(`

@@ -206,9 +206,21 @@ export class PetWordsAndCounts1795219200060 implements MigrationInterface {
   }
 }
 
+export class PetWordsInOneOrder1795219200062 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    // A quarter of what words and counts cost a creation: a search for similar names needs only their first order.
+    await runner.query('DROP INDEX pet_words_reverse');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE INDEX pet_words_reverse ON pet_words (reverse(word))');
+  }
+}
+
 export const petsMigrations = [
   Pets1795219200001,
   FindPets1795219200008,
   PetsOrder1795219200010,
   PetWordsAndCounts1795219200060,
+  PetWordsInOneOrder1795219200062,
 ];
