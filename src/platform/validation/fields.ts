@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import type { ApiPropertyOptions } from '@nestjs/swagger';
+import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { declareField, type FieldFacts, isObject } from './declare-field';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
@@ -127,26 +127,35 @@ export function OneOf(choice: Choice, facts: FieldFacts<string>): PropertyDecora
   });
 }
 
+/** Of a list to whose choice the start may add values. */
+const MAX_VALUES = 100;
+
 interface SomeFacts extends FieldFacts {
   /** The fewest values, by default 1. */
   readonly min?: 0 | 1;
   /** True if the document has a parameter with one value: generated clients send it as a text. Repeating it is valid. */
   readonly isShownAsOne?: true;
+  /** True if items refer to the schema of the choice, to which the start may add values. Another field declares it. */
+  readonly isNamed?: true;
 }
 
 /**
  * Declares a list of different values of `choice`. In a query it is a repeated parameter, and the handler gets the values in
  * the order of the choice.
  */
-export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
+export function SomeOf(
+  choice: Choice,
+  { min = 1, isShownAsOne, isNamed, ...facts }: SomeFacts,
+): PropertyDecorator {
   const { values } = choice;
   const placeOf = (value: unknown) => values.findIndex((known) => known === value);
-  const items = { type: 'string', enum: [...values] };
+  const items = isNamed ? { $ref: getSchemaPath(choice.name) } : { type: 'string', enum: [...values] };
+  const maxItems = isNamed ? MAX_VALUES : values.length;
   const isNew = (each: unknown, at: number, all: unknown[]) => placeOf(each) >= 0 && all.indexOf(each) === at;
   return declareField(facts, {
     schema: isShownAsOne
       ? schemaOf(choice)
-      : { type: 'array', items, minItems: min, maxItems: values.length, uniqueItems: true },
+      : { type: 'array', items, minItems: min, maxItems, uniqueItems: true },
     rule: (given, name) => `one or more of ${values.join(', ')}, each once${repeatHint(given, name, values)}`,
     isValid: (given) => Array.isArray(given) && given.length >= min && given.every(isNew),
     fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
