@@ -8,6 +8,7 @@ export const EVENT_TYPE: Choice = {
   name: 'EventType',
   description: 'What happened: `pet.…` to an animal, `order.…` to an order.',
   values: KNOWN_TYPES,
+  isOpen: true,
 };
 
 const EVENT_START: Choice<'now'> = {
@@ -38,7 +39,6 @@ export class Event {
 @QuickDto()
 export class ListEventsQuery extends PageQuery {
   @SomeOf(EVENT_TYPE, {
-    isNamed: true,
     optional: true,
     description: 'Only events of these types, as `type=order.placed&type=order.cancelled`.',
   })

@@ -77,9 +77,10 @@ export class EventsService extends PeriodicWork {
   }
 }
 
+const parseNumber = (text: string) => (isInteger(text) ? BigInt(text) : Number(text));
+
 /** Reads the data of an event. An integer in it may be an int64. */
 function dataIn(json: string): object {
-  const parseNumber = (text: string) => (isInteger(text) ? BigInt(text) : Number(text));
   // It is printed by the serializer of its class.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return parse(json, undefined, { parseNumber }) as object;

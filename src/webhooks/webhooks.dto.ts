@@ -55,7 +55,7 @@ function ReceiverUrl(facts: { readonly optional?: true }): PropertyDecorator {
   );
 }
 
-const TYPES = { isNamed: true, nullable: true, example: ['order.delivered'] } as const;
+const TYPES = { nullable: true, example: ['order.delivered'] } as const;
 
 const STATUS: Choice = {
   name: 'WebhookStatus',

@@ -37,9 +37,12 @@ describe('the events of an extension', () => {
     const events = await read();
     expect(events.map(({ type }) => type)).toEqual([
       'pet.created',
-      ...['clinic.weighed', 'clinic.weighed', 'clinic.weighed'],
+      'clinic.weighed',
+      'clinic.weighed',
+      'clinic.weighed',
       'pet.updated',
-      ...['clinic.weighed', 'clinic.warned'],
+      'clinic.weighed',
+      'clinic.warned',
     ]);
     expect(events.slice(1, 4).map(({ data }) => data)).toEqual([weighed, weighed, weighed]);
     expect(events.at(-1)!.data).toEqual({ reason: 'light' });
@@ -88,9 +91,9 @@ describe('the events of an extension', () => {
     await received(app, receiver, 3);
     await settle(app);
     const sent = receiver.deliveries.map(({ body }) => body);
-    expect(sent.map((body) => JSON.parse(body).type).toSorted()).toEqual([
-      ...['clinic.warned', 'clinic.warned', 'clinic.weighed'],
-    ]);
+    const types = sent.map((body): string => JSON.parse(body).type);
+    expect(types.filter((type) => type === 'clinic.warned')).toHaveLength(2);
+    expect(types).toHaveLength(3);
     const { text } = await app.get(PATH, { key, isDocumented });
     expect(text).toBe(`[${sent.filter((body, at) => sent.indexOf(body) === at).join()}]`);
     const valid = receiver.deliveries.flatMap((each) => {

@@ -111,6 +111,8 @@ export interface Choice<Value extends string = string> {
   readonly name: string;
   readonly description: string;
   readonly values: readonly Value[];
+  /** True if the start may add values to the schema. */
+  readonly isOpen?: true;
 }
 
 function schemaOf({ name, description, values }: Choice): ApiPropertyOptions {
@@ -127,30 +129,19 @@ export function OneOf(choice: Choice, facts: FieldFacts<string>): PropertyDecora
   });
 }
 
-/** Of a list to whose choice the start may add values. */
-const MAX_VALUES = 100;
-
 interface SomeFacts extends FieldFacts {
   /** The fewest values, by default 1. */
   readonly min?: 0 | 1;
   /** True if the document has a parameter with one value: generated clients send it as a text. Repeating it is valid. */
   readonly isShownAsOne?: true;
-  /** True if items refer to the schema of the choice, to which the start may add values. Another field declares it. */
-  readonly isNamed?: true;
 }
 
-/**
- * Declares a list of different values of `choice`. In a query it is a repeated parameter, and the handler gets the values in
- * the order of the choice.
- */
-export function SomeOf(
-  choice: Choice,
-  { min = 1, isShownAsOne, isNamed, ...facts }: SomeFacts,
-): PropertyDecorator {
-  const { values } = choice;
+/** Declares a list of different values of `choice`: in a query a repeated parameter, in the order of the choice. */
+export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
+  const { name, values, isOpen } = choice;
   const placeOf = (value: unknown) => values.findIndex((known) => known === value);
-  const items = isNamed ? { $ref: getSchemaPath(choice.name) } : { type: 'string', enum: [...values] };
-  const maxItems = isNamed ? MAX_VALUES : values.length;
+  const items = isOpen ? { $ref: getSchemaPath(name) } : { type: 'string', enum: [...values] };
+  const maxItems = isOpen ? 100 : values.length;
   const isNew = (each: unknown, at: number, all: unknown[]) => placeOf(each) >= 0 && all.indexOf(each) === at;
   return declareField(facts, {
     schema: isShownAsOne

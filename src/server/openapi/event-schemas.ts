@@ -36,10 +36,10 @@ export function serializable({ oneOf, discriminator, ...schema }: Schemas): obje
     return { ...schema, ...(oneOf ? { oneOf } : {}) };
   const variants = Object.entries(discriminator['mapping']);
   return variants.reduceRight<object>(
-    // Members of JSON Schema.
-    // oxlint-disable-next-line unicorn/no-thenable
     (others, [value, $ref]) => ({
       if: { type: 'object', properties: { [String(discriminator['propertyName'])]: { const: value } } },
+      // A member of JSON Schema.
+      // oxlint-disable-next-line unicorn/no-thenable
       then: { $ref },
       else: others,
     }),
