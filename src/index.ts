@@ -31,11 +31,12 @@ export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 export { PathId } from './platform/validation/int64';
 export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
 export { Page, SortedPageQuery } from './platform/paging/page';
-export { Pages, pages } from './platform/database/lists';
+export { pages } from './platform/database/lists';
 export { Idempotent, type Once } from './platform/idempotency/idempotent.decorator';
 
 export { Sql, type Statement } from './platform/database/sql';
 export { Clock } from './platform/runtime/clock';
 
+export { Events } from './events';
 export { petErrors, PetEvents, PetHolds, PetsModule, PetsService } from './pets';
 export { OrderEvents, StoreOrdersModule } from './store-orders';

@@ -17,7 +17,7 @@ from email.message import Message
 from email.utils import parsedate
 from http.client import HTTPException
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Union
 from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 from urllib.request import HTTPErrorProcessor, Request, build_opener
 
@@ -66,6 +66,76 @@ class Response(NamedTuple):
     data: Any
 
 
+class Pet(TypedDict):
+    id: int
+    name: str
+    categoryId: int
+    status: Literal["available", "pending", "sold"]
+
+
+class _OrderFacts(TypedDict):
+    id: int
+    petId: int
+    status: Literal["placed", "approved", "delivered", "cancelled"]
+    placedAt: str
+    updatedAt: str
+    expiresAt: str | None
+
+
+class Order(_OrderFacts, total=False):
+    account: str
+
+
+class PetEvent(TypedDict):
+    id: int
+    type: Literal["pet.created", "pet.updated", "pet.deleted"]
+    createdAt: str
+    data: Pet
+
+
+class OrderEvent(TypedDict):
+    id: int
+    type: Literal["order.placed", "order.approved", "order.delivered", "order.cancelled"]
+    createdAt: str
+    data: Order
+
+
+class _TestData(TypedDict):
+    id: int
+    status: str
+
+
+class TestEvent(TypedDict):
+    id: int
+    type: Literal["webhook.test"]
+    createdAt: str
+    data: _TestData
+
+
+# `type` tells what `data` is. A store with extensions also sends their types.
+Event = Union[PetEvent, OrderEvent]
+WebhookEvent = Union[PetEvent, OrderEvent, TestEvent]
+
+
+class PetList(Iterator[Pet]):
+    """Animals of a search.
+
+    complete  False if the search stopped at its budget: add a word or a filter; None before the first page
+    """
+
+    def __init__(self, responses: Iterator[Response]):
+        self.complete: bool | None = None
+        self._pets = self._read(responses)
+
+    def __next__(self) -> Pet:
+        return next(self._pets)
+
+    def _read(self, responses: Iterator[Response]) -> Iterator[Pet]:
+        for response in responses:
+            self.complete = self.complete is not False and response.headers["Search-Complete"] != "false"
+            yield from response.data
+
+
 @dataclass
 class AnimalStore:
     """A client of one deployment with one key. Animals and orders are dictionaries, with the names of the API.
@@ -86,26 +156,26 @@ class AnimalStore:
     on_wait: Callable[[Exception, float], None] = lambda error, seconds: None
     remaining: int | None = field(default=None, init=False)
 
-    def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[Pet]:
         """Filters: status and id (each also as a list), categoryId, sort. `limit` is the size of a page."""
         return self._list("/pets", limit=limit, **filters)
 
-    def search_pets(self, q: str, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def search_pets(self, q: str, *, limit: int = 100, **filters: Any) -> PetList:
         """The best first, at most 1,000. Filters: status (also as a list), categoryId."""
-        return self._list("/pets/search", q=q, limit=limit, **filters)
+        return PetList(self._responses("/pets/search", {"q": q, "limit": limit, **filters}))
 
-    def get_pet(self, pet_id: int) -> dict:
+    def get_pet(self, pet_id: int) -> Pet:
         """Deprecated, will be removed on 5 December 2030. Use list_pets(id=[pet_id])."""
         return self._call("GET", f"/pets/{pet_id:d}")
 
-    def create_pet(self, *, idempotency_key: str | None = None, **pet: Any) -> dict:
+    def create_pet(self, *, idempotency_key: str | None = None, **pet: Any) -> Pet:
         return self._call("POST", "/pets", pet, idempotency_key=idempotency_key)
 
-    def create_pets(self, items: list[dict], *, idempotency_key: str | None = None) -> list[dict]:
+    def create_pets(self, items: list[dict], *, idempotency_key: str | None = None) -> list[Pet]:
         """Adds at most 100 animals, all or none."""
         return self._call("POST", "/pets/batch", {"items": items}, idempotency_key=idempotency_key)
 
-    def update_pet(self, pet_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
+    def update_pet(self, pet_id: int, *, if_match: str | None = None, **changes: Any) -> Pet:
         return self._call("PATCH", f"/pets/{pet_id:d}", changes, if_match=if_match)
 
     def delete_pet(self, pet_id: int, *, if_match: str | None = None) -> None:
@@ -118,20 +188,20 @@ class AnimalStore:
     def list_categories(self, *, limit: int = 100) -> Iterator[dict]:
         return self._list("/categories", limit=limit)
 
-    def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[Order]:
         """Filters: status (also as a list), petId, updatedSince, sort, account. `limit` is the size of a page."""
         return self._list("/store/orders", limit=limit, **filters)
 
-    def get_order(self, order_id: int) -> dict:
+    def get_order(self, order_id: int) -> Order:
         return self._call("GET", f"/store/orders/{order_id:d}")
 
-    def place_order(self, *, idempotency_key: str | None = None, **order: Any) -> dict:
+    def place_order(self, *, idempotency_key: str | None = None, **order: Any) -> Order:
         return self._call("POST", "/store/orders", order, idempotency_key=idempotency_key)
 
-    def update_order(self, order_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
+    def update_order(self, order_id: int, *, if_match: str | None = None, **changes: Any) -> Order:
         return self._call("PATCH", f"/store/orders/{order_id:d}", changes, if_match=if_match)
 
-    def list_events(self, *, limit: int = 100, from_: str | None = None, **filters: Any) -> Iterator[dict]:
+    def list_events(self, *, limit: int = 100, from_: str | None = None, **filters: Any) -> Iterator[Event]:
         """The events until now; events() follows them. Filters: type (also as a list), since."""
         return self._list("/events", limit=limit, **{"from": from_}, **filters)
 
@@ -215,14 +285,7 @@ class AnimalStore:
 
     def pages(self, path: str, **query: Any) -> Iterator[list[dict]]:
         """Iterates over the pages of any list. Each is requested when the iteration needs it."""
-        if _is_empty(query):
-            return
-        url = self._url(path, query)
-        while url is not None:
-            response = self._send(Request(url, headers=DEFAULT_HEADERS))
-            yield response.data
-            # The events have a next page for ever.
-            url = _next_page(url, response.headers) if response.data else None
+        return (response.data for response in self._responses(path, query))
 
     def events(
         self, *, cursor: str | None = None, pause: float = 5, limit: int = 100, from_: str | None = None, **filters: Any
@@ -243,7 +306,17 @@ class AnimalStore:
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         return self._send(Request(self._url(path, query), content, sent, method=method))
 
-    def _list(self, path: str, **query: Any) -> Iterator[dict]:
+    def _responses(self, path: str, query: Mapping) -> Iterator[Response]:
+        if _is_empty(query):
+            return
+        url: str | None = self._url(path, query)
+        while url is not None:
+            response = self._send(Request(url, headers=DEFAULT_HEADERS))
+            yield response
+            # The events have a next page for ever.
+            url = _next_page(url, response.headers) if response.data else None
+
+    def _list(self, path: str, **query: Any) -> Iterator[Any]:
         return chain.from_iterable(self.pages(path, **query))
 
     def _call(
@@ -317,7 +390,7 @@ class EventFeed:
             self.cursor = None if events else following
         return self.cursor
 
-    def __iter__(self) -> Iterator[dict]:
+    def __iter__(self) -> Iterator[Event]:
         while not _is_empty(self._query):
             events, following = self._read()
             yield from events
@@ -325,7 +398,7 @@ class EventFeed:
             if not events:
                 time.sleep(self._pause)
 
-    def _read(self) -> tuple[list[dict], str]:
+    def _read(self) -> tuple[list[Event], str]:
         start = {"from": None, "since": None, "cursor": self.cursor} if self.cursor else {}
         url = self._store._url("/events", {**self._query, **start})
         response = self._store._send(Request(url, headers=DEFAULT_HEADERS), is_patient=True)
@@ -335,8 +408,8 @@ class EventFeed:
 
 def verify_webhook(
     headers: Mapping[str, str], body: bytes, secret: str | list[str], *, tolerance_seconds: float = 300
-) -> dict:
-    """Verifies a delivery of a webhook (Standard Webhooks), and returns its event. A test has the type "webhook.test".
+) -> WebhookEvent:
+    """Verifies a delivery of a webhook (Standard Webhooks), and returns its event. `type` tells what its `data` is.
 
     headers  in any case
     body     as it was received, byte for byte
@@ -389,7 +462,8 @@ def _retry_after(headers: Message) -> int | None:
 def _time_of(date: str) -> float | None:
     """Parses a date of HTTP, also an obsolete form (RFC 9110, 5.6.7)."""
     try:
-        return datetime(*parsedate(date)[:6], tzinfo=timezone.utc).timestamp()
+        parsed = parsedate(date)
+        return parsed and datetime(*parsed[:6], tzinfo=timezone.utc).timestamp()
     except (LookupError, TypeError, ValueError):
         return None
 

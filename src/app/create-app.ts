@@ -16,6 +16,7 @@ import { Sql } from '../platform/database/sql';
 import type { Logger } from '../server/logger';
 import { GUARDED } from '../platform/routes/route-facts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
+import { StoreEvents } from '../events';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../server/cors';
@@ -105,6 +106,7 @@ async function assemble(
   new ProtocolErrors(fastify.log, connections, pages, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   const sql = app.get(Sql, { strict: false });
+  app.get(StoreEvents, { strict: false }).declare(store.events);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store.extensions(config), added, planTable());

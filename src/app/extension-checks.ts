@@ -13,6 +13,7 @@ import { UserError } from '../platform/errors/user-error';
 import type { Extension } from '../platform/extension/extension';
 import { SystemClock } from '../platform/runtime/clock';
 import { operationsOf } from '../server/openapi/codes';
+import { variantOf } from '../server/openapi/event-schemas';
 import { documentsOf, type NestModule } from '../server/openapi/extension-documents';
 import { AppModule, VERSIONING } from './app.module';
 import { createStore, OWN_EXTENSIONS, type Store, version } from './store';
@@ -32,6 +33,12 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 /** A scope-token of RFC 6749, section 3.3, without the comma of `--scopes`. */
 const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
+/** The type of an event is in JSON and in URLs as it is. */
+const EVENT = /^[a-z0-9._-]{1,100}$/;
+
+/** The feed does not have it. */
+const TEST_TYPE = 'webhook.test';
+
 /** A statement in the source of a migration. A table that may exist is shared. */
 const CREATED = /(?<=[`'";]\s*)create table (?!if\b)(\w+)/gi;
 
@@ -47,6 +54,7 @@ export async function checkExtensions(store: Store, config: Config): Promise<voi
   const problems = [
     ...twice.map((name) => `the extension ${name} is given twice`),
     ...store.added.flatMap(problemsOf),
+    ...store.added.flatMap((each) => problemsOfEvents(each, store.scopes)),
     ...documents.flatMap(({ modules }) => modules).flatMap(untypedClasses),
     ...collisionsOf(documents.flatMap(claimsOf)),
   ];
@@ -81,6 +89,19 @@ function problemsOf({ name, scopes = [], migrations = [], compatibility = '*' }:
   return [...problems, `${name} works with animal-store ${compatibility}, and this is ${version}: ${fix}`];
 }
 
+/** @param known the scopes of the store */
+function problemsOfEvents({ name, events = {} }: Extension, known: readonly string[]): string[] {
+  return Object.entries(events).flatMap(([type, { scope }]) => {
+    const unknown = [scope].flat().filter((each) => !known.includes(each));
+    const isNamed = type.startsWith(`${name}.`) && EVENT.test(type);
+    const form = `must begin with "${name}." and consist of at most 100 lower-case letters, digits, dots, dashes and underscores`;
+    return [
+      ...(isNamed ? [] : [`the event type ${type} of ${name} ${form}`]),
+      ...unknown.map((each) => `the event type ${type} needs the scope ${each}, which no extension declares`),
+    ];
+  });
+}
+
 /** Without the types of its constructor NestJS creates a class with undefined arguments. */
 function untypedClasses({ name, providers, injectables, controllers }: NestModule): string[] {
   return [...providers.values(), ...injectables.values(), ...controllers.values()].flatMap(
@@ -98,13 +119,25 @@ function hasTypes(metatype: object): boolean {
 
 /** Lists the names that only one thing of a store may have. It is the same thing if the values are equal. */
 function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof documentsOf>[number]) {
-  const { name: owner, scopes = [], tags = {}, settings: own = {}, errors = [], migrations = [] } = extension;
+  const {
+    name: owner,
+    scopes = [],
+    events = {},
+    tags = {},
+    settings: own = {},
+    errors = [],
+    migrations = [],
+  } = extension;
   const controllers = modules.flatMap((module) => [...module.controllers.values()]);
   const operations = controllers.flatMap(({ metatype }) => (metatype ? declaredOperations(metatype) : []));
   const classes = operations.flatMap(({ types, returns: [, body = []] }) => [body, ...types].flat());
   const claim = (name: string, value: unknown = Symbol(name)) => ({ owner, name, value });
   return [
     ...scopes.map((scope) => claim(`scope ${scope}`)),
+    ...[...Object.keys(events), ...(owner === 'webhooks' ? [TEST_TYPE] : [])].map((type) =>
+      claim(`event type ${type}`),
+    ),
+    ...Object.values(events).map(({ data }) => claim(`schema ${variantOf(data)}`, data)),
     ...migrations.map(({ name }) => claim(`migration ${name}`)),
     ...Object.keys(tags).map((tag) => claim(`tag ${tag}`)),
     ...Object.keys(own).map((name) => claim(`setting ${name}`)),

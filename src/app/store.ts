@@ -7,6 +7,7 @@ import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import {
   type ChosenExtension,
+  type EventTypes,
   type Extension,
   type ExtensionModule,
   extensionOf,
@@ -60,6 +61,7 @@ export interface Store {
   /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
   readonly migrations: readonly SchemaMigration[];
   readonly scopes: readonly DefinedScope[];
+  readonly events: EventTypes;
   /** The codes of every operation besides the platform's. */
   readonly errors: readonly DefinedError[];
   /** The settings of extensions. */
@@ -87,6 +89,7 @@ export function createStore(given: readonly ExtensionModule[] = []): Store {
       ),
     ],
     scopes: extensions.flatMap((each) => each.scopes ?? []),
+    events: Object.assign({}, ...extensions.map((each) => each.events)),
     errors: extensions.flatMap((each) => each.errors ?? []),
     settings: Object.assign({}, ...extensions.map((each) => each.settings)),
   };

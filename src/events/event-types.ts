@@ -1,39 +1,64 @@
+import { Injectable } from '@nestjs/common';
 import { insufficientScope, type Principal } from '../auth';
-import { petScopes } from '../pets';
-import { orderScopes } from '../store-orders';
+import { petEvents } from '../pets';
+import type { EventTypes } from '../platform/extension/extension';
+import { validationFailed } from '../platform/errors/platform.errors';
+import { orderEvents } from '../store-orders';
 
-/** The types of events, by the kind of what changed. */
-const PET_TYPES = ['pet.created', 'pet.updated', 'pet.deleted'] as const;
-const ORDER_TYPES = ['order.placed', 'order.approved', 'order.delivered', 'order.cancelled'] as const;
+const OWN: EventTypes = { ...petEvents, ...orderEvents };
 
-export const EVENT_TYPES = [...PET_TYPES, ...ORDER_TYPES] as const;
+/** The types of the store's own events. */
+export const EVENT_TYPES: readonly string[] = Object.keys(OWN);
 
-export type EventType = (typeof EVENT_TYPES)[number];
+/** The types that requests may name. The start adds those of extensions: a process has one store. */
+export const KNOWN_TYPES = [...EVENT_TYPES];
 
-/** Some types; null for all. */
-export type EventTypes = readonly EventType[] | null;
+/** Some types; null for all of the store's own. */
+export type TypeFilter = readonly string[] | null;
 
-/** True for an event of an order, which has an account. */
-export function isOfOrder(type: EventType): boolean {
-  return ORDER_TYPES.some((each) => each === type);
-}
+/** The types of events of this store, and the keys that may read them. */
+@Injectable()
+export class StoreEvents {
+  private types = OWN;
 
-/** Lists the scopes of the operations that read what an event has. A key needs one of them. */
-function scopesOf(type: EventType): readonly string[] {
-  return isOfOrder(type) ? [orderScopes.read, orderScopes.manage] : [petScopes.read];
-}
+  /** Adds the types of extensions. */
+  declare(types: EventTypes): void {
+    this.types = types;
+    KNOWN_TYPES.push(...Object.keys(types).filter((type) => !KNOWN_TYPES.includes(type)));
+  }
 
-/** Returns the given types that a key may read; null if all types are given and it may read each. */
-export function readableTypes({ scopes }: Principal, types: EventTypes): EventTypes {
-  const some = types ?? EVENT_TYPES;
-  const readable = some.filter((type) => scopesOf(type).some((scope) => scopes.includes(scope)));
-  return readable.length === some.length ? types : readable;
-}
+  /** Returns the facts of a type of an extension. @throws Error if none declares it */
+  ofExtension(type: string) {
+    const { [type]: facts } = this.types;
+    if (facts && !(type in OWN)) return facts;
+    throw new Error(`No extension declares the events ${type}: add them to \`events\` of @StoreExtension().`);
+  }
 
-/** Returns the types that a client asks for, or all that its key may read. @throws ApiError `insufficient_scope` */
-export function requestedTypes(principal: Principal, types: EventTypes): EventTypes {
-  const readable = readableTypes(principal, types);
-  const other = types?.find((type) => readable?.includes(type) !== true);
-  if (other !== undefined) throw insufficientScope(...scopesOf(other));
-  return readable;
+  /** True if a reader sees the events of every account. Of an extension that was removed it never does. */
+  isOfAll(type: string, scopes: readonly string[] = []): boolean {
+    const { isShared = false, staffScope = '' } = this.types[type] ?? {};
+    return isShared || scopes.includes(staffScope);
+  }
+
+  /** Returns the given types that a key may read; null if all of the store's own are given and it may read each. */
+  readable({ scopes }: Principal, types: TypeFilter): TypeFilter {
+    const some = types ?? EVENT_TYPES;
+    const readable = some.filter((type) => this.scopesOf(type).some((scope) => scopes.includes(scope)));
+    return readable.length === some.length ? types : readable;
+  }
+
+  /** Returns the types that a client asks for, or all that its key may read. @throws ApiError `insufficient_scope` */
+  requested(principal: Principal, types: TypeFilter): TypeFilter {
+    const readable = this.readable(principal, types ?? Object.keys(this.types)) ?? [];
+    const other = types?.find((type) => !readable.includes(type));
+    if (other !== undefined && !(other in this.types))
+      throw validationFailed([{ parameter: 'type', detail: `There are no events ${other}` }]);
+    if (other !== undefined) throw insufficientScope(...this.scopesOf(other));
+    return types ?? (String(readable) === String(EVENT_TYPES) ? null : readable);
+  }
+
+  /** Lists the scopes of which a key needs one. */
+  private scopesOf(type: string): readonly string[] {
+    return [this.types[type]?.scope ?? []].flat();
+  }
 }

@@ -1,5 +1,8 @@
+import { Global } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
 import { StoreExtension } from '../platform/extension/extension';
+import { StoreEvents } from './event-types';
+import { Events } from './events';
 import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
@@ -8,6 +11,8 @@ import { eventSettings } from './events.settings';
 import { FeedHorizon } from './feed-horizon';
 import { eventsMigrations } from './migrations/events.migrations';
 
+/** Extensions need no import to write events. */
+@Global()
 @StoreExtension({
   name: 'events',
   migrations: eventsMigrations,
@@ -16,7 +21,7 @@ import { eventsMigrations } from './migrations/events.migrations';
   settings: eventSettings,
   imports: [AccountsModule],
   controllers: [EventsController],
-  providers: [EventsRepository, EventsService, FeedHorizon],
-  exports: [EventsRepository],
+  providers: [StoreEvents, Events, EventsRepository, EventsService, FeedHorizon],
+  exports: [StoreEvents, Events, EventsRepository],
 })
 export class EventsModule {}

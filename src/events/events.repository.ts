@@ -3,24 +3,26 @@ import type { EntityManager } from 'typeorm';
 import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
-import { EVENT_TYPES, type EventType, type EventTypes, isOfOrder } from './event-types';
+import { EVENT_TYPES, StoreEvents, type TypeFilter } from './event-types';
 
 /** An event as it is stored. */
 export interface StoredEvent {
   readonly id: bigint;
-  readonly type: EventType;
+  readonly type: string;
   readonly createdAt: Date;
   /** JSON. */
   readonly data: string;
-  /** Of an order, the account that placed it; null for an animal. */
+  /** Null for an animal. */
   readonly accountId: bigint | null;
 }
 
 /** Which events a reader sees. */
 export interface EventFilter {
-  readonly types: EventTypes;
-  /** The account whose orders are seen; undefined for every account. */
-  readonly accountId: bigint | undefined;
+  readonly types: TypeFilter;
+  /** The account whose events are seen. */
+  readonly accountId: bigint;
+  /** Those of the key; with some of them it sees the events of all accounts. */
+  readonly scopes?: readonly string[];
 }
 
 /** Consecutive events. */
@@ -33,7 +35,7 @@ interface FoundEvents {
 }
 
 /** The facts of the feed, and null for the columns of an event if there is none. */
-type Columns = [boolean, bigint, bigint | null, EventType, Date, string, bigint | null];
+type Columns = [boolean, bigint, bigint | null, string, Date, string, bigint | null];
 
 /** The least id that a running or later transaction may write. */
 const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
@@ -178,7 +180,10 @@ const REMOVE = `
 export class EventsRepository {
   private readonly removals = new ChangeListeners<bigint>();
 
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly types: StoreEvents,
+  ) {}
 
   /** Adds a listener that runs before the events up to an id are removed. */
   onRemoval(listener: ChangeListener<bigint>): void {
@@ -189,18 +194,23 @@ export class EventsRepository {
   async read(
     after: bigint,
     count: number,
-    { types, accountId }: EventFilter,
+    { types, accountId, scopes }: EventFilter,
     transaction?: EntityManager,
   ): Promise<FoundEvents> {
-    const isOwn = (type: EventType) => accountId !== undefined && isOfOrder(type);
+    const isOfAll = (type: string) => this.types.isOfAll(type, scopes);
     const size = Math.min(count, MAX_ITEMS);
     const wantedTypes = types ?? EVENT_TYPES;
-    const others = wantedTypes.filter((type) => !isOwn(type));
-    const parameters = [after, size, others, wantedTypes.filter(isOwn), accountId ?? null];
+    const own = wantedTypes.filter((type) => !isOfAll(type));
+    const parameters = [after, size, wantedTypes.filter(isOfAll), own, accountId];
     const found = await this.sql.rows<FoundEvents>(READ, parameters, transaction);
     const [{ isKnown, last: newest } = { isKnown: false, last: after }] = found;
     const events = found.flatMap((row) => row.events);
     return { events, isKnown, last: (events.length < size ? undefined : events.at(-1)?.id) ?? newest };
+  }
+
+  /** Writes an event of an account. @param data JSON */
+  async add(type: string, data: string, accountId: bigint, transaction: EntityManager): Promise<void> {
+    await this.sql.rows('SELECT record_event($1, $2, $3)', [accountId, type, data], transaction);
   }
 
   /** Finds the id after which the events of later times begin. `read` does not know it if some were deleted. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { parse } from 'lossless-json';
+import { isInteger, parse } from 'lossless-json';
 import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
@@ -8,9 +8,8 @@ import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
-import { isStaff } from '../store-orders';
-import { requestedTypes } from './event-types';
-import type { Event, EventData, ListEventsQuery } from './events.dto';
+import { StoreEvents } from './event-types';
+import type { Event, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
 import type { eventSettings } from './events.settings';
@@ -24,6 +23,7 @@ export class EventsService extends PeriodicWork {
 
   constructor(
     private readonly events: EventsRepository,
+    private readonly types: StoreEvents,
     private readonly accounts: AccountsService,
     private readonly time: AgreedTime,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
@@ -43,16 +43,15 @@ export class EventsService extends PeriodicWork {
    * @throws ApiError `insufficient_scope`, `validation_failed`, `invalid_cursor`, `cursor_expired`
    */
   async list(principal: Principal, { from, since, ...query }: ListEventsQuery): Promise<Page<Event>> {
-    const types = requestedTypes(principal, query.type ?? null);
+    const types = this.types.requested(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
     const starts = [query.cursor, from, since].filter((given) => given !== undefined);
     if (starts.length > 1)
       throw validationFailed([{ parameter: from ? 'from' : 'since', detail: ONE_START }]);
     const cursor = request.after === undefined ? undefined : BigInt(request.after);
     const after = since === undefined ? cursor : await this.events.findStart(since);
-    const accountId = isStaff(principal) ? undefined : principal.accountId;
     // No event has one of no types.
-    const filter = { types: from === undefined ? types : [], accountId };
+    const filter = { ...principal, types: from === undefined ? types : [] };
     const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
     if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
     // Any start has the link to the first page.
@@ -66,9 +65,10 @@ export class EventsService extends PeriodicWork {
     while (this.hasStarted && !this.isStopping && (await this.events.removeBefore(time)));
   }
 
-  /** Returns events as the key sees them: staff sees the names of the accounts of orders. */
+  /** Returns events as the key sees them: staff sees the names of the accounts. */
   private async show(principal: Principal, events: readonly StoredEvent[]): Promise<readonly Event[]> {
-    const ids = isStaff(principal) ? events.flatMap(({ accountId }) => accountId ?? []) : [];
+    const ofAll = events.filter(({ type }) => this.types.isOfAll(type, principal.scopes));
+    const ids = ofAll.flatMap((event) => event.accountId ?? []);
     const names = await this.accounts.namesOf(ids);
     return events.map(({ id, type, createdAt, data, accountId }) => {
       const account = accountId === null ? undefined : names.get(accountId);
@@ -77,9 +77,11 @@ export class EventsService extends PeriodicWork {
   }
 }
 
-/** Reads the data of an event. Every number in it is an int64. */
-function dataIn(json: string): EventData {
-  // The triggers write the members of an animal or of an order.
+const parseNumber = (text: string) => (isInteger(text) ? BigInt(text) : Number(text));
+
+/** Reads the data of an event. An integer in it may be an int64. */
+function dataIn(json: string): object {
+  // It is printed by the serializer of its class.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return parse(json, undefined, { parseNumber: BigInt }) as EventData;
+  return parse(json, undefined, { parseNumber }) as object;
 }

@@ -11,6 +11,7 @@ import { PetSearch } from './pet-search.service';
 import { PetEntity } from './pet.entity';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
+import { petEvents } from './pets.events';
 import { petScopes } from './pets.scopes';
 import { PetsService } from './pets.service';
 
@@ -18,6 +19,7 @@ import { PetsService } from './pets.service';
   name: 'pets',
   migrations: petsMigrations,
   scopes: Object.values(petScopes),
+  events: petEvents,
   tags: { pets: 'Animals of the store.' },
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController, PetCountsController],

@@ -9,6 +9,7 @@ import { orderSettings } from './order-settings';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
+import { orderEvents } from './store-orders.events';
 import { orderScopes } from './store-orders.scopes';
 import { StoreOrdersService } from './store-orders.service';
 
@@ -17,6 +18,7 @@ import { StoreOrdersService } from './store-orders.service';
   migrations: storeOrdersMigrations,
   settings: orderSettings,
   scopes: Object.values(orderScopes),
+  events: orderEvents,
   tags: {
     'store orders':
       'Orders of animals. A key sees only the orders of its account; with `orders:manage` those of every account.',

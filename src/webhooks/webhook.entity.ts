@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm';
 import { nameOfEnabled } from '../accounts';
-import type { EventTypes } from '../events';
+import type { TypeFilter } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
 /** An address to which an account gets its events. It is its own job: its position in the feed says what is left. */
@@ -21,7 +21,7 @@ export class WebhookEntity {
 
   /** Null for all. */
   @Column({ type: 'text', array: true, nullable: true })
-  readonly types!: EventTypes;
+  readonly types!: TypeFilter;
 
   /** As `WebhookSecrets` writes it. */
   @Column({ type: 'bytea' })

@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { EVENT_TYPE, type EventTypes } from '../events';
+import { EVENT_TYPE, type TypeFilter } from '../events';
 import { SortedPageQuery } from '../platform/paging/page';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import {
@@ -83,7 +83,7 @@ export class NewWebhook {
     optional: true,
     description: 'Only events of these types; null or omitted: all that the key may read.',
   })
-  readonly types?: EventTypes;
+  readonly types?: TypeFilter;
 }
 
 /** Body of updateWebhook. */
@@ -96,7 +96,7 @@ export class WebhookUpdate {
   readonly url?: string;
 
   @SomeOf(EVENT_TYPE, { ...TYPES, optional: true, description: 'Only these types; null: all readable ones.' })
-  readonly types?: EventTypes;
+  readonly types?: TypeFilter;
 
   @OneOf(SET_STATUS, { optional: true, description: 'New status of the webhook.', example: 'active' })
   readonly status?: 'active' | 'disabled';
@@ -111,8 +111,12 @@ export class Webhook {
   @ReceiverUrl({})
   readonly url!: string;
 
-  @SomeOf(EVENT_TYPE, { ...TYPES, min: 0, description: 'Only these types; null: all; an empty list: none.' })
-  readonly types!: EventTypes;
+  @SomeOf(EVENT_TYPE, {
+    ...TYPES,
+    min: 0,
+    description: 'Only these types; null: all of animals and orders; an empty list: none.',
+  })
+  readonly types!: TypeFilter;
 
   @OneOf(STATUS, { untagged: true, description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;

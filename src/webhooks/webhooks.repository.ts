@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
 import { nameOfEnabled } from '../accounts';
-import { NEWEST } from '../events';
+import { EVENT_TYPES, NEWEST } from '../events';
 import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
 import { WebhookEntity } from './webhook.entity';
@@ -75,8 +75,10 @@ const LOCK_IDLE = 'LOCK TABLE webhook_log IN ROW EXCLUSIVE MODE';
 const MAX_EVENTS = 500;
 const MAX_WOKEN = 1_000;
 
-const isWanted = (event: string) =>
-  `(types IS NULL OR ${event}.type = ANY (types)) AND ${event}.id > position`;
+/** Without types a webhook has the store's own. */
+const TYPES = `coalesce(types, '{${EVENT_TYPES.join()}}')`;
+
+const isWanted = (event: string) => `${event}.type = ANY (${TYPES}) AND ${event}.id > position`;
 
 /** Wakes idle webhooks with an event among the next ones. @returns a row if all of them are awake */
 export const WAKE = `
@@ -117,7 +119,7 @@ const advance = (columns: string) => `
 const finish = (values: string) => `
   UPDATE webhooks SET ${values} position = $3, due_at = $4, waiting_since = next, is_idle = next IS NULL
   FROM (
-    SELECT next_webhook_event(account_id, types, $3) AS next FROM webhooks WHERE id = $1 AND due_at = $2
+    SELECT next_webhook_event(account_id, ${TYPES}, $3) AS next FROM webhooks WHERE id = $1 AND due_at = $2
   ) AS found
   WHERE id = $1 AND due_at = $2 RETURNING id`;
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
-import { type eventSettings, EventsRepository, readableTypes, requestedTypes } from '../events';
+import { type eventSettings, EventsRepository, StoreEvents } from '../events';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
@@ -33,6 +33,7 @@ export class WebhooksService {
     private readonly webhooks: WebhooksRepository,
     private readonly ofAccounts: AccountWebhooks,
     private readonly events: EventsRepository,
+    private readonly types: StoreEvents,
     private readonly eventSender: EventSender,
     private readonly secrets: WebhookSecrets,
     private readonly clock: Clock,
@@ -47,7 +48,7 @@ export class WebhooksService {
     { url, types = null }: NewWebhook,
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
-    const requested = requestedTypes(principal, types);
+    const requested = this.types.requested(principal, types);
     this.requirePublic(url);
     const { secret, stored } = this.secrets.create();
     const now = new Date(this.clock.now());
@@ -85,11 +86,11 @@ export class WebhooksService {
     { url, types: given, status }: WebhookUpdate,
     precondition: Precondition<Webhook>,
   ): Promise<Webhook> {
-    const requested = given && requestedTypes(principal, given);
+    const requested = given === undefined ? undefined : this.types.requested(principal, given);
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
     return this.change('update', principal, id, undefined, async (previous, transaction) => {
-      const types = requested ?? readableTypes(principal, given === undefined ? previous.types : null);
+      const types = requested === undefined ? this.types.readable(principal, previous.types) : requested;
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
       const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);

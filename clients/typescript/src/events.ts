@@ -1,6 +1,24 @@
+import type { Event } from './generated/types.js';
 import type { CallOptions, Reply } from './options.js';
 import { nextPage } from './paging.js';
 import { sleep } from './retry.js';
+
+/** An event of an extension: its `type` is not one of the document. */
+export interface OwnEvent {
+  readonly id: bigint;
+  readonly type: string;
+  readonly createdAt: string;
+  readonly data: unknown;
+}
+
+/** What a test sends to a webhook. */
+export interface TestEvent extends OwnEvent {
+  readonly type: 'webhook.test';
+  readonly data: { readonly id: bigint; readonly status: string };
+}
+
+/** What a webhook receives: `switch (event.type)` tells what `data` is. */
+export type WebhookEvent<Own extends OwnEvent = never> = Event | TestEvent | Own;
 
 export interface EventOptions extends CallOptions {
   /** Where to continue: the `cursor` of an earlier feed. Then `from` and `since` have no effect. */

@@ -1,5 +1,5 @@
-import type { Event, ListEventsData, ListOrdersData, ListPetsData } from './generated/types.js';
-import { type EventFeed, type EventOptions, feedOf } from './events.js';
+import type { Event, EventType, ListEventsData, ListOrdersData, ListPetsData } from './generated/types.js';
+import { type EventFeed, type EventOptions, feedOf, type OwnEvent } from './events.js';
 import { operationsOf } from './generated/operations.js';
 import { type List, listOf } from './paging.js';
 import {
@@ -16,7 +16,7 @@ import { Requests } from './request.js';
 
 export { etagOf } from './entity-tags.js';
 export { AnimalStoreError, type ErrorCode } from './errors.js';
-export type { EventFeed, EventOptions } from './events.js';
+export type { EventFeed, EventOptions, OwnEvent, TestEvent, WebhookEvent } from './events.js';
 export { type Json, stringify, toJSON } from './json.js';
 export type {
   ApiKey,
@@ -39,7 +39,10 @@ export { type VerifyOptions, verifyWebhook, type WebhookRequest } from './webhoo
 
 export type PetFilters = Filters<ListPetsData>;
 export type OrderFilters = Filters<ListOrdersData>;
-export type EventFilters = Filters<ListEventsData>;
+/** `Own` are the events of extensions. */
+export type EventFilters<Own extends OwnEvent = never> = Omit<Filters<ListEventsData>, 'type'> & {
+  readonly type?: EventType | Own['type'] | readonly (EventType | Own['type'])[];
+};
 export type AnimalStore = ReturnType<typeof createAnimalStore>;
 
 /** The most items of a page: a list takes as few requests as possible. */
@@ -64,7 +67,10 @@ export function createAnimalStore(options: AnimalStoreOptions) {
     listOf(listUrl(path, query), (url) => requests.send('GET', url, own));
 
   /** Follows the events. Unless the options say otherwise, an interruption of the service is waited for without an end. */
-  const events = (filters: EventFilters = {}, own: EventOptions = {}): EventFeed<Event> => {
+  const events = <Own extends OwnEvent = never>(
+    filters: EventFilters<Own> = {},
+    own: EventOptions = {},
+  ): EventFeed<Event | Own> => {
     const { retry: usual = {} } = options;
     const retry = own.retry ?? (usual && { ...usual, budgetMs: Infinity, maxRetries: Infinity });
     const call = own.signal ? { retry, signal: own.signal } : { retry };

@@ -1,4 +1,4 @@
-import type { Event } from './generated/types.js';
+import type { OwnEvent, WebhookEvent } from './events.js';
 import { INT64_MEMBERS } from './generated/values.js';
 import { parseJson } from './json.js';
 
@@ -19,16 +19,16 @@ export interface VerifyOptions {
 const int64Members = new Set<string>(INT64_MEMBERS);
 
 /**
- * Verifies a delivery of a webhook (Standard Webhooks), and returns its event. Its `type` is `webhook.test` for a test.
+ * Verifies a delivery of a webhook (Standard Webhooks), and returns its event. `Own` are those of extensions.
  *
  * @param secret `whsec_…`, or several
  * @throws Error if no secret has signed the delivery, it is too old, or a secret is invalid
  */
-export async function verifyWebhook(
+export async function verifyWebhook<Own extends OwnEvent = never>(
   request: Request | WebhookRequest,
   secret: string | readonly string[],
   { toleranceSeconds = 300 }: VerifyOptions = {},
-): Promise<Omit<Event, 'type'> & { readonly type: string }> {
+): Promise<WebhookEvent<Own>> {
   const { headers } = request;
   const entries = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
   const given = entries.filter(([, value]) => value !== undefined);
@@ -46,7 +46,7 @@ export async function verifyWebhook(
       if (signature.startsWith('v1,') && (await isSigned(message, signature.slice('v1,'.length), key)))
         // The signature shows that the service has sent it.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        return parseJson(text, int64Members) as Event;
+        return parseJson(text, int64Members) as WebhookEvent<Own>;
   throw new Error('No webhook-signature is valid: the secret is another one, or the body was changed.');
 }
 

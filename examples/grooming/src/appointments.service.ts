@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type ConfigOf, OrderEvents, PetHolds, pages, PetsService, Sql } from 'animal-store';
+import { CONFIG, type ConfigOf, Events, OrderEvents, PetHolds, pages, PetsService, Sql } from 'animal-store';
 import type { Precondition, Statement } from 'animal-store';
 import type { EntityManager } from 'typeorm';
 import {
@@ -56,6 +56,7 @@ export class AppointmentsService {
     private readonly pets: PetsService,
     private readonly holds: PetHolds,
     private readonly orders: OrderEvents,
+    private readonly events: Events,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof groomingSettings>,
   ) {}
 
@@ -95,6 +96,7 @@ export class AppointmentsService {
         throw appointmentErrors.too_many_grooming_appointments();
       const values = [accountId, petId, startsAt, treatment];
       const [row] = await this.sql.rows<GroomingAppointment>(INSERT, values, transaction);
+      if (row) await this.events.add('grooming.booked', row, accountId, transaction);
       return row;
     }, outer);
   }

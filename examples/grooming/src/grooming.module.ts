@@ -1,5 +1,6 @@
 import { PetsModule, StoreExtension, StoreOrdersModule } from 'animal-store';
 import { AppointmentsController } from './appointments.controller';
+import { GroomingAppointment } from './appointments.dto';
 import { AppointmentsService } from './appointments.service';
 import { groomingScopes } from './grooming.scopes';
 import { groomingSettings } from './grooming.settings';
@@ -11,6 +12,7 @@ const name = 'grooming';
   name,
   migrations: [GroomingAppointments1795300000000],
   scopes: Object.values(groomingScopes),
+  events: { 'grooming.booked': { data: GroomingAppointment, scope: groomingScopes.read } },
   tags: { [name]: 'The appointments of animals. A key sees only those of its account.' },
   settings: groomingSettings,
   compatibility: '^1.0.0',

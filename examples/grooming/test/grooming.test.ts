@@ -52,6 +52,14 @@ test('books as many for an animal as GROOMING_MAX_BOOKED says, also concurrently
   assert.equal(rejected?.json.code, 'too_many_grooming_appointments');
 });
 
+test('writes an event for each booking', async () => {
+  const { json: from } = await send('GET', '/v1/events?type=grooming.booked&limit=100');
+  const { json: booked } = await book(await addPet());
+  const { json: events } = await send('GET', '/v1/events?type=grooming.booked&limit=100');
+  assert.equal(events.length, from.length + 1);
+  assert.deepEqual(events.at(-1).data, booked);
+});
+
 test('books once for one Idempotency-Key', async () => {
   const petId = await addPet();
   const first = await book(petId, { 'idempotency-key': 'spring' });

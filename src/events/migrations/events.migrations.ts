@@ -151,4 +151,24 @@ export class RemovedEvents1795219200050 implements MigrationInterface {
   }
 }
 
-export const eventsMigrations = [Events1795219200030, RemovedEvents1795219200050];
+/** Lets extensions write events. New numbers wait for its transaction, as for a change of an animal. */
+export class OwnEvents1795219200070 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE FUNCTION record_event(account bigint, kind text, body text) RETURNS void LANGUAGE plpgsql AS $$
+      DECLARE
+        newest bigint;
+      BEGIN
+        IF current_setting('animal_store.events', true) = 'off' THEN RETURN; END IF;
+        LOCK TABLE pets IN ROW EXCLUSIVE MODE;
+        newest := ${NEWEST};
+        ${inserted('account', 'kind', 'body', '(SELECT 1 AS id) AS changed')}
+      END $$`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP FUNCTION record_event');
+  }
+}
+
+export const eventsMigrations = [Events1795219200030, RemovedEvents1795219200050, OwnEvents1795219200070];

@@ -9,6 +9,21 @@ import type { DefinedScope } from './define-scopes';
 /** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
 export type MigrationClass = new () => MigrationInterface;
 
+/** A type of events. The feed and webhooks have them for their account, if the key has the scope. */
+export interface EventFacts {
+  /** The DTO class of `data`. */
+  readonly data: Type<object>;
+  /** The scope that a key needs to read them; of several one. */
+  readonly scope: string | readonly string[];
+  /** A key with this scope reads those of every account in the feed. @internal */
+  readonly staffScope?: string;
+  /** True if they have no account: every account reads them. @internal */
+  readonly isShared?: true;
+}
+
+/** Facts by the type of events. */
+export type EventTypes = Readonly<Record<string, EventFacts>>;
+
 type Modules = readonly (Type | DynamicModule)[];
 
 /** A part of the store: its modules, and the facts about them that the rest of the service needs. */
@@ -24,6 +39,8 @@ export interface Extension {
   readonly tags?: Readonly<Record<string, string>>;
   /** The codes that every operation can return, such as a guard's. An operation names the others in `rejects`. */
   readonly errors?: readonly DefinedError[];
+  /** Types of events, such as `grooming.booked`, that it writes with `Events`. They begin with `${name}.`. */
+  readonly events?: EventTypes;
   /** They are read with the store's own. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
   readonly settings?: Settings;
   /** The versions of `animal-store` that it works with, a range of semver such as `^1.2.0`. */

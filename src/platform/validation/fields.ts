@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import type { ApiPropertyOptions } from '@nestjs/swagger';
+import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { declareField, type FieldFacts, isObject } from './declare-field';
 import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
@@ -111,6 +111,8 @@ export interface Choice<Value extends string = string> {
   readonly name: string;
   readonly description: string;
   readonly values: readonly Value[];
+  /** True if the start may add values to the schema. */
+  readonly isOpen?: true;
 }
 
 function schemaOf({ name, description, values }: Choice): ApiPropertyOptions {
@@ -134,19 +136,17 @@ interface SomeFacts extends FieldFacts {
   readonly isShownAsOne?: true;
 }
 
-/**
- * Declares a list of different values of `choice`. In a query it is a repeated parameter, and the handler gets the values in
- * the order of the choice.
- */
+/** Declares a list of different values of `choice`: in a query a repeated parameter, in the order of the choice. */
 export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
-  const { values } = choice;
+  const { name, values, isOpen } = choice;
   const placeOf = (value: unknown) => values.findIndex((known) => known === value);
-  const items = { type: 'string', enum: [...values] };
+  const items = isOpen ? { $ref: getSchemaPath(name) } : { type: 'string', enum: [...values] };
+  const maxItems = isOpen ? 100 : values.length;
   const isNew = (each: unknown, at: number, all: unknown[]) => placeOf(each) >= 0 && all.indexOf(each) === at;
   return declareField(facts, {
     schema: isShownAsOne
       ? schemaOf(choice)
-      : { type: 'array', items, minItems: min, maxItems: values.length, uniqueItems: true },
+      : { type: 'array', items, minItems: min, maxItems, uniqueItems: true },
     rule: (given, name) => `one or more of ${values.join(', ')}, each once${repeatHint(given, name, values)}`,
     isValid: (given) => Array.isArray(given) && given.length >= min && given.every(isNew),
     fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),

@@ -10,6 +10,7 @@ import { UserError } from '../../platform/errors/user-error';
 import type { ChosenExtension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
 import { type Codes, codesOf, operationsOf } from './codes';
+import { completeEvents } from './event-schemas';
 import { documentsOf } from './extension-documents';
 import { completeResponses } from './responses';
 import { checkClasses, completeSchemas } from './schemas';
@@ -88,6 +89,7 @@ export function createDocument(
     components: { securitySchemes: { bearer }, schemas, ...responses },
   };
   checkClasses(document);
+  completeEvents(schemas, Object.assign({}, ...extensions.map(({ events }) => events)));
   completeSchemas(document, schemas);
   return document;
 }

@@ -36,6 +36,7 @@ export function documentsOf(
     if (include.length === 0) return { ...owner, paths: {}, schemas: {} };
     const { paths, components } = SwaggerModule.createDocument(app, basis, {
       include,
+      extraModels: Object.values(owner.extension.events ?? {}).map(({ data }) => data),
       autoTagControllers: false,
     });
     return { ...owner, paths, schemas: components?.schemas ?? {} };

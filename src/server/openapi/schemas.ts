@@ -13,13 +13,14 @@ import {
 } from '../../platform/validation/declare-field';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
+import { serializable } from './event-schemas';
 
 type Type = RegisteredOperation['types'][number];
 
 /** The schemas of a document by name. */
-type Schemas = Readonly<Record<string, unknown>>;
+export type Schemas = Readonly<Record<string, unknown>>;
 
-const REFERENCE = '#/components/schemas/';
+export const REFERENCE = '#/components/schemas/';
 
 /** A class may have a member of its own class. */
 const MAX_DEPTH = 6;
@@ -44,14 +45,15 @@ function completeBelow(node: unknown, schemas: Schemas): void {
   if (format === 'int64') Object.assign(node, { minimum: MIN_INT64, maximum: MAX_INT64, ...node });
   if (Array.isArray(values)) Object.assign(node, { example: values[0], ...node });
   // A node without a type is a map of members, which may have these names.
-  const example = type === 'object' || type === 'array' ? exampleOf(node, schemas) : undefined;
+  const hasExample = type === 'object' || type === 'array' || Array.isArray(node['oneOf']);
+  const example = hasExample ? exampleOf(node, schemas) : undefined;
   if (example !== undefined) Object.assign(node, { example });
 }
 
 /** Returns the example of a schema. For an object or a list without one it is made of the examples of its parts. */
 function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
   if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
-  const { nullable, example, $ref, allOf, items, properties, required = [] } = schema;
+  const { nullable, example, $ref, oneOf, allOf = oneOf, items, properties, required = [] } = schema;
   if (example !== undefined) return example;
   if (typeof $ref === 'string') return exampleOf(schemas[$ref.slice(REFERENCE.length)], schemas, depth + 1);
   if (Array.isArray(allOf)) return exampleOf(allOf[0], schemas, depth);
@@ -74,8 +76,8 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
   for (const [name, schema] of Object.entries(components?.schemas ?? {})) {
     // The serializer expects numbers, and ignores bounds and examples.
     const text = stringify(schema) ?? '{}';
-    const local: object = JSON.parse(text.replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"'));
-    fastify.addSchema({ ...local, $id: name });
+    const local: Schemas = JSON.parse(text.replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"'));
+    fastify.addSchema({ ...serializable(local), $id: name });
   }
 }
 

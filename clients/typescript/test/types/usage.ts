@@ -6,6 +6,7 @@ import {
   etagOf,
   type Order,
   type Pet,
+  type OwnEvent,
   type StoreEvent,
   stringify,
   toJSON,
@@ -67,12 +68,43 @@ export function rejected({ pets, orders }: AnimalStore): void {
   orders.list({ cursor: 'a' });
 }
 
+interface Weighed extends OwnEvent {
+  readonly type: 'clinic.weighed';
+  readonly data: { readonly weight: number };
+}
+
+/** `type` tells what `data` is, and the compiler that no type is left. */
+export function dataOf(event: StoreEvent | Weighed): string {
+  switch (event.type) {
+    case 'pet.created':
+    case 'pet.updated':
+    case 'pet.deleted':
+      return event.data.name;
+    case 'order.placed':
+      // @ts-expect-error -- an order has no name
+      void event.data.name;
+      return event.data.placedAt;
+    case 'order.approved':
+    case 'order.delivered':
+    case 'order.cancelled': {
+      const petId: bigint = event.data.petId;
+      return String(petId);
+    }
+    case 'clinic.weighed':
+      return event.data.weight.toFixed();
+    default:
+      return event satisfies never;
+  }
+}
+
 export async function events(store: AnimalStore, request: Request): Promise<void> {
   const feed = store.events({ type: ['order.placed'] }, { cursor: undefined, pauseMs: 1 });
-  for await (const { id, data } of feed) await store.orders.get(data.petId ?? id);
+  for await (const event of feed) dataOf(event);
   const cursor: string | undefined = feed.cursor;
-  const { type, data }: { type: string; data: StoreEvent['data'] } = await verifyWebhook(request, ['whsec_']);
-  await verifyWebhook({ headers: {}, body: cursor ?? `${type} ${data.status}` }, 'whsec_');
+  const sent = await verifyWebhook<Weighed>(request, ['whsec_']);
+  const text: string = sent.type === 'webhook.test' ? sent.data.status : dataOf(sent);
+  await verifyWebhook({ headers: {}, body: cursor ?? text }, 'whsec_');
+  for await (const event of store.events<Weighed>({ type: ['clinic.weighed', 'pet.created'] })) dataOf(event);
   // @ts-expect-error: no such type
   store.events({ type: ['pet.sold'] });
   const start: string | undefined = await store.events({ from: 'now' }).start();

@@ -1,0 +1,43 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { EntityManager } from 'typeorm';
+import { CONFIG, type ConfigOf } from '../platform/config/config';
+import { StoreEvents } from './event-types';
+import { EventsRepository } from './events.repository';
+import type { eventSettings } from './events.settings';
+
+/** Writes events of extensions, which the feed and webhooks have as those of animals and orders. */
+@Injectable()
+export class Events {
+  private readonly printers = new Map<string, (data: object) => string>();
+
+  constructor(
+    private readonly types: StoreEvents,
+    private readonly events: EventsRepository,
+    private readonly host: HttpAdapterHost<FastifyAdapter>,
+    @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
+  ) {}
+
+  /**
+   * Writes an event that commits with the transaction, or not at all. With EVENTS_RETENTION_DAYS=0 none is written.
+   *
+   * @param type one of `events` of the extension
+   * @param data an object of its class, whose declared members are sent
+   * @param accountId only keys of this account see it
+   */
+  async add(type: string, data: object, accountId: bigint, transaction: EntityManager): Promise<void> {
+    const { name } = this.types.ofExtension(type).data;
+    if (this.config.eventsRetentionDays === 0) return;
+    const print = this.printers.get(name) ?? this.printerOf(name);
+    this.printers.set(name, print);
+    await this.events.add(type, print(data), accountId, transaction);
+  }
+
+  /** Compiles the serializer that a response with the class has. */
+  private printerOf(name: string): (data: object) => string {
+    const { serializerCompiler } = this.host.httpAdapter.getInstance();
+    if (!serializerCompiler) throw new Error('Events can be written when the service is ready.');
+    return serializerCompiler({ schema: { $ref: `${name}#` }, method: 'GET', url: '/events' });
+  }
+}
