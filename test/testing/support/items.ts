@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import type { Precondition, SortedPageQuery, Sql } from '../../../src';
-import type { Pages } from '../../../src/platform/database/pages';
+import type { Pages } from '../../../src/platform/database/lists';
 import type { ApiError } from '../../../src/platform/errors/api-error';
 
 export interface NewRow {
