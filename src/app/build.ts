@@ -73,7 +73,7 @@ export async function buildService(
       ...(newer === undefined
         ? []
         : [
-            `The database was migrated by a newer version of Animal Store (${newer}). Run this version beside it only during an update.`,
+            `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
           ]),
     ];
     for (const notice of found) logger.warn(notice);

@@ -7,21 +7,21 @@ import { migrations, schemaConfig } from '../support/schema-config';
 /** The migrations of the last release; `npm run openapi:release` writes them. */
 const RELEASED: readonly string[] = JSON.parse(readFileSync(join(__dirname, 'released.json'), 'utf8'));
 
-/** What the last release does not use once it runs, and why. */
+/** The last release does not use these parts once it runs. */
 const UNUSED = [
   // Only the start of 1.1.0 with an extension uses them, and it rejects a newer schema.
   'column extension_migrations.up jsonb',
   'column extension_migrations.down jsonb',
 ];
 
-/** What every row of the last release fulfils. */
+/** Every row of the last release fulfils these. */
 const FULFILLED = [
   // The other column is new, and has a default or stays null.
   'constraint api_keys CHECK ((cardinality(addresses) <= 20))',
   'constraint audit_entries CHECK (((os_user IS NULL) <> (made_by_key IS NULL)))',
 ];
 
-/** What statements may use, then what rows must fulfil. */
+/** Lists the parts that statements may use; the second one those that rows must fulfil. */
 const USABLE = `
   SELECT format('column %s.%s %s', relname, attname, format_type(atttypid, atttypmod)) AS part
     FROM pg_attribute JOIN pg_class c ON c.oid = attrelid

@@ -46,7 +46,7 @@ describe('with DATABASE_URL', () => {
     await production.stop();
   });
 
-  it('starts beside a newer version that has migrated the database, and says so', async () => {
+  it('starts next to a newer version that has migrated the database, and says so', async () => {
     const environment = { DATABASE_URL: database.directUrl };
     await (await startHere(environment)).stop();
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);

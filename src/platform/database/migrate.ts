@@ -45,8 +45,8 @@ export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', t
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
  * @param keyPrefix of a service, to which the database then belongs
- * @returns the names of the migrations, the extensions with tables that this program does not have, the applied
- *   migrations of extensions whose source has changed, and the last migration of a newer version of the store
+ * @returns the names of the migrations, the extensions with tables that this program does not have, and the applied
+ *   migrations of extensions whose source has changed; `newer` is the last migration of a newer version of the store
  * @throws UserError if this program cannot use a newer version's schema, an extension's migration fails, or the database
  *   belongs to a service with other keys
  */

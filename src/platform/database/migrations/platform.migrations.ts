@@ -213,7 +213,7 @@ export class PausedKeys1795219200036 extends SqlMigration {
   override readonly downSql = 'ALTER TABLE api_keys DROP COLUMN paused_at';
 }
 
-/** What version 1.1.0 reads and writes while both versions run. The version after this one drops it. */
+/** Version 1.1.0 uses these columns while both versions run. The version after this one drops them. */
 export class EarlierBans1795219200061 extends SqlMigration {
   override readonly upSql = `
     ALTER TABLE api_keys ADD banned_at timestamptz, ADD banned_until timestamptz, ADD unbanned_at timestamptz;
