@@ -28,7 +28,13 @@ import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
 import { serveCollection } from '../server/openapi/collection';
 import { serveGuide } from '../server/openapi/guide';
-import { serveDocument, serveFrontPage, serveIcon, serveProblemPages, serveSwaggerUi } from '../server/openapi/pages';
+import {
+  serveDocument,
+  serveFrontPage,
+  serveIcon,
+  serveProblemPages,
+  serveSwaggerUi,
+} from '../server/openapi/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/protocol-errors';
 import { RequestLog } from '../server/request-log';

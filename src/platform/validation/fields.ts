@@ -139,7 +139,7 @@ interface SomeFacts extends FieldFacts {
 /** Declares a list of different values of `choice`: in a query a repeated parameter, in the order of the choice. */
 export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
   const { name, values, isOpen } = choice;
-  const placeOf = (value: unknown) => values.findIndex((known) => known === value);
+  const placeOf = (value: unknown) => values.findIndex((each) => each === value);
   const items = isOpen ? { $ref: getSchemaPath(name) } : { type: 'string', enum: [...values] };
   const maxItems = isOpen ? 100 : values.length;
   const isNew = (each: unknown, at: number, all: unknown[]) => placeOf(each) >= 0 && all.indexOf(each) === at;
@@ -147,7 +147,7 @@ export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: Some
     schema: isShownAsOne
       ? schemaOf(choice)
       : { type: 'array', items, minItems: min, maxItems, uniqueItems: true },
-    rule: (given, name) => `one or more of ${values.join(', ')}, each once${repeatHint(given, name, values)}`,
+    rule: (given, of) => `one or more of ${values.join(', ')}, each once${repeatHint(given, of, values)}`,
     isValid: (given) => Array.isArray(given) && given.length >= min && given.every(isNew),
     fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
   });
