@@ -11,13 +11,13 @@ export interface OwnEvent {
   readonly data: unknown;
 }
 
-/** What a test sends to a webhook. */
+/** The event that a test sends to a webhook. */
 export interface TestEvent extends OwnEvent {
   readonly type: 'webhook.test';
   readonly data: { readonly id: bigint; readonly status: string };
 }
 
-/** What a webhook receives: `switch (event.type)` tells what `data` is. */
+/** An event for a webhook: `switch (event.type)` narrows `data`. */
 export type WebhookEvent<Own extends OwnEvent = never> = Event | TestEvent | Own;
 
 export interface EventOptions extends CallOptions {

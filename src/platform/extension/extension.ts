@@ -13,7 +13,7 @@ export type MigrationClass = new () => MigrationInterface;
 export interface EventFacts {
   /** The DTO class of `data`. */
   readonly data: Type<object>;
-  /** The scope that a key needs to read them; of several one. */
+  /** The scope that a key needs to read them. A list: any one of these. */
   readonly scope: string | readonly string[];
   /** A key with this scope reads those of every account in the feed. @internal */
   readonly staffScope?: string;
