@@ -95,7 +95,8 @@ describe('the events of an extension', () => {
     expect(types.filter((type) => type === 'clinic.warned')).toHaveLength(2);
     expect(types).toHaveLength(3);
     const { text } = await app.get(PATH, { key, isDocumented });
-    expect(text).toBe(`[${sent.filter((body, at) => sent.indexOf(body) === at).join()}]`);
+    // Each webhook has its own order. The text of an event begins with its id.
+    expect(text).toBe(`[${[...new Set(sent)].toSorted().join()}]`);
     const valid = receiver.deliveries.flatMap((each) => {
       try {
         return verified(app, secret, each).data;
