@@ -230,9 +230,10 @@ describe('the embedded server', () => {
   it("reports PostgreSQL's error", async () => {
     const broken = join(folder, 'broken');
     execFileSync('cp', ['-a', dataDir, broken]);
-    writeFileSync(join(broken, 'pg18', 'PG_VERSION'), '17\n');
+    const rules = join(broken, 'pg18', 'pg_hba.conf');
+    writeFileSync(rules, 'wrong');
     expect(await rejectionOf(startEmbedded(options(broken)))).toBe(
-      `EmbeddedServerError: PostgreSQL did not start (database files are incompatible with server): read ${broken}/postgres.log, or set DATABASE_URL to another server.`,
+      `EmbeddedServerError: PostgreSQL did not start (could not load ${rules}): read ${broken}/postgres.log, or set DATABASE_URL to another server.`,
     );
   });
 
