@@ -103,6 +103,7 @@ describe('migrations', () => {
       'PetWordsAndCounts1795219200060',
       'EarlierBans1795219200061',
       'PetWordsInOneOrder1795219200062',
+      'PetTotalsKey1795219200063',
       'OwnEvents1795219200070',
     ];
     for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);

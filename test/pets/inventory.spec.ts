@@ -124,6 +124,19 @@ describe('the counts of animals', () => {
     );
   }
 
+  it('are added up while a logical replica gets all tables', async () => {
+    await app.database.administer('CREATE PUBLICATION everything FOR ALL TABLES');
+    try {
+      const { json } = await app.post('/v1/pets', aNewPet(), { key });
+      await addUp();
+      expect((await app.send('DELETE', `/v1/pets/${json.id}`, { key })).status).toBe(204);
+      await addUp();
+      await expectExact();
+    } finally {
+      await app.database.administer('DROP PUBLICATION everything');
+    }
+  });
+
   it('have the ends of int64, and an item for each category of the request, once and ascending', async () => {
     await app.post('/v1/pets', `{"name":"a","categoryId":${MAX}}`, { key });
     await app.post('/v1/pets', `{"name":"a","categoryId":-${MAX + 1n},"status":"sold"}`, { key });

@@ -217,10 +217,24 @@ export class PetWordsInOneOrder1795219200062 implements MigrationInterface {
   }
 }
 
+/** Under a publication of all tables (logical replication) PostgreSQL rejects changes of rows without a key. */
+export class PetTotalsKey1795219200063 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(
+      'ALTER TABLE pet_count_totals ADD is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)',
+    );
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE pet_count_totals DROP is_only');
+  }
+}
+
 export const petsMigrations = [
   Pets1795219200001,
   FindPets1795219200008,
   PetsOrder1795219200010,
   PetWordsAndCounts1795219200060,
   PetWordsInOneOrder1795219200062,
+  PetTotalsKey1795219200063,
 ];
