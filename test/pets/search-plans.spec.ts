@@ -47,7 +47,8 @@ describeOnEachServer('a search', (createDatabase) => {
   let ofEmptyStore: readonly unknown[];
   beforeAll(async () => {
     database = await createDatabase();
-    await database.query('SET statement_timeout = 0');
+    // VACUUM does not see rows of a commit that is not written yet.
+    await database.query('SET statement_timeout = 0; SET synchronous_commit = on');
     // PostgreSQL keeps the plan of the empty table until it analyzes the table.
     ofEmptyStore = (await find('bella')).items;
     await database.query(FILL);

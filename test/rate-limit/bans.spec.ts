@@ -1,7 +1,10 @@
 import { DataSource } from 'typeorm';
 import { ApiKeysService } from '../../src/accounts';
 import { describeKey } from '../../src/key/key.controller';
-import { KeyBans1795219200014 } from '../../src/platform/database/migrations/platform.migrations';
+import {
+  EarlierBans1795219200061,
+  KeyBans1795219200014,
+} from '../../src/platform/database/migrations/platform.migrations';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { until } from '../support/until';
@@ -185,15 +188,18 @@ describe('bans', () => {
     const { id: lifted } = await app.createKey({ account, choice });
     const runner = app.nest.get(DataSource).createQueryRunner();
     const migration = new KeyBans1795219200014();
+    const later = new EarlierBans1795219200061();
     const times = `'2126-01-01T00:00:00Z', '2126-01-01T00:05:00Z'`;
     await runner.query('DELETE FROM key_bans');
     await runner.query(`INSERT INTO key_bans VALUES ('${id}', ${times}), ('token 7', ${times})`);
+    await later.down(runner);
     await migration.down(runner);
     await runner.query(
       `UPDATE api_keys SET banned_at = now(), banned_until = now(), unbanned_at = now() WHERE id = $1`,
       [lifted],
     );
     await migration.up(runner);
+    await later.up(runner);
     const found = await runner.query('SELECT key_id AS id, banned_until::text AS until FROM key_bans');
     await runner.release();
     const end = new Date('2126-01-01T00:05:00Z');
