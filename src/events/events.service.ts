@@ -67,12 +67,15 @@ export class EventsService extends PeriodicWork {
 
   /** Returns events as the key sees them: staff sees the names of the accounts. */
   private async show(principal: Principal, events: readonly StoredEvent[]): Promise<readonly Event[]> {
-    const ofAll = events.filter(({ type }) => this.types.isOfAll(type, principal.scopes));
-    const ids = ofAll.flatMap((event) => event.accountId ?? []);
+    const isOfAll = ({ type }: StoredEvent) => this.types.isOfAll(type, principal.scopes);
+    const ids = events.filter(isOfAll).flatMap(({ accountId }) => accountId ?? []);
     const names = await this.accounts.namesOf(ids);
-    return events.map(({ id, type, createdAt, data, accountId }) => {
-      const account = accountId === null ? undefined : names.get(accountId);
-      return { id, type, createdAt: createdAt.toISOString(), data: Object.assign(dataIn(data), { account }) };
+    return events.map((event) => {
+      const { id, type, createdAt, accountId } = event;
+      const data = dataIn(event.data);
+      // Data of an extension may have an account of its own.
+      const account = accountId !== null && isOfAll(event) ? { account: names.get(accountId) } : {};
+      return { id, type, createdAt: createdAt.toISOString(), data: Object.assign(data, account) };
     });
   }
 }

@@ -45,9 +45,18 @@ describe('the events of an extension', () => {
       'clinic.warned',
     ]);
     expect(events.slice(1, 4).map(({ data }) => data)).toEqual([weighed, weighed, weighed]);
-    expect(events.at(-1)!.data).toEqual({ reason: 'light' });
+    expect(events.at(-1)!.data).toEqual({ reason: 'light', account: 'vet' });
     const ids = events.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)].toSorted((one, other) => one - other));
+  });
+
+  it('stay in the feed when their class has got another required member', async () => {
+    const [account] = await app.database.query<{ id: string }>(
+      'SELECT account_id AS id FROM api_keys LIMIT 1',
+    );
+    await app.database.query(`SELECT record_event($1, 'clinic.weighed', '{"id":7}')`, [account?.id]);
+    const events = await readerOf(app, { key: app.key, isDocumented }, 'type=clinic.weighed')();
+    expect(events.map(({ data }) => data)).toEqual([{ id: 7 }]);
   });
 
   it('commit with their transaction, and once for an Idempotency-Key', async () => {
@@ -104,7 +113,7 @@ describe('the events of an extension', () => {
         return [];
       }
     });
-    expect(valid).toEqual([{ reason: 'light' }]);
+    expect(valid).toEqual([{ reason: 'light', account: 'vet' }]);
     await receiver.close();
   });
 
@@ -141,7 +150,7 @@ describe('the events of an extension', () => {
     expect(Event.oneOf).toContainEqual({ $ref: '#/components/schemas/WarningEvent' });
     expect(WeighingEvent.properties.type.enum).toEqual(['clinic.weighed']);
     expect(WarningEvent.properties.data).toEqual({ $ref: '#/components/schemas/Warning' });
-    expect(Warning.required).toEqual(['reason']);
+    expect(Warning.required).toEqual(['reason', 'account']);
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const headers = { accept: 'application/json, text/event-stream' };
     const { tools } = (await app.post('/mcp', body, { headers })).json.result;

@@ -2,6 +2,9 @@ import type { EventTypes } from '../../platform/extension/extension';
 import { isObject } from '../../platform/validation/declare-field';
 import { REFERENCE, type Schemas } from './schemas';
 
+/** How deep members are within members. */
+const MAX_DEPTH = 6;
+
 /** The name of the variant of an event with `data` of a class. */
 export const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
 
@@ -30,8 +33,12 @@ export function completeEvents(schemas: Record<string, unknown>, types: EventTyp
   };
 }
 
-/** Replaces variants by conditions on the member that tells them apart: the serializer would validate every member. */
-export function serializable({ oneOf, discriminator, ...schema }: Schemas): object {
+/**
+ * Replaces variants by conditions on the member that tells them apart: the serializer would validate every member.
+ *
+ * @param all the schemas by name
+ */
+export function serializable({ oneOf, discriminator, ...schema }: Schemas, all: Schemas): object {
   if (!isObject(discriminator) || !isObject(discriminator['mapping']))
     return { ...schema, ...(oneOf ? { oneOf } : {}) };
   const variants = Object.entries(discriminator['mapping']);
@@ -40,9 +47,27 @@ export function serializable({ oneOf, discriminator, ...schema }: Schemas): obje
       if: { type: 'object', properties: { [String(discriminator['propertyName'])]: { const: value } } },
       // A member of JSON Schema.
       // oxlint-disable-next-line unicorn/no-thenable
-      then: { $ref },
+      then: tolerant({ $ref }, all),
       else: others,
     }),
-    { $ref: variants.at(-1)?.[1] },
+    tolerant({ $ref: variants.at(-1)?.[1] }, all),
   );
+}
+
+/** Allows missing members: another version of a class may have written an event. */
+function tolerant(node: unknown, all: Schemas, depth = 0): object {
+  if (!isObject(node)) return {};
+  // A class may have a member of its own class.
+  if (typeof node['$ref'] === 'string' && depth < MAX_DEPTH)
+    return tolerant(all[node['$ref'].slice(0, -1)], all, depth + 1);
+  const { properties, items, allOf, required: _, ...others } = node;
+  const members = Object.entries(isObject(properties) ? properties : {});
+  return {
+    ...others,
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(members.map(([name, each]) => [name, tolerant(each, all, depth)])),
+    }),
+    ...(items !== undefined && { items: tolerant(items, all, depth) }),
+    ...(Array.isArray(allOf) && { allOf: allOf.map((each) => tolerant(each, all, depth)) }),
+  };
 }

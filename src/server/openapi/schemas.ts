@@ -73,11 +73,13 @@ function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
  * defines the documented and the sent body.
  */
 export function addResponseSchemas(fastify: FastifyInstance, { components }: OpenAPIObject): void {
-  for (const [name, schema] of Object.entries(components?.schemas ?? {})) {
-    // The serializer expects numbers, and ignores bounds and examples.
-    const text = stringify(schema) ?? '{}';
-    const local: Schemas = JSON.parse(text.replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"'));
-    fastify.addSchema({ ...serializable(local), $id: name });
+  // The serializer expects numbers, and ignores bounds and examples.
+  const text = stringify(components?.schemas ?? {}) ?? '{}';
+  const local: Record<string, Schemas> = JSON.parse(
+    text.replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"'),
+  );
+  for (const [name, schema] of Object.entries(local)) {
+    fastify.addSchema({ ...serializable(schema, local), $id: name });
   }
 }
 

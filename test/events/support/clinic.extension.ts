@@ -56,6 +56,9 @@ class Weighing {
 class Warning {
   @Text({ max: 20, description: 'The reason.', example: 'light' })
   readonly reason!: string;
+
+  @Text({ max: 20, description: 'The account of the vet, as events of orders have one.', example: 'vet' })
+  readonly account!: string;
 }
 
 @Controller('clinic/weighings')
@@ -87,7 +90,8 @@ class ClinicController {
         await this.pets.lock(id, transaction);
         for (let at = 0; at < times; at += 1)
           await this.events.add('clinic.weighed', { ...row, internal: 'secret' }, accountId, transaction);
-        if (weight < 1) await this.events.add('clinic.warned', { reason: 'light' }, accountId, transaction);
+        if (weight < 1)
+          await this.events.add('clinic.warned', { reason: 'light', account: 'vet' }, accountId, transaction);
         if (remark === 'closed') throw errors.clinic_closed();
         return row;
       }, outer);
