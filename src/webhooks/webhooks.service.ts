@@ -111,7 +111,8 @@ export class WebhooksService {
 
   /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
   async test({ accountId }: Principal, id: bigint): Promise<WebhookTest> {
-    return resultOf(await this.eventSender.sendTest(found(await this.webhooks.find({ id, accountId }))));
+    const webhook = found(await this.webhooks.find({ id, accountId }));
+    return this.resultOf(await this.eventSender.sendTest(webhook));
   }
 
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
@@ -132,12 +133,18 @@ export class WebhooksService {
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
     const webhook = found(await this.webhooks.find({ id, accountId }));
-    if (eventId === 0n) return resultOf(await this.eventSender.sendTest(webhook));
+    if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
     if (!(await this.attempts.has(id, eventId))) throw webhookErrors.event_not_found();
     const [event] = (await this.events.read(eventId - 1n, 1, webhook)).events;
     // The retention has removed it, or the webhook has no longer its type.
     if (event?.id !== eventId) throw webhookErrors.event_not_found();
-    return resultOf(await this.eventSender.send(webhook, event));
+    return this.resultOf(await this.eventSender.send(webhook, event));
+  }
+
+  /** Writes the attempt: only a process that sends events writes attempts later. */
+  private async resultOf({ error }: Outcome): Promise<WebhookTest> {
+    await this.attempts.flush().catch(() => undefined);
+    return { delivered: error === undefined, error: error ?? null };
   }
 
   /** Replaces the secret. Each replaced one signs until its own grace period ends. @throws ApiError `webhook_not_found` */
@@ -200,8 +207,4 @@ export class WebhooksService {
 function found(webhook: WebhookEntity | null): WebhookEntity {
   if (!webhook) throw webhookErrors.webhook_not_found();
   return webhook;
-}
-
-function resultOf({ error }: Outcome): WebhookTest {
-  return { delivered: error === undefined, error: error ?? null };
 }

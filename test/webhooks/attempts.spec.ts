@@ -142,6 +142,16 @@ describe('the deliveries of a webhook', () => {
       expectError(await resend(id), 404, 'event_not_found');
   });
 
+  it('of a test are listed by each instance as soon as it has its response', async () => {
+    const beside = await startApp({ webhooksAllowPrivate: true } as GivenConfig, { beside: app });
+    try {
+      expect((await beside.post(`${path}/test`, undefined, { key: app.key })).status).toBe(200);
+      expect(await list()).toEqual([expect.objectContaining({ type: 'webhook.test' })]);
+    } finally {
+      await beside.close();
+    }
+  });
+
   it('are those of the account', async () => {
     const { key } = await app.createKey();
     await addPets(app, 'Rex');
