@@ -36,7 +36,7 @@ export class ChallengingAuthenticator extends Authenticator {
     try {
       const identity = await this.own.identify(request);
       if ('rejection' in identity) return { ...identity, rejection: withChallenge(identity.rejection) };
-      return { principal: withStorableKey(identity.principal) };
+      return { principal: withFiniteLimits(withStorableKey(identity.principal)) };
     } catch (error) {
       const rejection = error instanceof HttpException ? fromNestException(error) : undefined;
       if (rejection && isClientError(rejection.getStatus())) return { rejection: withChallenge(rejection) };
@@ -52,6 +52,15 @@ function withStorableKey(principal: Principal): Principal {
   // JSON keeps lone surrogates apart, which UTF-8 does not.
   const hash = createHash('sha256').update(JSON.stringify(keyId)).digest('hex');
   return { ...principal, keyId: `sha256:${hash}` };
+}
+
+const finite = (limit: number): number => Math.min(limit, Number.MAX_SAFE_INTEGER);
+
+/** Neither headers nor messages between processes have a number for Infinity. */
+function withFiniteLimits(principal: Principal): Principal {
+  const { perMinute, perDay } = principal.limits;
+  if (Number.isFinite(perMinute) && Number.isFinite(perDay)) return principal;
+  return { ...principal, limits: { perMinute: finite(perMinute), perDay: finite(perDay) } };
 }
 
 /** A 401 has a challenge (RFC 9110, section 15.5.2). */

@@ -104,6 +104,11 @@ describe("the identity of an authenticator of a team's own", () => {
       { label: 'till', createdAt: new Date('2026-01-01'), expiresAt: new Date('2027-01-01') },
       { label: 'till', createdAt: '2026-01-01T00:00:00.000Z', expiresAt: '2027-01-01T00:00:00.000Z' },
     ],
+    [
+      'with limits without an end',
+      { limits: { perMinute: Infinity, perDay: Infinity } },
+      { limits: { minute: { limit: Number.MAX_SAFE_INTEGER }, day: { limit: Number.MAX_SAFE_INTEGER } } },
+    ],
     // PostgreSQL cannot store these.
     ['with NUL in its key id', { keyId: 'with \0' }, { id: HASHED }],
     ['with a long key id', { keyId: 'x'.repeat(3_000) }, { id: HASHED }],
