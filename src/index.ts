@@ -31,7 +31,7 @@ export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 export { PathId } from './platform/validation/int64';
 export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
 export { Page, SortedPageQuery } from './platform/paging/page';
-export { type Pages, pages } from './platform/database/lists';
+export { Pages, pages } from './platform/database/lists';
 export { Idempotent, type Once } from './platform/idempotency/idempotent.decorator';
 
 export { Sql, type Statement } from './platform/database/sql';

@@ -50,7 +50,7 @@ export class Workers {
   private readonly logger = new Logger('Workers');
   private readonly members = new Set<Member>();
   /** The counters of ended workers: the sum of a service does not fall. */
-  private ended: MetricList = [];
+  private ended: Promise<MetricList> = Promise.resolve([]);
   private failures = 0;
   private isStopping = false;
 
@@ -78,6 +78,10 @@ export class Workers {
     databaseUrl: string,
     follow: (worker: Channel) => void,
   ): Promise<string> {
+    if (!cluster.isPrimary)
+      throw new UserError(
+        'WORKERS needs a process without a cluster: set WORKERS=1, or do not use a cluster mode.',
+      );
     // Each worker accepts connections itself, so a worker that ends takes none with it that waits.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
@@ -89,7 +93,6 @@ export class Workers {
       throw new UserError(first.reason ?? 'A worker ended during its start. Start the service again.');
     const others = Array.from({ length: this.count - 1 }, begin);
     for (const member of [first, ...others]) void this.keep(member, begin);
-    await Promise.all(others.map(({ started }) => started));
     return url;
   }
 
@@ -107,13 +110,14 @@ export class Workers {
 
   /** Adds the metrics of the workers to those of this process. A worker that hangs counts as at the last scrape. */
   async total(own: readonly Registry[]): Promise<Registry> {
-    const lists = own.map((registry) => registry.getMetricsAsJSON());
+    // With the members of the same moment, no counter is added twice.
+    const lists = [...own.map((registry) => registry.getMetricsAsJSON()), this.ended];
     const ofWorkers = [...this.members].map(async (member) => {
       const asked = member.channel.ask<MetricList | undefined>('metrics').catch(() => undefined);
       const found = await Promise.race([asked, sleep(SCRAPE_LIMIT_MS, undefined, { ref: false })]);
       return (member.metrics = found ?? member.metrics);
     });
-    return AggregatorRegistry.aggregate([...(await Promise.all([...lists, ...ofWorkers])), this.ended]);
+    return AggregatorRegistry.aggregate(await Promise.all([...lists, ...ofWorkers]));
   }
 
   private begin(config: WorkerConfig, follow: (worker: Channel) => void): Member {
@@ -148,7 +152,7 @@ export class Workers {
       if (member.reason !== undefined) process.stderr.write(`${member.reason}\n`);
       this.logger.warn(`A worker has ended (${signal ?? `exit status ${status}`}). The service replaces it.`);
       const sums = member.metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
-      this.ended = await AggregatorRegistry.aggregate([this.ended, sums]).getMetricsAsJSON();
+      this.ended = this.ended.then((known) => AggregatorRegistry.aggregate([known, sums]).getMetricsAsJSON());
       this.failures = performance.now() - member.startedAt < MIN_LIFE_MS ? this.failures + 1 : 0;
       if (this.failures >= MAX_FAILURES * this.count)
         this.fail(

@@ -39,6 +39,7 @@ describe('WORKERS=2', () => {
   beforeAll(async () => {
     database = await createDatabase();
     service = await running(runMain({ ...pool(), METRICS_PORT: '0' }));
+    await until(() => linesWith('Server listening').length === 2);
     [, metrics = ''] = /Metrics are at (\S+)\/metrics/.exec(service.output()) ?? [];
     key = await createKey('enterprise', '--per-minute', '1000000', '--per-day', '1000000');
   });

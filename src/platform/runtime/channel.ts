@@ -22,7 +22,8 @@ export class Channel {
   private lastId = 0;
 
   constructor(private readonly peer: Pick<Worker | NodeJS.Process, 'send' | 'on'>) {
-    peer.on('message', (message: Message) => void this.receive(message));
+    // Libraries may send messages of their own.
+    peer.on('message', (message: Message) => void this.receive(message).catch(() => undefined));
     peer.on('disconnect', () => {
       for (const { reject } of this.pending.values()) reject(new Error('the other process has ended'));
     });
