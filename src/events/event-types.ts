@@ -10,7 +10,7 @@ const OWN: EventTypes = { ...petEvents, ...orderEvents };
 /** The types of the store's own events. */
 export const EVENT_TYPES: readonly string[] = Object.keys(OWN);
 
-/** The types that requests may name. The start adds those of extensions: a process has one store. */
+/** The types that requests may name: those of the store that was started last, as a process has one. */
 export const KNOWN_TYPES = [...EVENT_TYPES];
 
 /** Some types; null for all of the store's own. */
@@ -24,7 +24,7 @@ export class StoreEvents {
   /** Adds the types of extensions. */
   declare(types: EventTypes): void {
     this.types = types;
-    KNOWN_TYPES.push(...Object.keys(types).filter((type) => !KNOWN_TYPES.includes(type)));
+    KNOWN_TYPES.splice(0, KNOWN_TYPES.length, ...Object.keys(types));
   }
 
   /** Returns the facts of a type of an extension. @throws Error if none declares it */
