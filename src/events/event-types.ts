@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { insufficientScope, type Principal } from '../auth';
 import { petEvents } from '../pets';
 import type { EventTypes } from '../platform/extension/extension';
-import { validationFailed } from '../platform/errors/platform.errors';
 import { orderEvents } from '../store-orders';
 
 const OWN: EventTypes = { ...petEvents, ...orderEvents };
@@ -51,8 +50,6 @@ export class StoreEvents {
   requested(principal: Principal, types: TypeFilter): TypeFilter {
     const readable = this.readable(principal, types ?? Object.keys(this.types)) ?? [];
     const other = types?.find((type) => !readable.includes(type));
-    if (other !== undefined && !(other in this.types))
-      throw validationFailed([{ parameter: 'type', detail: `There are no events ${other}` }]);
     if (other !== undefined) throw insufficientScope(...this.scopesOf(other));
     return types ?? (String(readable) === String(EVENT_TYPES) ? null : readable);
   }
