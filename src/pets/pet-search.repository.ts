@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
+import { Sql, type Statement } from '../platform/database/sql';
 import type { PetStatus } from './pet-status';
 import type { Pet } from './pets.dto';
+import { PET_COLUMNS, readPet } from './pets.repository';
 
 /** The most words, or animals of a category, that a search looks at. */
 export const MAX_READ = 400;
@@ -51,12 +52,12 @@ const WORDS = `
     SELECT word, size, pet_id FROM pet_words WHERE ${AFTER} ORDER BY word, size, pet_id LIMIT ${MAX_READ + 1}
   ) AS few ORDER BY word, size, pet_id LIMIT $11`;
 
-const PET = 'id, name, category_id, status, pet_search_text(name) AS text';
+const PET = `${PET_COLUMNS}, pet_search_text(name) AS text`;
 const FILTER = '($9::bigint IS NULL OR category_id = $9) AND ($8::text[] IS NULL OR status = ANY ($8))';
 
 /** Finds the animals that match, each at its first word in the range. */
 const matching = (pets: string, isWanted: string) => `
-  SELECT id, name, category_id AS "categoryId", status, found.word, found.size
+  SELECT found.word, found.size, ${PET_COLUMNS}
   FROM ${pets}, LATERAL (
     SELECT min(short) AS word, least(count(*), 100)::smallint AS size FROM (
       SELECT CASE WHEN left(word, ${WORD_LENGTH}) COLLATE "C" BETWEEN $1 AND $2 THEN left(word, ${WORD_LENGTH}) END COLLATE "C" AS short
@@ -70,18 +71,29 @@ const matching = (pets: string, isWanted: string) => `
     AND NOT EXISTS (SELECT FROM unnest($7::text[]) AS other WHERE strpos(text, other) > 0)
     AND ${isWanted}`;
 
-/** LATERAL with LIMIT: each animal is read by its id, until the page is full. Other forms sort all of them. */
-const READ_RANGE = `
-  SELECT pet.* FROM (${WORDS}) AS at, LATERAL (${matching(
-    `(SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,
-    'found.word = at.word',
-  )} LIMIT 1) AS pet
-  ORDER BY at.word, at.size, at.pet_id LIMIT $10`;
+function readFound([word, size, ...columns]: [string, number, ...Parameters<typeof readPet>[0]]): FoundPet {
+  const pet = readPet(columns);
+  return { pet, place: { word, size, id: pet.id } };
+}
 
-const READ_CATEGORY = `${matching(
-  `(SELECT ${PET} FROM pets WHERE category_id = $9 AND ${FILTER} ORDER BY id LIMIT $11) AS pet`,
-  '(found.word, found.size, id) > ($3, $4::smallint, $5::bigint)',
-)} ORDER BY found.word, found.size, id LIMIT $10`;
+/** LATERAL with LIMIT: each animal is read by its id, until the page is full. Other forms sort all of them. */
+const READ_RANGE: Statement = {
+  read: readFound,
+  text: `
+    SELECT pet.* FROM (${WORDS}) AS at, LATERAL (${matching(
+      `(SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,
+      'found.word = at.word',
+    )} LIMIT 1) AS pet
+    ORDER BY at.word, at.size, at.pet_id LIMIT $10`,
+};
+
+const READ_CATEGORY: Statement = {
+  read: readFound,
+  text: `${matching(
+    `(SELECT ${PET} FROM pets WHERE category_id = $9 AND ${FILTER} ORDER BY id LIMIT $11) AS pet`,
+    '(found.word, found.size, id) > ($3, $4::smallint, $5::bigint)',
+  )} ORDER BY found.word, found.size, id LIMIT $10`,
+};
 
 /** How many words of a range follow a place, up to one more than $5. */
 const COUNT = `
@@ -127,7 +139,7 @@ const NEAREST = `
 export class PetSearchRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** Returns the words of a text, as those of names are. */
+  /** Returns the words of a text as `pet_search_text` of the migrations makes those of names. */
   async wordsOf(text: string): Promise<string[]> {
     const [row] = await this.sql.rows<{ text: string }>('SELECT pet_search_text($1) AS text', [text]);
     return row?.text.split(' ').filter((word) => word !== '') ?? [];
@@ -149,7 +161,7 @@ export class PetSearchRepository {
    *
    * @param most the words that are looked at; undefined: all animals of a small category
    */
-  async read(
+  read(
     { from, to }: WordRange,
     { word, size, id }: Place,
     { texts, others, categoryId, status }: Match,
@@ -158,11 +170,7 @@ export class PetSearchRepository {
   ): Promise<FoundPet[]> {
     const parameters = [from, to, word, size, id, texts, others, status, categoryId, count, most ?? MAX_READ];
     const statement = most === undefined ? READ_CATEGORY : READ_RANGE;
-    const rows = await this.sql.rows<Pet & Place>(statement, parameters);
-    return rows.map(({ word: found, size: words, ...pet }) => ({
-      pet,
-      place: { word: found, size: words, id: pet.id },
-    }));
+    return this.sql.rows<FoundPet>(statement, parameters);
   }
 
   /** Counts the words of a range after a place, up to `most` and one more. */

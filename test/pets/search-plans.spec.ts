@@ -62,7 +62,12 @@ describeOnEachServer('a search', (createDatabase) => {
       const text = typeof given === 'string' ? given : given.text;
       if (text.includes('FROM')) buffers += await buffersOf(database, text, parameters);
       const rows = await database.query<Record<string, unknown>>(text, parameters);
-      return rows.map((row) => (typeof row['id'] === 'string' ? { ...row, id: BigInt(row['id']) } : row));
+      const exact = rows.map((row) =>
+        typeof row['id'] === 'string' ? { ...row, id: BigInt(row['id']) } : row,
+      );
+      if (typeof given === 'string' || !given.read) return exact;
+      const { read } = given;
+      return exact.map((row) => read(Object.values(row) as never));
     },
   };
   // The repositories use nothing else of it.
