@@ -1,4 +1,4 @@
-/** The flags of V8 in the process of the service (docs/decisions/0014). */
+/** The flags of V8 in the process of the service (decision 14). */
 export const V8_FLAGS: readonly string[] = [
   // The objects of a request stay in the young generation. Costs without it: a fifth of the mixed pages, 100 MiB.
   '--no-allocation-site-pretenuring',

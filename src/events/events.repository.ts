@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
-import { EVENT_TYPES, StoreEvents, type TypeFilter } from './event-types';
+import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
 
 /** An event as it is stored. */
 export interface StoredEvent {
@@ -95,7 +95,7 @@ const isLater = (time: string) => `${time} >= $1::timestamptz + interval '1 ms'`
 
 /**
  * Finds the id after which the events of later times begin; if some were deleted, one that no reader knows. Ids ascend with
- * the first change of a transaction, and \`created_at\` is its begin. So a bisection finds a later event after an earlier one,
+ * the first change of a transaction, and `created_at` is its begin. So a bisection finds a later event after an earlier one,
  * and the events before them, or before their transaction, may have the first later one. Parameter: the time.
  */
 export const START: Statement = {
@@ -182,7 +182,7 @@ export class EventsRepository {
 
   constructor(
     private readonly sql: Sql,
-    private readonly types: StoreEvents,
+    private readonly types: EventTypeRegistry,
   ) {}
 
   /** Adds a listener that runs before the events up to an id are removed. */

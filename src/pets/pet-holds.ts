@@ -32,7 +32,7 @@ export class PetHolds {
     this.holds.push(hold);
   }
 
-  /** @throws ApiError of the first reason against an operation that would change the status, remove or order @internal */
+  /** @throws ApiError of the first reason against an operation that would change the animal's status, remove it or order it @internal */
   async requireNone(
     operation: (typeof FORBIDDEN)[PetHold['forbids']][number],
     petId: bigint,

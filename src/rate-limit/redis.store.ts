@@ -23,7 +23,7 @@ const RETRY_MS = 200;
  *
  * The first failure of any kind replaces the connection. The instance then counts locally, from its last known counters,
  * until one request has tried the new connection: a Redis that is full, loading or read-only accepts connections, too.
- * See docs/decisions/0010-redis-store.md.
+ * See decision 10.
  */
 export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');

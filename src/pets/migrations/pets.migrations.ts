@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { PET_STATUSES } from '../pet-status';
 
 export class Pets1795219200001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -33,7 +32,7 @@ export class FindPets1795219200008 implements MigrationInterface {
 
 export class PetsOrder1795219200010 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // NULLS FIRST: an order that the index on (category_id, id) does not give (pages.ts).
+    // NULLS FIRST: an order that the index on (category_id, id) does not give (page-statement.ts).
     await runner.query('DROP INDEX pets_category_id_status_id');
     await runner.query(
       'CREATE INDEX pets_category_id_status_id ON pets (category_id NULLS FIRST, status, id)',
@@ -105,8 +104,11 @@ const TABLES = `
     .map((what) => `COMMENT ON ${what} IS 'Derived from pets by its triggers: backups do not have it'`)
     .join(';')}`;
 
+/** Not those of the code, which may change later. */
+const STATUSES = ['available', 'pending', 'sold'];
+
 const counts = (factor = '1') =>
-  PET_STATUSES.map((status) => `coalesce(sum(${factor}) FILTER (WHERE status = '${status}'), 0)`).join();
+  STATUSES.map((status) => `coalesce(sum(${factor}) FILTER (WHERE status = '${status}'), 0)`).join();
 
 /** The words of the names of some rows. DISTINCT: a name may have a word twice. OFFSET 0: its text is made once. */
 const wordsOf = (rows: string) => `

@@ -14,7 +14,7 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Runs items that arrive at the same time with one statement (docs/decisions/0015 and 0020).
+ * Runs items that arrive at the same time with one statement (decisions 15 and 20).
  *
  * If the database rejects a batch, its items run one by one, so that each has its own result. If the connection is lost,
  * all of its items fail. An item that waits for too long is rejected and not run: a frozen database collects none.

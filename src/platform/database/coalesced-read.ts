@@ -11,7 +11,7 @@ interface Reading<T> {
 const MAX_WAIT_MS = 1_000;
 
 /**
- * Lets concurrent requests for the same data share one query (docs/decisions/0013).
+ * Lets concurrent requests for the same data share one query (decision 13).
  *
  * A request does not share the running query, which may have missed earlier writes, but the next one. So every response
  * reflects the database at or after the time the request arrived. At most one query runs at a time, unless one is slow.

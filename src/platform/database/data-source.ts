@@ -10,7 +10,7 @@ export type DatabaseConfig = Pick<
   'databasePipelining' | 'databasePoolSize' | 'databasePoolWaitMs' | 'databasePreparedStatements'
 > & { readonly databaseUrl: string };
 
-/** More do not serve more requests: each keeps one process of the server busy. */
+/** Each occupies one process of the server, and more than four serve no more requests. */
 const MAX_PIPELINED = 4;
 
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */

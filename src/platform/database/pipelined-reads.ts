@@ -21,7 +21,7 @@ interface Connection {
 }
 
 /**
- * Sends single SELECTs over a few connections without waiting for the results of earlier ones (docs/decisions/0020). The
+ * Sends single SELECTs over a few connections without waiting for the results of earlier ones (decision 20). The
  * pool runs a read if no connection accepts it, and repeats a read whose connection is lost.
  */
 export class PipelinedReads {
