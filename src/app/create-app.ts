@@ -4,24 +4,23 @@ import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getDataSourceToken } from '@nestjs/typeorm';
-import type { FastifyInstance, RouteOptions } from 'fastify';
 import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
-import { platformErrors } from '../platform/errors/platform.errors';
 import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { missingIndexes } from './indexes.repository';
 import { Sql } from '../platform/database/sql';
 import type { Logger } from '../server/logger';
-import { GUARDED } from '../platform/routes/route-facts';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { StoreEvents } from '../events';
+import { EventTypeRegistry } from '../events';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../server/cors';
 import { guardFraming } from '../server/framing';
-import { Connections, createAdapter } from '../server/http-server';
+import { Connections } from '../server/connections';
+import { serveHealth } from '../server/health';
+import { createAdapter } from '../server/http-server';
 import { leaveBodiesUnread } from '../server/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
@@ -43,6 +42,7 @@ import { RouteMethods } from '../server/route-methods';
 import { StrictHandling } from '../server/strict-handling.guard';
 import type { Workers } from '../server/workers';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
+import { collectRoutes } from './route-checks';
 import type { Store } from './store';
 
 /** Builds the application, ready to listen. The database must be migrated. @throws UserError */
@@ -112,7 +112,7 @@ async function assemble(
   new ProtocolErrors(fastify.log, connections, pages, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   const sql = app.get(Sql, { strict: false });
-  app.get(StoreEvents, { strict: false }).declare(store.events);
+  app.get(EventTypeRegistry, { strict: false }).declare(store.events);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store.extensions(config), added, planTable());
@@ -130,61 +130,6 @@ async function assemble(
     serveSwaggerUi(fastify, document, codes);
   }
   requireDeclaredRoutes();
-}
-
-/**
- * Collects every route as it is registered.
- *
- * @param scopes those that the extensions declare
- * @returns a function that rejects a route without a valid declaration, now and when one is registered later
- */
-function collectRoutes(fastify: FastifyInstance, scopes: readonly string[]): () => void {
-  const routes: RouteOptions[] = [];
-  fastify.addHook('onRoute', (route) => void routes.push(route));
-  return () => {
-    for (const route of routes) requireDeclaration(route, scopes);
-    fastify.addHook('onRoute', (route) => requireDeclaration(route, scopes));
-  };
-}
-
-/** A route is public, is for every key, or declares a scope of an extension. '*' is the route of @fastify/cors. */
-function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
-  const { scopes = [], anyKey } = config;
-  if (config.public || url === '*') return;
-  // An empty list is a mistake: in the document it would be for every key. JavaScript may leave the scope out.
-  if (!scopes[0] && !anyKey) {
-    throw new UserError(
-      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
-    );
-  }
-  if (!config[GUARDED]) {
-    throw new UserError(
-      `No guard protects ${String(method)} ${url}: make its handler a method of a controller.`,
-    );
-  }
-  const unknown = scopes.find((scope) => !declared.includes(scope));
-  if (unknown !== undefined) {
-    throw new UserError(
-      `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
-    );
-  }
-}
-
-const OK = { status: 'ok' } as const;
-
-/** Serves the health checks for load balancers and orchestrators. */
-export function serveHealth(
-  fastify: FastifyInstance,
-  sql: Sql,
-  server: { readonly listening: boolean },
-): void {
-  const config = { public: true, probe: true };
-  fastify.get('/livez', { config }, () => OK);
-  fastify.get('/readyz', { config }, async () => {
-    if (!server.listening) throw platformErrors.service_unavailable();
-    await sql.ping();
-    return OK;
-  });
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */

@@ -11,7 +11,7 @@ import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
 import { type Channel, primary } from '../platform/runtime/channel';
 import { decideFor, Limits } from '../rate-limit';
-import { Connections } from '../server/http-server';
+import { Connections } from '../server/connections';
 import { createLogger, type LogStream } from '../server/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully, stopLine } from '../server/graceful-stop';
 import { type WorkerConfig, Workers } from '../server/workers';

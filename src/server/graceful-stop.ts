@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Connections } from './http-server';
+import { Connections } from './connections';
 
 /** The times of the steps below. A request may be under way for `quietMs`, and wait for the database for `drainMs`. */
 const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };
@@ -59,7 +59,7 @@ export function exitOnStopSignal(act: (signal: NodeJS.Signals) => void = exitOn)
   for (const signal of STOP_SIGNALS) process.on(signal, act);
 }
 
-/** Calls `stop` on a stop signal, one that has arrived and was not handled yet included. */
+/** Calls `stop` on a stop signal, also on one that has arrived and is not handled yet. */
 export function onStopSignal(stop: () => void): void {
   // In this order: without a listener Node.js would drop a signal that has arrived.
   for (const signal of STOP_SIGNALS) process.on(signal, stop).off(signal, exitOn);

@@ -10,7 +10,7 @@ import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
 import { primary } from '../platform/runtime/channel';
 import type { Logger } from './logger';
-import type { Connections } from './http-server';
+import type { Connections } from './connections';
 import { routeOf } from './request-log';
 import type { Workers } from './workers';
 

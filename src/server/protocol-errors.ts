@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { ApiError } from '../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
 import { contentOf } from './error.filter';
-import type { Connection, Connections } from './http-server';
+import type { Connection, Connections } from './connections';
 import { breakBody } from './json-body.guard';
 import type { Metrics } from './metrics';
 import { REQUEST } from './request-log';

@@ -5,7 +5,7 @@ import { requireOnce } from '../platform/idempotency/idempotent.decorator';
 import { linksOf, Page } from '../platform/paging/page';
 import { resourceUrl, setLocation } from '../platform/routes/resource-url';
 import type { PathParams } from '../platform/routes/route-facts';
-import type { Connections } from './http-server';
+import type { Connections } from './connections';
 import { isApiPath } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */

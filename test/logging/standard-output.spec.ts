@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { createLogger } from '../../src/server/logger';
-import { Connections } from '../../src/server/http-server';
+import { Connections } from '../../src/server/connections';
 import { Metrics } from '../../src/server/metrics';
 import { readable, StandardOutput } from '../../src/server/standard-output';
 

@@ -1,0 +1,118 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Handler } from './http-server';
+import type { Logger } from './logger';
+
+/**
+ * The time for the requests of one turn of the event loop. Node accepts one connection for each turn, so a shorter time
+ * is better for new clients; creations of one turn share a commit, so a longer one is better for writers.
+ */
+const MAX_TURN_MS = 1;
+
+/** Pending requests of one connection (RFC 9112, 9.3.2); the last one closes it. A read of 64 KiB can have 2,000. */
+const MAX_PENDING = 64;
+
+/** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, with a log line. */
+const CLOSE_INTERVAL_MS = 1_000;
+
+export interface Connection {
+  readonly socket: Socket;
+  /** The last request whose head has arrived. */
+  latest?: IncomingMessage;
+  /** True if it gets no further response. */
+  hasFailed?: true;
+  /** The work in the order of arrival. The first task waits for a turn, or its request has no complete response. */
+  readonly tasks: (() => void)[];
+}
+
+/** The connections of the listener. Each has one request at a time, which begins in a turn of the event loop. */
+export class Connections {
+  /** True during a stop: responses ask the client to use another connection. */
+  isStopping = false;
+  /** The number of connections that MAX_CONNECTIONS rejected since the start. */
+  refused = 0;
+  /** The open connections. */
+  readonly bySocket = new Map<Socket, Connection>();
+  /** The connections whose first task waits for a turn. */
+  private readonly ready = new Set<Connection>();
+  private idleClosedAt = -Infinity;
+
+  constructor(private readonly log: Logger) {}
+
+  /** Follows the connections of a server, and hands each request over in its turn. */
+  follow(server: Server, handler: Handler): void {
+    server.on('connection', (socket: Socket) => {
+      const connection: Connection = { socket, tasks: [] };
+      this.bySocket.set(socket, connection);
+      // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
+      socket.on('resume', () => {
+        if (connection.tasks.length > 1) socket.pause().emit('pause');
+      });
+      socket.once('close', () => this.bySocket.delete(socket));
+    });
+    server.on('drop', () => this.closeIdle(server));
+    const receive = (request: IncomingMessage, response: ServerResponse): void => {
+      const connection = this.bySocket.get(request.socket);
+      if (!connection || connection.tasks.length >= MAX_PENDING) return;
+      connection.latest = request;
+      if (connection.tasks.length === MAX_PENDING - 1) response.setHeader('Connection', 'close');
+      this.add(connection, () => {
+        response.once('close', () => {
+          connection.tasks.shift();
+          if (connection.tasks.length > 0) this.schedule(connection);
+        });
+        handler(request, response);
+      });
+    };
+    // Without a listener Node itself would respond to `Expect`.
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
+  }
+
+  /** The number of requests without a complete response. */
+  get pending(): number {
+    return [...this.bySocket.values()].reduce((sum, { tasks }) => sum + tasks.length, 0);
+  }
+
+  /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
+  destroyQuiet(): void {
+    for (const { socket, tasks } of this.bySocket.values()) if (tasks.length === 0) socket.destroy();
+  }
+
+  /** Runs a task when every earlier request of its connection has its response. */
+  add(connection: Connection, task: () => void): void {
+    if (connection.tasks.push(task) === 1) this.schedule(connection);
+    // A client that sends faster than it gets responses fills its own buffers.
+    else connection.socket.pause();
+  }
+
+  private schedule(connection: Connection): void {
+    if (this.ready.size === 0) setImmediate(() => this.runTurn());
+    this.ready.add(connection);
+  }
+
+  private runTurn(): void {
+    const endsAt = performance.now() + MAX_TURN_MS;
+    for (const connection of this.ready) {
+      this.ready.delete(connection);
+      const { socket, tasks } = connection;
+      if (tasks.length === 1 && socket.isPaused()) socket.resume();
+      // After a response with `Connection: close`, nothing follows.
+      if (socket.writable) tasks[0]?.();
+      if (performance.now() >= endsAt) break;
+    }
+    if (this.ready.size > 0) setImmediate(() => this.runTurn());
+  }
+
+  /** Closes idle connections, so that the next new one is accepted. */
+  private closeIdle(server: Server): void {
+    this.refused += 1;
+    const now = performance.now();
+    if (now - this.idleClosedAt < CLOSE_INTERVAL_MS) return;
+    this.idleClosedAt = now;
+    server.closeIdleConnections();
+    this.log.warn(
+      { maxConnections: server.maxConnections },
+      'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
+    );
+  }
+}

@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import type { Sql } from '../platform/database/sql';
+import { platformErrors } from '../platform/errors/platform.errors';
+
+const OK = { status: 'ok' } as const;
+
+/** Serves the health checks for load balancers and orchestrators. */
+export function serveHealth(
+  fastify: FastifyInstance,
+  sql: Sql,
+  server: { readonly listening: boolean },
+): void {
+  const config = { public: true, probe: true };
+  fastify.get('/livez', { config }, () => OK);
+  fastify.get('/readyz', { config }, async () => {
+    if (!server.listening) throw platformErrors.service_unavailable();
+    await sql.ping();
+    return OK;
+  });
+}
