@@ -98,7 +98,7 @@ function importsOf(folder: string): string[] {
 
 /** Containers of facts that declarations fill while files are loaded, or the start. No request changes them. */
 const FILLED_BY_DECLARATIONS = [
-  'events/event-types.ts: KNOWN_TYPES',
+  'events/event-type-registry.ts: KNOWN_TYPES',
   'platform/api-docs/operation.decorator.ts: DECLARED',
   'platform/database/lists.ts: LISTS',
 ];

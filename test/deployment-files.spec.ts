@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { createStore } from '../src/app/store';
 import { settings } from '../src/platform/config/settings';
-import { isPublicAddress } from '../src/webhooks/webhook-sender';
+import { isPublicAddress } from '../src/webhooks/public-addresses';
 import { V8_FLAGS, YOUNG_GENERATION as size } from '../src/app/v8-flags';
 
 const read = (file: string): string => readFileSync(join(__dirname, '..', file), 'utf8');

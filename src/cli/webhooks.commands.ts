@@ -1,5 +1,5 @@
 import { parseInt64 } from '../platform/validation/int64';
-import { AccountWebhooks, AccountWebhooksModule, namesOf } from '../webhooks';
+import { AccountWebhooks, AccountWebhooksModule, typesText } from '../webhooks';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
 
@@ -17,7 +17,7 @@ export function addWebhooksCommands(webhooks: OutputCommand, context: CommandCon
       return listOf(
         shown,
         ({ id, account = '', url, types, status, createdAt, lastDeliveryAt, lastError }) => {
-          const facts = { id: String(id), account, url, types: namesOf(types), status };
+          const facts = { id: String(id), account, url, types: typesText(types), status };
           const lastAt = lastDeliveryAt && new Date(lastDeliveryAt);
           const times = { createdAt: new Date(createdAt), lastDeliveryAt: lastAt };
           return { ...facts, ...times, ...(failing && { lastError }) };

@@ -2,7 +2,7 @@ import { ApiSchema } from '@nestjs/swagger';
 import { PageQuery } from '../platform/paging/page';
 import { type Choice, Instant, Int64, OneOf, SomeOf, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/declare-field';
-import { KNOWN_TYPES } from './event-types';
+import { KNOWN_TYPES } from './event-type-registry';
 
 export const EVENT_TYPE: Choice = {
   name: 'EventType',

@@ -1,8 +1,8 @@
 import { Global } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
 import { StoreExtension } from '../platform/extension/extension';
-import { StoreEvents } from './event-types';
-import { Events } from './events';
+import { EventTypeRegistry } from './event-type-registry';
+import { Events } from './event-writer';
 import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
@@ -21,7 +21,7 @@ import { eventsMigrations } from './migrations/events.migrations';
   settings: eventSettings,
   imports: [AccountsModule],
   controllers: [EventsController],
-  providers: [StoreEvents, Events, EventsRepository, EventsService, FeedHorizon],
-  exports: [StoreEvents, Events, EventsRepository],
+  providers: [EventTypeRegistry, Events, EventsRepository, EventsService, FeedHorizon],
+  exports: [EventTypeRegistry, Events, EventsRepository],
 })
 export class EventsModule {}

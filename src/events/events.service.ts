@@ -8,7 +8,7 @@ import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
-import { StoreEvents } from './event-types';
+import { EventTypeRegistry } from './event-type-registry';
 import type { Event, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
@@ -23,12 +23,12 @@ export class EventsService extends PeriodicWork {
 
   constructor(
     private readonly events: EventsRepository,
-    private readonly types: StoreEvents,
+    private readonly types: EventTypeRegistry,
     private readonly accounts: AccountsService,
     private readonly time: AgreedTime,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {
-    super('The preparation of events', MINUTE_MS);
+    super('The upkeep of the event log', MINUTE_MS);
   }
 
   override async onModuleInit(): Promise<void> {
@@ -50,7 +50,7 @@ export class EventsService extends PeriodicWork {
       throw validationFailed([{ parameter: from ? 'from' : 'since', detail: ONE_START }]);
     const cursor = request.after === undefined ? undefined : BigInt(request.after);
     const after = since === undefined ? cursor : await this.events.findStart(since);
-    // No event has one of no types.
+    // An empty list matches nothing: `from=now` is an empty page with a position.
     const filter = { ...principal, types: from === undefined ? types : [] };
     const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
     if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();

@@ -1,5 +1,5 @@
-export { EVENT_TYPES, StoreEvents, type TypeFilter } from './event-types';
-export { Events } from './events';
+export { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
+export { Events } from './event-writer';
 export { EVENT_TYPE } from './events.dto';
 export type { eventSettings } from './events.settings';
 export { EventsModule } from './events.module';

@@ -4,7 +4,7 @@ import { petsMigrations } from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';
 import { PetCountsService } from './pet-counts.service';
-import { PetEvents } from './pet-events';
+import { PetEvents } from './pet-listeners';
 import { PetHolds } from './pet-holds';
 import { PetSearchRepository } from './pet-search.repository';
 import { PetSearch } from './pet-search.service';

@@ -6,9 +6,9 @@ import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
-import { PetEvents } from './pet-events';
+import { PetEvents } from './pet-listeners';
 import { PetHolds } from './pet-holds';
-import { PET_TRANSITIONS, type PetStatus } from './pet-status';
+import { PET_STATUSES_BEFORE, type PetStatus } from './pet-status';
 import { petErrors } from './pets.errors';
 import { petPages, PetsRepository } from './pets.repository';
 
@@ -104,7 +104,7 @@ export class PetsService {
    */
   async changeStatus(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
     const previous = this.events.isEmpty ? undefined : await this.pets.lock(id, transaction);
-    const pet = await this.pets.changeStatus(id, to, PET_TRANSITIONS[to], transaction);
+    const pet = await this.pets.changeStatus(id, to, PET_STATUSES_BEFORE[to], transaction);
     if (!pet) {
       await this.get(id, transaction);
       throw petErrors.pet_not_available();

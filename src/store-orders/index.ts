@@ -1,4 +1,4 @@
-export { OrderEvents } from './order-events';
+export { OrderEvents } from './order-listeners';
 export { ListOrdersQuery } from './store-orders.dto';
 export { orderEvents } from './store-orders.events';
 export { StoreOrdersModule } from './store-orders.module';

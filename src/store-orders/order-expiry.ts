@@ -5,7 +5,7 @@ import { AgreedTime } from '../platform/database/agreed-time';
 import { Sql } from '../platform/database/sql';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { SECOND_MS } from '../platform/runtime/time';
-import { expiryOf, type OrderConfig } from './order-settings';
+import { expiryOf, type OrderConfig } from './store-orders.settings';
 import { MAX_AT_ONCE, StoreOrdersRepository } from './store-orders.repository';
 import { StoreOrdersService } from './store-orders.service';
 

@@ -9,7 +9,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 export const OPEN_STATUSES: readonly OrderStatus[] = ['placed', 'approved'];
 
 /** Each status with the statuses that may precede it. */
-export const ORDER_TRANSITIONS: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
+export const ORDER_STATUSES_BEFORE: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   placed: [],
   approved: ['placed'],
   delivered: ['approved'],

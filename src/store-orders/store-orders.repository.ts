@@ -95,10 +95,15 @@ export class StoreOrdersRepository {
     @InjectRepository(StoreOrderEntity) private readonly entities: Repository<StoreOrderEntity>,
   ) {}
 
-  /** @param transaction locks the row until it ends */
-  async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder | undefined> {
-    const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
-    const found = await this.within(transaction).findOne({ where: key, ...lock });
+  async find(key: OrderKey): Promise<StoredOrder | undefined> {
+    const found = await this.entities.findOneBy(key);
+    return found ? storedOrderOf(found) : undefined;
+  }
+
+  /** Locks the row until the transaction ends. */
+  async lock(key: OrderKey, transaction: EntityManager): Promise<StoredOrder | undefined> {
+    const lock = { mode: 'pessimistic_write' } as const;
+    const found = await this.within(transaction).findOne({ where: key, lock });
     return found ? storedOrderOf(found) : undefined;
   }
 

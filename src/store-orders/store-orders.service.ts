@@ -8,9 +8,9 @@ import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
-import { OrderEvents } from './order-events';
-import { expiryOf, type OrderConfig } from './order-settings';
-import { ORDER_TRANSITIONS, type OrderStatus, PET_STATUS_AFTER } from './order-status';
+import { OrderEvents } from './order-listeners';
+import { expiryOf, type OrderConfig } from './store-orders.settings';
+import { ORDER_STATUSES_BEFORE, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { isStaff, orderScopes } from './store-orders.scopes';
@@ -61,7 +61,7 @@ export class StoreOrdersService {
 
   /** @throws ApiError `order_not_found` */
   async get(principal: Principal, id: bigint): Promise<Order> {
-    const stored = await this.find(keyOf(principal, id));
+    const stored = found(await this.orders.find(keyOf(principal, id)));
     const [order = stored] = await this.show(principal, [stored]);
     return order;
   }
@@ -105,11 +105,11 @@ export class StoreOrdersService {
     const { account } = isStaff(principal) ? await this.get(principal, id) : {};
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
     return this.sql.transaction(async (transaction) => {
-      const previous = await this.find(keyOf(principal, id), transaction);
+      const previous = found(await this.orders.lock(keyOf(principal, id), transaction));
       if (previous.status === status) return view(previous);
       // placeOrder responds with an order without `account`, and its tag is for that form.
       precondition(view(previous), previous);
-      if (!ORDER_TRANSITIONS[status].includes(previous.status)) {
+      if (!ORDER_STATUSES_BEFORE[status].includes(previous.status)) {
         const message = `An order that is ${previous.status} cannot become ${status}.`;
         throw orderErrors.invalid_transition({ message });
       }
@@ -133,18 +133,18 @@ export class StoreOrdersService {
     return order;
   }
 
-  private async find(key: OrderKey, transaction?: EntityManager): Promise<StoredOrder> {
-    const order = await this.orders.find(key, transaction);
-    if (!order) throw orderErrors.order_not_found();
-    return order;
-  }
-
   /** Returns orders as the key sees them: staff sees the names of their accounts. */
   private async show(principal: Principal, orders: readonly StoredOrder[]): Promise<readonly Order[]> {
     if (!isStaff(principal)) return orders;
     const names = await this.accounts.namesOf(orders.map(({ accountId }) => accountId));
     return orders.map((order) => ({ ...order, account: names.get(order.accountId) ?? '' }));
   }
+}
+
+/** @throws ApiError `order_not_found` */
+function found(order: StoredOrder | undefined): StoredOrder {
+  if (!order) throw orderErrors.order_not_found();
+  return order;
 }
 
 /** Staff accesses the orders of every account. */

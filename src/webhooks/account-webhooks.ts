@@ -41,7 +41,7 @@ export class AccountWebhooks {
   remove(id: bigint, by?: Principal, precondition?: Precondition<Webhook>): Promise<void> {
     const isOwn = by?.scopes.includes(ADMIN_SCOPE) === false;
     return this.sql.transaction(async (transaction) => {
-      const webhook = await this.webhooks.find(isOwn ? { id, accountId: by.accountId } : { id }, transaction);
+      const webhook = await this.webhooks.lock(isOwn ? { id, accountId: by.accountId } : { id }, transaction);
       if (!webhook && precondition?.isGiven) return;
       if (!webhook) throw webhookErrors.webhook_not_found();
       precondition?.(shown(webhook));
@@ -58,7 +58,7 @@ export class AccountWebhooks {
     await recordAudit(transaction, {
       command: `webhooks ${change}`,
       account: names.get(webhook.accountId),
-      details: `webhook ${id}, url ${origin}${pathname}, types ${namesOf(types)}, status ${status}`,
+      details: `webhook ${id}, url ${origin}${pathname}, types ${typesText(types)}, status ${status}`,
       madeByKey: key,
     });
   }
@@ -70,7 +70,7 @@ export class AccountWebhooks {
 }
 
 /** Prints the types of a webhook for a person. */
-export function namesOf(types: Webhook['types']): string {
+export function typesText(types: Webhook['types']): string {
   return types ? types.join(', ') || 'none' : 'all';
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
-import type { Outcome } from './webhook-sender';
+import type { Outcome } from './receiver-client';
 
 /** The attempts of a webhook that are kept. */
 export const MAX_ATTEMPTS = 50;

@@ -7,10 +7,9 @@ import { SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
 import type { WebhookEntity } from './webhook.entity';
 import { WebhookSecrets } from './webhook-secrets';
-import { type Outcome, WebhookSender } from './webhook-sender';
+import { type Outcome, ReceiverClient } from './receiver-client';
 
-/** The feed has no `webhook.test`. */
-type SentEvent = Omit<StoredEvent, 'accountId' | 'type'> & { readonly type: string };
+type SentEvent = Omit<StoredEvent, 'accountId'>;
 
 interface SendOptions {
   /** The id of the delivery; default: the id of the event. */
@@ -24,7 +23,7 @@ interface SendOptions {
 export class EventSender {
   constructor(
     private readonly secrets: WebhookSecrets,
-    private readonly sender: WebhookSender,
+    private readonly receivers: ReceiverClient,
     private readonly attempts: AttemptsRepository,
     private readonly clock: Clock,
   ) {}
@@ -71,7 +70,7 @@ export class EventSender {
       'webhook-timestamp': timestamp,
       'webhook-signature': signature,
     };
-    return this.sender.post(webhook.url, headers, body, agent);
+    return this.receivers.post(webhook.url, headers, body, agent);
   }
 }
 

@@ -1,2 +1,2 @@
-export { AccountWebhooks, namesOf } from './account-webhooks';
+export { AccountWebhooks, typesText } from './account-webhooks';
 export { AccountWebhooksModule, WebhooksModule } from './webhooks.module';

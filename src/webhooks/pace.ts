@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Semaphore } from '../platform/runtime/semaphore';
+import type { Lane } from './webhooks.repository';
 
 /** Between two deliveries of a lane: in an idle process, and at most. */
 const MIN_GAP_MS = 2;
@@ -15,7 +16,7 @@ export class Pace {
   private load = 0;
 
   /** Waits until the next delivery of a lane may begin. */
-  next(lane: keyof Pace['lanes']): Promise<void> {
+  next(lane: Lane): Promise<void> {
     return this.lanes[lane].run(async () => {
       await sleep(this.gapMs);
       const used = performance.eventLoopUtilization();

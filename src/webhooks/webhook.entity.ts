@@ -3,6 +3,9 @@ import { nameOfEnabled } from '../accounts';
 import type { TypeFilter } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
+/** The most webhooks of an account. */
+export const MAX_WEBHOOKS = 10;
+
 /** An address to which an account gets its events. It is its own job: its position in the feed says what is left. */
 @Entity('webhooks')
 export class WebhookEntity {

@@ -125,7 +125,7 @@ export class WebhooksController {
     return this.webhooks.test(principal, id);
   }
 
-  @Get(':webhookId/deliveries')
+  @Get(':webhookId/delivery-worker')
   @Operation({
     id: 'getDeliveries',
     summary: 'List the deliveries of a webhook',

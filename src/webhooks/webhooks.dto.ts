@@ -19,7 +19,7 @@ import {
   OptionalBody,
   QuickDto,
 } from '../platform/validation/declare-field';
-import { SHOWN_LENGTH } from './webhook-sender';
+import { SHOWN_LENGTH } from './receiver-client';
 
 const MAX_URL_LENGTH = 2_048;
 /** Visible ASCII. The part before the path has no `@`, so no user name and password. */

@@ -1,7 +1,5 @@
 import { defineErrors } from '../platform/errors/define-errors';
-
-/** The most webhooks of an account. */
-export const MAX_WEBHOOKS = 10;
+import { MAX_WEBHOOKS } from './webhook.entity';
 
 export const webhookErrors = defineErrors({
   webhook_not_found: {

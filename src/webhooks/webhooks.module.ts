@@ -5,12 +5,12 @@ import { EventsModule } from '../events';
 import { StoreExtension } from '../platform/extension/extension';
 import { AccountWebhooks } from './account-webhooks';
 import { AttemptsRepository } from './attempts.repository';
-import { Deliveries } from './deliveries';
+import { DeliveryWorker } from './delivery-worker';
 import { EventSender } from './event-sender';
 import { webhooksMigrations } from './migrations/webhooks.migrations';
 import { WebhookEntity } from './webhook.entity';
 import { WebhookSecrets } from './webhook-secrets';
-import { WebhookSender } from './webhook-sender';
+import { ReceiverClient } from './receiver-client';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksRepository } from './webhooks.repository';
 import { webhookScopes } from './webhooks.scopes';
@@ -33,6 +33,13 @@ export class AccountWebhooksModule {}
   settings: webhookSettings,
   imports: [AccountWebhooksModule, EventsModule],
   controllers: [WebhooksController],
-  providers: [AttemptsRepository, Deliveries, EventSender, WebhookSecrets, WebhookSender, WebhooksService],
+  providers: [
+    AttemptsRepository,
+    DeliveryWorker,
+    EventSender,
+    WebhookSecrets,
+    ReceiverClient,
+    WebhooksService,
+  ],
 })
 export class WebhooksModule {}

@@ -5,8 +5,7 @@ import { nameOfEnabled } from '../accounts';
 import { EVENT_TYPES, NEWEST } from '../events';
 import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
-import { WebhookEntity } from './webhook.entity';
-import { MAX_WEBHOOKS } from './webhooks.errors';
+import { MAX_WEBHOOKS, WebhookEntity } from './webhook.entity';
 
 /** The columns that clients see. */
 export type ShownColumns = Pick<
@@ -50,7 +49,7 @@ const LANE = "(CASE WHEN attempts > 0 THEN 'failing' WHEN is_slow THEN 'slow' EL
  *
  * Always one row or more: without a webhook `id` is null. `hasNew` is true if there are events for `WAKE`.
  */
-export const claim = (columns: string) => `
+export const lease = (columns: string) => `
   WITH due AS (
     UPDATE webhooks SET due_at = $2
     FROM unnest($3::text[], $4::int[], $5::timestamptz[]) AS places (lane, count, latest),
@@ -72,7 +71,7 @@ const LOCK_WAKING = 'LOCK TABLE webhook_log IN SHARE ROW EXCLUSIVE MODE';
 /** No instance wakes meanwhile, so that an idle webhook misses no event. */
 const LOCK_IDLE = 'LOCK TABLE webhook_log IN ROW EXCLUSIVE MODE';
 
-const MAX_EVENTS = 500;
+const MAX_NEW_EVENTS = 500;
 const MAX_WOKEN = 1_000;
 
 /** Without types a webhook has the store's own. */
@@ -80,11 +79,15 @@ const TYPES = `coalesce(types, '{${EVENT_TYPES.join()}}')`;
 
 const isWanted = (event: string) => `${event}.type = ANY (${TYPES}) AND ${event}.id > position`;
 
-/** Wakes idle webhooks with an event among the next ones. @returns a row if all of them are awake */
+/**
+ * Wakes idle webhooks with an event among the next ones. The list of types is that of the partial index on `types`.
+ *
+ * @returns a row if all of them are awake
+ */
 export const WAKE = `
   WITH new AS MATERIALIZED (
     SELECT * FROM events WHERE id > (SELECT woken_to FROM webhook_log) AND id <= ${NEWEST}
-    ORDER BY id LIMIT ${MAX_EVENTS}
+    ORDER BY id LIMIT ${MAX_NEW_EVENTS}
   ), of_pets AS MATERIALIZED (
     SELECT type, max(id) AS id FROM new WHERE account_id IS NULL GROUP BY type
   ), of_orders AS MATERIALIZED (
@@ -161,7 +164,7 @@ export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 
 @Injectable()
 export class WebhooksRepository {
-  private readonly claim: string;
+  private readonly leaseText: string;
   private readonly advanceText: string;
 
   constructor(
@@ -171,7 +174,7 @@ export class WebhooksRepository {
     const columns = entities.metadata.columns.map(({ databaseName, propertyName, query }) => {
       return `${query ? `(${query('webhooks')})` : `webhooks.${databaseName}`} AS "${propertyName}"`;
     });
-    this.claim = claim(columns.join());
+    this.leaseText = lease(columns.join());
     this.advanceText = advance(columns.join());
   }
 
@@ -188,13 +191,16 @@ export class WebhooksRepository {
       isIdle: true,
       position: () => `coalesce(${NEWEST}, 0)`,
     });
-    return this.find({ id: identifiers[0]?.['id'] }, transaction);
+    return webhooks.findOneBy({ id: identifiers[0]?.['id'] });
   }
 
-  /** Finds a webhook. @param transaction locks the row until it ends */
-  find(where: FindOptionsWhere<WebhookEntity>, transaction?: EntityManager): Promise<WebhookEntity | null> {
-    const lock = transaction ? { lock: { mode: 'pessimistic_write' } as const } : {};
-    return this.within(transaction).findOne({ where, ...lock });
+  find(where: FindOptionsWhere<WebhookEntity>): Promise<WebhookEntity | null> {
+    return this.entities.findOneBy(where);
+  }
+
+  /** Locks the row until the transaction ends. */
+  lock(where: FindOptionsWhere<WebhookEntity>, transaction: EntityManager): Promise<WebhookEntity | null> {
+    return this.within(transaction).findOne({ where, lock: { mode: 'pessimistic_write' } });
   }
 
   /** Lists webhooks, by default all. */
@@ -202,19 +208,15 @@ export class WebhooksRepository {
     return this.entities.find({ where, order: { id: 'ASC' } });
   }
 
-  /**
-   * Changes a webhook.
-   *
-   * @param transaction has locked the row
-   * @returns false if another lease has begun since it was read, or it was deleted
-   */
-  async update(
-    { id, dueAt }: WebhookEntity,
-    values: WebhookValues,
-    transaction?: EntityManager,
-  ): Promise<boolean> {
-    const where = transaction ? { id } : { id, dueAt };
-    return (await this.within(transaction).update(where, values)).affected === 1;
+  /** Changes a webhook that the transaction has locked. @returns it as it is then */
+  async update({ id }: WebhookEntity, values: WebhookValues, transaction: EntityManager) {
+    await this.within(transaction).update({ id }, values);
+    return this.within(transaction).findOneByOrFail({ id });
+  }
+
+  /** Changes a leased webhook. @returns false if another lease has begun since it was read, or it was deleted */
+  async updateLeased({ id, dueAt }: WebhookEntity, values: WebhookValues): Promise<boolean> {
+    return (await this.entities.update({ id, dueAt }, values)).affected === 1;
   }
 
   async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {
@@ -228,7 +230,11 @@ export class WebhooksRepository {
    */
   async lease(now: Date, end: Date, places: readonly (readonly [Lane, number, Date])[]) {
     const columns = [0, 1, 2].map((at) => places.map((place) => place[at]));
-    const rows = await this.sql.rows<WebhookEntity & { hasNew: boolean }>(this.claim, [now, end, ...columns]);
+    const rows = await this.sql.rows<WebhookEntity & { hasNew: boolean }>(this.leaseText, [
+      now,
+      end,
+      ...columns,
+    ]);
     return { webhooks: rows.filter(({ id }) => id !== null), hasNew: rows[0]?.hasNew === true };
   }
 
@@ -263,7 +269,7 @@ export class WebhooksRepository {
     position: bigint,
     now: Date,
     delivered?: Delivered,
-  ): Promise<undefined> {
+  ): Promise<void> {
     const parameters = [id, dueAt, position, now];
     if (delivered) await this.sql.rows(FINISH_DELIVERED, [...parameters, delivered.at, delivered.isSlow]);
     else await this.sql.rows(FINISH, parameters);
@@ -280,7 +286,7 @@ export class WebhooksRepository {
     return (await this.sql.rows<Waiting>(WAITING, []))[0];
   }
 
-  private within(transaction: EntityManager | undefined): Repository<WebhookEntity> {
-    return transaction ? transaction.withRepository(this.entities) : this.entities;
+  private within(transaction: EntityManager): Repository<WebhookEntity> {
+    return transaction.withRepository(this.entities);
   }
 }

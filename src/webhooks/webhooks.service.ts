@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { Principal } from '../auth';
-import { type eventSettings, EventsRepository, StoreEvents } from '../events';
+import { type eventSettings, EventsRepository, EventTypeRegistry } from '../events';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
@@ -12,7 +12,7 @@ import { AccountWebhooks, shown } from './account-webhooks';
 import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
-import { type Outcome, WebhookSender } from './webhook-sender';
+import { type Outcome, ReceiverClient } from './receiver-client';
 import { replacedSecrets, WebhookSecrets } from './webhook-secrets';
 import type {
   Delivery,
@@ -33,11 +33,11 @@ export class WebhooksService {
     private readonly webhooks: WebhooksRepository,
     private readonly ofAccounts: AccountWebhooks,
     private readonly events: EventsRepository,
-    private readonly types: StoreEvents,
+    private readonly types: EventTypeRegistry,
     private readonly eventSender: EventSender,
     private readonly secrets: WebhookSecrets,
     private readonly clock: Clock,
-    private readonly sender: WebhookSender,
+    private readonly receivers: ReceiverClient,
     private readonly attempts: AttemptsRepository,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {}
@@ -71,7 +71,7 @@ export class WebhooksService {
 
   /** @throws ApiError `webhook_not_found` */
   async get({ accountId }: Principal, id: bigint): Promise<Webhook> {
-    return shown(found(await this.webhooks.find({ id, accountId })));
+    return shown(await this.find({ id, accountId }));
   }
 
   /**
@@ -111,13 +111,13 @@ export class WebhooksService {
 
   /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
   async test({ accountId }: Principal, id: bigint): Promise<WebhookTest> {
-    const webhook = found(await this.webhooks.find({ id, accountId }));
+    const webhook = await this.find({ id, accountId });
     return this.resultOf(await this.eventSender.sendTest(webhook));
   }
 
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
   async getDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
-    found(await this.webhooks.find({ id, accountId }));
+    await this.find({ id, accountId });
     // Without events only tests are sent.
     const days = this.config.eventsRetentionDays || 1;
     const after = new Date(this.clock.now() - days * DAY_MS);
@@ -132,7 +132,7 @@ export class WebhooksService {
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
-    const webhook = found(await this.webhooks.find({ id, accountId }));
+    const webhook = await this.find({ id, accountId });
     if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
     if (!(await this.attempts.has(id, eventId))) throw webhookErrors.event_not_found();
     const [event] = (await this.events.read(eventId - 1n, 1, webhook)).events;
@@ -173,14 +173,18 @@ export class WebhooksService {
     valuesOf: (previous: WebhookEntity, transaction: EntityManager) => WebhookValues | Promise<WebhookValues>,
   ): Promise<Webhook> {
     return this.sql.transaction(async (transaction) => {
-      const previous = found(await this.webhooks.find({ id, accountId }, transaction));
+      const previous = found(await this.webhooks.lock({ id, accountId }, transaction));
       const values = await valuesOf(previous, transaction);
-      await this.webhooks.update(previous, { updatedAt: new Date(this.clock.now()), ...values }, transaction);
-      const changed = found(await this.webhooks.find({ id }, transaction));
+      const dated = { updatedAt: new Date(this.clock.now()), ...values };
+      const changed = await this.webhooks.update(previous, dated, transaction);
       if (values.updatedAt !== previous.updatedAt)
         await this.ofAccounts.record(change, changed, keyId, transaction);
       return shown(changed);
     }, outer);
+  }
+
+  private async find(key: Pick<WebhookEntity, 'accountId' | 'id'>): Promise<WebhookEntity> {
+    return found(await this.webhooks.find(key));
   }
 
   /** If all events are delivered, new types begin now, not at the last delivery. */
@@ -198,7 +202,7 @@ export class WebhooksService {
   }
 
   private requirePublic(url: string): void {
-    const rule = this.sender.violatedRule(new URL(url));
+    const rule = this.receivers.violatedRule(new URL(url));
     if (rule) throw validationFailed([{ pointer: '#/url', detail: `url ${rule}` }]);
   }
 }

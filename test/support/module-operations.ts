@@ -190,7 +190,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     isUntagged: true,
   },
   getDeliveries: {
-    route: 'get /webhooks/{webhookId}/deliveries',
+    route: 'get /webhooks/{webhookId}/delivery-worker',
     codes: {
       ...ALWAYS,
       200: [],

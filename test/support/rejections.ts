@@ -1,4 +1,4 @@
-import { MAX_WEBHOOKS } from '../../src/webhooks/webhooks.errors';
+import { MAX_WEBHOOKS } from '../../src/webhooks/webhook.entity';
 import type { TestApp } from './app';
 import { aNewPet } from './factories';
 import type { HttpResponse } from './http';

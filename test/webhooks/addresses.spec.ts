@@ -4,7 +4,8 @@ import { ClientRequest } from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP, Socket } from 'node:net';
 import type { GivenConfig } from '../../src/app/build';
-import { isPublicAddress, WebhookSender } from '../../src/webhooks/webhook-sender';
+import { isPublicAddress } from '../../src/webhooks/public-addresses';
+import { ReceiverClient } from '../../src/webhooks/receiver-client';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
 import { addPets, createWebhook, type Receiver, startReceiver, tick } from './support/receivers';
@@ -86,7 +87,7 @@ describe('addresses of receivers', () => {
     ['a private address behind NAT64', ['64:ff9b::7f00:1']],
     ['no address', []],
   ])('are resolved once, at the connection: a name with %s gets none', async (_, addresses) => {
-    const sender = app.nest.get(WebhookSender, { strict: false });
+    const sender = app.nest.get(ReceiverClient, { strict: false });
     const resolve = jest.fn(() => Promise.resolve(addresses));
     Object.assign(sender, { resolve });
     expect(await errors('shop.example')).toEqual([RULE, RULE]);
@@ -95,7 +96,7 @@ describe('addresses of receivers', () => {
   });
 
   it('are connected to if they are public, the next one if one does not respond', async () => {
-    const sender = app.nest.get(WebhookSender, { strict: false });
+    const sender = app.nest.get(ReceiverClient, { strict: false });
     const resolve = jest.fn(() => Promise.resolve(['127.0.0.2', '127.0.0.1']));
     Object.assign(sender, { resolve });
     const check = jest.spyOn(BlockList.prototype, 'check').mockReturnValue(false);
@@ -112,7 +113,7 @@ describe('addresses of receivers', () => {
   });
 
   it('are at most four for a connection, of both families, with seconds for each', async () => {
-    const sender = app.nest.get(WebhookSender, { strict: false });
+    const sender = app.nest.get(ReceiverClient, { strict: false });
     const of = (prefix: string) => Array.from({ length: 2_000 }, (_, at) => `${prefix}${at + 1}`);
     Object.assign(sender, {
       resolve: () => Promise.resolve([...of('127.1.0.'), ...of('fd00::')].filter(isIP)),
@@ -153,7 +154,7 @@ describe('addresses of receivers', () => {
       return original.call(this, 'localhost', { ttl: false });
     });
     const cancel = jest.spyOn(Resolver.prototype, 'cancel');
-    const sender = app.nest.get(WebhookSender, { strict: false });
+    const sender = app.nest.get(ReceiverClient, { strict: false });
     Reflect.deleteProperty(sender, 'resolve');
     expect(await sender['resolve']('localhost')).toEqual(['1.2.3.4']);
     expect([new Set(asked), cancel.mock.calls.length]).toEqual([new Set([1, 28]), 1]);

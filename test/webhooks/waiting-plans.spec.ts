@@ -1,4 +1,5 @@
-import { claim } from '../../src/webhooks/webhooks.repository';
+import { petEvents } from '../../src/pets/pets.events';
+import { lease, WAKE } from '../../src/webhooks/webhooks.repository';
 import { buffersOf, describeOnEachServer } from '../support/each-server';
 
 const WEBHOOKS = 20_000;
@@ -13,11 +14,15 @@ const FILL = [
    SELECT accounts.id, 'https://shop.example', '', now(), now(), now(), ${EVENTS}, true
    FROM accounts, generate_series(1, ${WEBHOOKS / 100})`,
   'VACUUM ANALYZE accounts, events, webhooks',
-  `PREPARE claim AS ${claim('webhooks.id')}`,
+  `PREPARE claim AS ${lease('webhooks.id')}`,
 ];
 
 const TICK = `EXECUTE claim (now(), now() + interval '30 s', '{fast,slow,failing}', '{200,100,100}',
   ARRAY[now() + interval '40 s', now() + interval '40 s', now() + interval '8 h'])`;
+
+it('finds webhooks for all events of animals by the types of the partial index', () => {
+  expect(WAKE).toContain(`'{${Object.keys(petEvents).join()}}'`);
+});
 
 describeOnEachServer('a tick without work', (create) => {
   let database: Awaited<ReturnType<typeof create>>;

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { Deliveries } from '../../../src/webhooks/deliveries';
+import { DeliveryWorker } from '../../../src/webhooks/delivery-worker';
 import type { TestApp } from '../../support/app';
 import type { RequestOptions } from '../../support/http';
 import { until } from '../../support/until';
@@ -81,17 +81,17 @@ export function verified({ clock }: TestApp, secret: string, { body, headers }: 
 
 /** Begins the deliveries that are due, as each tick does. */
 export function tick(app: TestApp): Promise<void> {
-  return app.nest.get(Deliveries, { strict: false }).run();
+  return app.nest.get(DeliveryWorker, { strict: false }).run();
 }
 
 /** Waits for the tick under way, which has read the clock: then a spec can move it. */
 export async function ticked(app: TestApp): Promise<void> {
-  await app.nest.get(Deliveries, { strict: false })['running'];
+  await app.nest.get(DeliveryWorker, { strict: false })['running'];
 }
 
 /** Waits for the turns under way, which read the clock when they end. */
 export async function ended(app: TestApp): Promise<void> {
-  await Promise.all(app.nest.get(Deliveries, { strict: false })['turns'].values());
+  await Promise.all(app.nest.get(DeliveryWorker, { strict: false })['turns'].values());
 }
 
 /** Waits until the receiver has got as many requests. */

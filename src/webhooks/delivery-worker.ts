@@ -10,18 +10,21 @@ import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
 import { Pace } from './pace';
-import type { WebhookEntity } from './webhook.entity';
+import { MAX_WEBHOOKS, type WebhookEntity } from './webhook.entity';
 import { EventSender } from './event-sender';
-import { type Outcome, WebhookSender } from './webhook-sender';
-import { MAX_WEBHOOKS } from './webhooks.errors';
-import { type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
+import { type Outcome, ReceiverClient } from './receiver-client';
+import { type Lane, type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
 /**
  * Deliveries at the same time. Receivers that fail or take long have places of their own. An account has at most
  * MAX_WEBHOOKS of them, a tenth of each lane or less.
  */
-const PLACES = { fast: 20 * MAX_WEBHOOKS, slow: 10 * MAX_WEBHOOKS, failing: 10 * MAX_WEBHOOKS };
+const PLACES: Readonly<Record<Lane, number>> = {
+  fast: 20 * MAX_WEBHOOKS,
+  slow: 10 * MAX_WEBHOOKS,
+  failing: 10 * MAX_WEBHOOKS,
+};
 /** Also with deliveries that were taken for fast ones. */
 const MAX_TURNS = 50 * MAX_WEBHOOKS;
 /** A receiver that takes longer is slow. */
@@ -45,8 +48,6 @@ const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
 const MISSED = 'Undelivered events were removed, because they were older than EVENTS_RETENTION_DAYS.';
 
-type Lane = keyof typeof PLACES;
-
 /** A webhook that delivers. */
 interface Turn {
   readonly lane: Lane;
@@ -56,7 +57,7 @@ interface Turn {
 
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
-export class Deliveries extends PeriodicWork {
+export class DeliveryWorker extends PeriodicWork {
   private readonly turns = new Map<Turn, Promise<void>>();
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly missed: Counter<'account'>;
@@ -68,7 +69,7 @@ export class Deliveries extends PeriodicWork {
     private readonly attempts: AttemptsRepository,
     private readonly events: EventsRepository,
     private readonly eventSender: EventSender,
-    private readonly sender: WebhookSender,
+    private readonly receivers: ReceiverClient,
     private readonly clock: Clock,
     registry: Registry,
   ) {
@@ -103,7 +104,7 @@ export class Deliveries extends PeriodicWork {
   /** No delivery begins after this. */
   override onModuleDestroy(): void {
     super.onModuleDestroy();
-    setTimeout(() => this.sender.abort(), STOP_MS).unref();
+    setTimeout(() => this.receivers.abort(), STOP_MS).unref();
   }
 
   override async onApplicationShutdown(): Promise<void> {
@@ -143,7 +144,7 @@ export class Deliveries extends PeriodicWork {
   }
 
   private async take(turn: Turn, webhook: WebhookEntity): Promise<void> {
-    const agent = this.sender.agentFor(webhook.url);
+    const agent = this.receivers.agentFor(webhook.url);
     try {
       await this.deliverSome(turn, webhook, agent);
     } catch (error) {
@@ -180,10 +181,10 @@ export class Deliveries extends PeriodicWork {
       const next = events[at + 1];
       const isOver = at + 2 === MAX_EVENTS || performance.now() > endsAt;
       const current: WebhookEntity = webhook;
-      webhook = await this.statements.run<WebhookEntity | undefined>(() =>
-        next
-          ? this.webhooks.advance(current, event.id, next.createdAt, delivered, isOver)
-          : this.webhooks.finish(current, last, delivered.at, delivered),
+      if (!next)
+        return this.statements.run(() => this.webhooks.finish(current, last, delivered.at, delivered));
+      webhook = await this.statements.run(() =>
+        this.webhooks.advance(current, event.id, next.createdAt, delivered, isOver),
       );
       if (!webhook || isOver) return;
     }
@@ -194,7 +195,7 @@ export class Deliveries extends PeriodicWork {
   }
 
   private update(webhook: WebhookEntity, values: WebhookValues): Promise<boolean> {
-    return this.statements.run(() => this.webhooks.update(webhook, values));
+    return this.statements.run(() => this.webhooks.updateLeased(webhook, values));
   }
 
   private now(): Date {

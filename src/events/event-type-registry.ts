@@ -17,7 +17,7 @@ export type TypeFilter = readonly string[] | null;
 
 /** The types of events of this store, and the keys that may read them. */
 @Injectable()
-export class StoreEvents {
+export class EventTypeRegistry {
   private types = OWN;
 
   /** Adds the types of extensions. */

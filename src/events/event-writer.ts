@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { EntityManager } from 'typeorm';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
-import { StoreEvents } from './event-types';
+import { EventTypeRegistry } from './event-type-registry';
 import { EventsRepository } from './events.repository';
 import type { eventSettings } from './events.settings';
 
@@ -13,7 +13,7 @@ export class Events {
   private readonly printers = new Map<string, (data: object) => string>();
 
   constructor(
-    private readonly types: StoreEvents,
+    private readonly types: EventTypeRegistry,
     private readonly events: EventsRepository,
     private readonly host: HttpAdapterHost<FastifyAdapter>,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
