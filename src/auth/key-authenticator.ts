@@ -124,7 +124,9 @@ export class KeyCache {
   ) {
     const refreshes = this.batches(2, (hashes) => keys.refresh(hashes));
     this.known = new LRUCache<string, KeyLookup>({
-      max: MAX_KNOWN,
+      // With `max` alone it would be allocated whole, which takes a twentieth of a start.
+      maxSize: MAX_KNOWN,
+      sizeCalculation: () => 1,
       fetchMethod: (hash) => refreshes.add(hash),
       // A failed refresh keeps the entry: it is still the secret of a key. `lookup` checks its age before use.
       noDeleteOnFetchRejection: true,
