@@ -125,7 +125,7 @@ export class WebhooksController {
     return this.webhooks.test(principal, id);
   }
 
-  @Get(':webhookId/delivery-worker')
+  @Get(':webhookId/deliveries')
   @Operation({
     id: 'getDeliveries',
     summary: 'List the deliveries of a webhook',

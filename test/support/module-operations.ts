@@ -190,7 +190,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     isUntagged: true,
   },
   getDeliveries: {
-    route: 'get /webhooks/{webhookId}/delivery-worker',
+    route: 'get /webhooks/{webhookId}/deliveries',
     codes: {
       ...ALWAYS,
       200: [],
