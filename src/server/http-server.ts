@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { devNull } from 'node:os';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { Config } from '../platform/config/config';
@@ -74,6 +75,9 @@ const MAX_PENDING = 64;
 /** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, with a log line. */
 const CLOSE_INTERVAL_MS = 1_000;
 
+/** In each turn of the event loop Node accepts one connection, of which the backlog of the kernel has 511. */
+const MAX_SETTLING_TURNS = 1_000;
+
 export interface Connection {
   readonly socket: Socket;
   /** The last request whose head has arrived. */
@@ -95,12 +99,16 @@ export class Connections {
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();
   private idleClosedAt = -Infinity;
+  private accepted = 0;
+  /** The server whose port is about to close. */
+  private closing: Server | undefined;
 
   constructor(private readonly log: Logger) {}
 
   /** Follows the connections of a server, and hands each request over in its turn. */
   follow(server: Server, handler: Handler): void {
     server.on('connection', (socket: Socket) => {
+      this.accepted += 1;
       const connection: Connection = { socket, tasks: [] };
       this.bySocket.set(socket, connection);
       // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
@@ -132,6 +140,18 @@ export class Connections {
     return [...this.bySocket.values()].reduce((sum, { tasks }) => sum + tasks.length, 0);
   }
 
+  /**
+   * Accepts the connections of the backlog, which the close of the port would reset. Further requests begin after the
+   * close: with responses, clients would open the next connections.
+   */
+  async emptyBacklog(server: Server): Promise<void> {
+    this.closing = server;
+    for (let turn = 0, known = -1; turn < MAX_SETTLING_TURNS && known !== this.accepted; turn += 1) {
+      known = this.accepted;
+      await nextTurn();
+    }
+  }
+
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
   destroyQuiet(): void {
     for (const { socket, tasks } of this.bySocket.values()) if (tasks.length === 0) socket.destroy();
@@ -151,7 +171,7 @@ export class Connections {
 
   private runTurn(): void {
     const endsAt = performance.now() + MAX_TURN_MS;
-    for (const connection of this.ready) {
+    for (const connection of this.closing?.listening ? [] : this.ready) {
       this.ready.delete(connection);
       const { socket, tasks } = connection;
       if (tasks.length === 1 && socket.isPaused()) socket.resume();
