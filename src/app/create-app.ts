@@ -98,6 +98,7 @@ async function assemble(
   const methods = app.get(RouteMethods);
   const connections = app.get(Connections);
   const pages = problemPages(config.publicBaseUrl);
+  fastify.addHook('preClose', () => connections.emptyBacklog(fastify.server));
   app.enableVersioning(VERSIONING);
   guardFraming(fastify, pages);
   enableCors(app, config.corsOrigins, methods);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { printBanner } from './banner';
@@ -110,14 +111,25 @@ async function startWorkers(workers: Workers, { app, config, database }: BuiltSe
   const fastify = app.getHttpAdapter().getInstance();
   await fastify.ready();
   const limits = app.get(Limits, { strict: false });
-  return workers.start(config, database.url, (worker) => decideFor(worker, limits));
+  const ofWorkers = { texts: config.texts, databaseUrl: database.url };
+  return workers.start(ofWorkers, (worker) => decideFor(worker, limits));
 }
 
 /** Serves requests as a worker until the primary process stops it. */
 async function serveRequests(from: Channel, store: Store, output: StandardOutput): Promise<void> {
-  const chosen = await from.ask<WorkerConfig>('settings');
-  const config = { ...readConfig(undefined, store.settings), ...chosen };
+  const { texts, databaseUrl } = await from.ask<WorkerConfig>('settings');
+  const config = { ...readConfig(texts, store.settings), databaseUrl };
   const app = await createApp(config, createLogger(config, output), store);
+  const { server } = app
+    .getHttpAdapter()
+    .getInstance()
+    // The primary process closes the port first: it would reset connections that wait when the last worker has closed.
+    .addHook('preClose', async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      void from.ask('close').catch(() => undefined);
+      await closed;
+    });
   from.handle('stop', () => {
     const { pending } = app.get(Connections);
     void stopGracefully(app)

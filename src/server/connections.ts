@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Handler } from './http-server';
 import type { Logger } from './logger';
 
@@ -14,6 +15,9 @@ const MAX_PENDING = 64;
 
 /** At MAX_CONNECTIONS: the shortest interval at which idle connections are closed, with a log line. */
 const CLOSE_INTERVAL_MS = 1_000;
+
+/** In each turn of the event loop Node accepts one connection, of which the backlog of the kernel has 511. */
+const MAX_SETTLING_TURNS = 1_000;
 
 export interface Connection {
   readonly socket: Socket;
@@ -36,12 +40,16 @@ export class Connections {
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();
   private idleClosedAt = -Infinity;
+  private accepted = 0;
+  /** The server whose port is about to close. */
+  private closing: Server | undefined;
 
   constructor(private readonly log: Logger) {}
 
   /** Follows the connections of a server, and hands each request over in its turn. */
   follow(server: Server, handler: Handler): void {
     server.on('connection', (socket: Socket) => {
+      this.accepted += 1;
       const connection: Connection = { socket, tasks: [] };
       this.bySocket.set(socket, connection);
       // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
@@ -73,6 +81,18 @@ export class Connections {
     return [...this.bySocket.values()].reduce((sum, { tasks }) => sum + tasks.length, 0);
   }
 
+  /**
+   * Accepts the connections of the backlog, which the close of the port would reset. Further requests begin after the
+   * close: with responses, clients would open the next connections.
+   */
+  async emptyBacklog(server: Server): Promise<void> {
+    this.closing = server;
+    for (let turn = 0, known = -1; turn < MAX_SETTLING_TURNS && known !== this.accepted; turn += 1) {
+      known = this.accepted;
+      await nextTurn();
+    }
+  }
+
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
   destroyQuiet(): void {
     for (const { socket, tasks } of this.bySocket.values()) if (tasks.length === 0) socket.destroy();
@@ -92,7 +112,7 @@ export class Connections {
 
   private runTurn(): void {
     const endsAt = performance.now() + MAX_TURN_MS;
-    for (const connection of this.ready) {
+    for (const connection of this.closing?.listening ? [] : this.ready) {
       this.ready.delete(connection);
       const { socket, tasks } = connection;
       if (tasks.length === 1 && socket.isPaused()) socket.resume();

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Connections } from './connections';
@@ -9,9 +9,6 @@ import { Connections } from './connections';
 const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };
 
 const CHECK_INTERVAL_MS = 50;
-
-/** Turns of the event loop in which Node takes over the connections that the kernel has accepted. */
-const SETTLING_TURNS = 10;
 
 /** Returns the line of the log about a stop. */
 export function stopLine(pending: number): string {
@@ -30,7 +27,6 @@ export async function stopGracefully(app: NestFastifyApplication, limits = LIMIT
   const connections = app.get(Connections);
   connections.isStopping = true;
   await sleep(limits.noticeMs);
-  for (let turn = 0; turn < SETTLING_TURNS; turn += 1) await nextTurn();
   const closedAt = performance.now();
   const check = setInterval(() => {
     const waited = performance.now() - closedAt;

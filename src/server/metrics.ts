@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Pool } from 'pg';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../platform/config/config';
 import { JSON_TYPE } from '../platform/errors/media-types';
@@ -22,6 +22,9 @@ const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 
 /** Node accepts more than 30 methods; each would be a separate series. */
 const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** With WORKERS: an average would hide the process that hangs; the service starts with its primary process. */
+const OF_WORKERS: Partial<Record<Aggregator, Aggregator>> = { average: 'max', omit: 'first' };
 
 /** The metrics of one application. No label has a value that a client can choose freely. */
 export class Metrics {
@@ -59,6 +62,8 @@ export class Metrics {
     limits: { readonly isShared: boolean },
   ) {
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
+    for (const metric of this.registry.getMetricsAsArray())
+      metric.aggregator = OF_WORKERS[metric.aggregator] ?? metric.aggregator;
     // Prometheus sees no increase in the first value of a series.
     this.errors.inc({ code: platformErrors.internal_error.code }, 0);
     // TypeORM's type does not show its pool.

@@ -1,26 +1,27 @@
+import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { type Config, WORKER_MARK } from '../platform/config/config';
-import { listenError, UserError } from '../platform/errors/user-error';
+import { UserError } from '../platform/errors/user-error';
 import { Channel } from '../platform/runtime/channel';
 import { SECOND_MS } from '../platform/runtime/time';
 import type { LogStream } from './logger';
 
 type MetricList = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** The settings of a worker that the primary process chooses. */
-export type WorkerConfig = Pick<Config, 'port'> & { readonly databaseUrl: string };
+/** What the primary process hands to a worker. */
+export type WorkerConfig = Pick<Config, 'texts'> & { readonly databaseUrl: string };
 
 /** A worker that ends earlier has failed. */
 const MIN_LIFE_MS = 10 * SECOND_MS;
 /** The failures in a row that end the service, for each worker. */
 const MAX_FAILURES = 10;
 const RETRY_MS = SECOND_MS;
-const SCRAPE_LIMIT_MS = SECOND_MS;
+/** The longest wait for the metrics of a worker, and for the output of one that has ended. */
+const WAIT_MS = SECOND_MS;
 /** The longest stop of a worker; then it is killed. */
 const STOP_LIMIT_MS = 20 * SECOND_MS;
 
@@ -73,11 +74,7 @@ export class Workers {
    * @returns the address
    * @throws UserError if the first worker does not start
    */
-  async start(
-    { host, port }: Pick<Config, 'host' | 'port'>,
-    databaseUrl: string,
-    follow: (worker: Channel) => void,
-  ): Promise<string> {
+  async start(config: WorkerConfig, follow: (worker: Channel) => void): Promise<string> {
     if (!cluster.isPrimary)
       throw new UserError(
         'WORKERS needs a process without a cluster: set WORKERS=1, or do not use a cluster mode.',
@@ -85,7 +82,6 @@ export class Workers {
     // Each worker accepts connections itself, so a worker that ends takes none with it that waits.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-    const config = { port: port === 0 ? await findFreePort(host) : port, databaseUrl };
     const begin = (): Member => this.begin(config, follow);
     const first = begin();
     const url = await first.started;
@@ -114,7 +110,7 @@ export class Workers {
     const lists = [...own.map((registry) => registry.getMetricsAsJSON()), this.ended];
     const ofWorkers = [...this.members].map(async (member) => {
       const asked = member.channel.ask<MetricList | undefined>('metrics').catch(() => undefined);
-      const found = await Promise.race([asked, sleep(SCRAPE_LIMIT_MS, undefined, { ref: false })]);
+      const found = await Promise.race([asked, sleep(WAIT_MS, undefined, { ref: false })]);
       return (member.metrics = found ?? member.metrics);
     });
     return AggregatorRegistry.aggregate(await Promise.all([...lists, ...ofWorkers]));
@@ -123,7 +119,7 @@ export class Workers {
   private begin(config: WorkerConfig, follow: (worker: Channel) => void): Member {
     const worker = cluster.fork({ [WORKER_MARK]: 'true' }).on('error', () => undefined);
     const channel = new Channel(worker);
-    const gone: Member['gone'] = once(worker.process, 'close').catch((error: Error) => [error.message]);
+    const gone = endOf(worker.process);
     const started = new Promise<string | undefined>((resolve) => {
       channel.handle('listening', (url: string) => {
         member.isListening = true;
@@ -136,6 +132,8 @@ export class Workers {
     this.members.add(member);
     channel.handle('settings', () => config);
     channel.handle('failed', (reason: string) => void (member.reason = reason));
+    // The last one closes the port of this process, too.
+    channel.handle('close', () => void worker.disconnect());
     follow(channel);
     worker.on('disconnect', () => (member.isListening = false));
     this.copyLines(worker);
@@ -152,7 +150,10 @@ export class Workers {
       if (member.reason !== undefined) process.stderr.write(`${member.reason}\n`);
       this.logger.warn(`A worker has ended (${signal ?? `exit status ${status}`}). The service replaces it.`);
       const sums = member.metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));
-      this.ended = this.ended.then((known) => AggregatorRegistry.aggregate([known, sums]).getMetricsAsJSON());
+      const { ended } = this;
+      this.ended = ended
+        .then((known) => AggregatorRegistry.aggregate([known, sums]).getMetricsAsJSON())
+        .catch(() => ended);
       this.failures = performance.now() - member.startedAt < MIN_LIFE_MS ? this.failures + 1 : 0;
       if (this.failures >= MAX_FAILURES * this.count)
         this.fail(
@@ -174,16 +175,10 @@ export class Workers {
   }
 }
 
-/** Finds a port that every worker uses, later ones included. */
-async function findFreePort(host: string): Promise<number> {
-  const server = createServer().listen({ host, port: 0 });
-  await once(server, 'listening').catch((error: unknown) => {
-    throw listenError(error, host, 0);
-  });
-  // The address of a server that listens on a port is not a text.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+/** Waits for the end of a process and of its output, which a program that it has started may keep open. */
+async function endOf(child: ChildProcess): Promise<readonly (string | number | null)[]> {
+  const closed = once(child, 'close').catch(() => undefined);
+  const facts = await once(child, 'exit').catch((error: Error) => [error.message]);
+  await Promise.race([closed, sleep(WAIT_MS, undefined, { ref: false })]);
+  return facts;
 }

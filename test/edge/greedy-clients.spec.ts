@@ -215,6 +215,14 @@ describe('a client that requests more than it reads', () => {
     await other.close();
   });
 
+  it('gets its response on a connection that waits in the backlog when the port is closed', async () => {
+    const other = await startApp({}, { beside: app });
+    const sent = Array.from({ length: 100 }, () => send(other.url, 'GET', '/livez'));
+    await stopGracefully(other.nest, { noticeMs: 0, quietMs: 60_000, drainMs: 60_000 });
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(sent.map(() => 200));
+    await other.close();
+  });
+
   it('delays a stop by at most 9 s with half a request, and not at all with half a head', async () => {
     const settings = { requestTimeoutMs: 600_000, headersTimeoutMs: 600_000 };
     const other = await startApp(settings, { beside: app });

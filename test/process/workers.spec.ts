@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
-import { readConfig } from '../../src/platform/config/config';
+import { readConfig, WORKER_MARK } from '../../src/platform/config/config';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
@@ -12,7 +13,7 @@ import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { isRunning } from '../support/is-running';
 import { lockWaits } from '../support/lock-waits';
-import { runMain, running, type RunningService } from '../support/service';
+import { dataFolder, runMain, running, type RunningService } from '../support/service';
 import { until } from '../support/until';
 
 /** Of the plan `free`. */
@@ -26,6 +27,16 @@ describe('WORKERS=2', () => {
   let key: string;
   const agent = new Agent({ keepAlive: true });
   const pool = (): Record<string, string> => ({ DATABASE_URL: database.directUrl, WORKERS: '2' });
+  // As a pipe of a shell, the file of the secret is read once; a program of a worker keeps its output open.
+  const folder = dataFolder();
+  const secret = join(folder.path, 'url');
+  const child = `process.env.${WORKER_MARK} && require('node:child_process').spawn('tail', ['-f', '/dev/null', '--pid', String(process.ppid)], { stdio: ['ignore', 'inherit', 'ignore'] }).unref();`;
+  const readOnce = (): Record<string, string> => {
+    writeFileSync(secret, database.directUrl);
+    writeFileSync(join(folder.path, 'child.cjs'), child);
+    const given = { DATABASE_URL_FILE: secret, NODE_OPTIONS: `--require ${join(folder.path, 'child.cjs')}` };
+    return { WORKERS: '2', METRICS_PORT: '0', ...given };
+  };
   const createKey = async (plan: string, ...limits: string[]): Promise<string> => {
     const args = ['keys', 'create', '--account', plan, '--plan', plan, ...limits, '--json'];
     return (await runCli(args, { DATABASE_URL: database.url })).json().key;
@@ -38,13 +49,15 @@ describe('WORKERS=2', () => {
       .filter((line) => line.includes(text));
   beforeAll(async () => {
     database = await createDatabase();
-    service = await running(runMain({ ...pool(), METRICS_PORT: '0' }));
+    service = await running(runMain(readOnce()));
     await until(() => linesWith('Server listening').length === 2);
+    rmSync(secret);
     [, metrics = ''] = /Metrics are at (\S+)\/metrics/.exec(service.output()) ?? [];
     key = await createKey('enterprise', '--per-minute', '1000000', '--per-day', '1000000');
   });
   afterAll(async () => {
     agent.destroy();
+    folder.remove();
     await database.drop();
   });
 
@@ -74,6 +87,7 @@ describe('WORKERS=2', () => {
     const text = await scrape(metrics);
     expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
     expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
+    expect(text).toContain('animal_store_process_start_time_seconds ');
   });
 
   it('replaces a worker that SIGKILL ends; every acknowledged creation is stored, and no counter falls', async () => {

@@ -14,7 +14,10 @@ export type ConfigOf<S extends Settings> = {
 };
 
 /** The settings of one process, read and validated once, including the settings of extensions. */
-export type Config = ConfigOf<typeof settings>;
+export type Config = ConfigOf<typeof settings> & {
+  /** The text of each setting by its variable, for other processes: a file of a secret may be a pipe. */
+  readonly texts: Readonly<Record<string, string>>;
+};
 
 /** Injection token of the `Config`. */
 export const CONFIG = Symbol('CONFIG');
@@ -62,9 +65,13 @@ function readText(path: string): string {
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings = {}): Config {
   const problems: string[] = [];
+  const texts: Record<string, string> = {};
   const entries = Object.entries<Setting<unknown>>({ ...settings, ...added }).map(([key, setting]) => {
     try {
-      return [key, setting.parse(textOf(setting, env) || setting.defaultText)];
+      const text = textOf(setting, env);
+      // The next reading removes these quotes only.
+      texts[setting.variable] = `"${text}"`;
+      return [key, setting.parse(text || setting.defaultText)];
     } catch (error) {
       problems.push(`${setting.variable} ${error instanceof Error ? error.message : String(error)}`);
       return [key, undefined];
@@ -75,7 +82,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
   }
   // Each value comes from the parser of its own key.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.freeze(Object.fromEntries(entries)) as Config;
+  return Object.freeze({ ...Object.fromEntries(entries), texts }) as Config;
 }
 
 /** @throws Error if a secret is given twice, or its file cannot be read */

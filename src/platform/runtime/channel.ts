@@ -1,7 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { isMarked } from '../config/config';
 
-type Handler = (input: never) => unknown;
+/** As a method, it may have a narrower input: both sides of a name agree on the type of its value. */
+type Handler = { handle(input: unknown): unknown }['handle'];
 
 /** A request, or the response to one: `id` is that of the request. Values are those of JSON. */
 interface Message {
@@ -11,8 +12,8 @@ interface Message {
 }
 
 interface Pending {
-  readonly resolve: (value: never) => void;
-  readonly reject: (error: Error) => void;
+  resolve(value: unknown): void;
+  reject(error: Error): void;
 }
 
 /** Requests and responses between the primary process and a worker (WORKERS). */
@@ -25,7 +26,7 @@ export class Channel {
     // Libraries may send messages of their own.
     peer.on('message', (message: Message) => void this.receive(message).catch(() => undefined));
     peer.on('disconnect', () => {
-      for (const { reject } of this.pending.values()) reject(new Error('the other process has ended'));
+      for (const each of this.pending.values()) each.reject(new Error('the other process has ended'));
     });
   }
 
@@ -46,13 +47,10 @@ export class Channel {
 
   private async receive({ id, name, value }: Message): Promise<void> {
     if (name !== undefined) {
-      // The value is what the other side of the same name sends.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const result = this.handlers.get(name)?.(value as never);
+      const result = this.handlers.get(name)?.(value);
       return this.send({ id, value: result instanceof Promise ? await result : result });
     }
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.pending.get(id)?.resolve(value as never);
+    this.pending.get(id)?.resolve(value);
     this.pending.delete(id);
   }
 
