@@ -5,6 +5,7 @@ import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
 import { findings } from './support/accessibility';
 import { inChromium } from './support/chromium';
+import { SwaggerUi } from './support/swagger-ui';
 import { copied, runPython, runShell, runTypeScript } from './support/programs';
 import { openBrowser, overflowOf, show, showUsage, visit, type Visit, WINDOWS } from './support/visit';
 
@@ -101,6 +102,24 @@ inChromium('the pages', (chromium) => {
     await page.goto(`${visited.origin}/problems/route_not_found`);
     await page.goBack();
     expect(await page.locator('#key').inputValue()).toBe('');
+  });
+
+  it('the front page hands a valid key over to /docs, in this tab only', async () => {
+    const ui = new SwaggerUi(page);
+    const reference = page.getByRole('link', { name: 'API reference' }).first();
+    await show(page, 'wrong');
+    visited.problems.splice(0);
+    await reference.click();
+    await page.locator('.opblock').first().waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    await page.goto(visited.origin);
+    await show(page, reader);
+    await reference.click();
+    expect((await ui.tryOut('key', 'getKey', {})).body).toContain('"pets:read"');
+    expect(await page.evaluate('localStorage.length')).toBe(0);
+    const other = await page.context().newPage();
+    await other.goto(`${visited.origin}/docs`);
+    expect(await other.evaluate('sessionStorage.length')).toBe(0);
   });
 
   it('the front page masks the key, in the field and in the programs, until its button shows it', async () => {

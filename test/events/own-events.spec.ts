@@ -66,6 +66,11 @@ describe('the events of an extension', () => {
     expect(await readerOf(app, { key: app.key, isDocumented }, 'type=clinic.weighed')()).toHaveLength(1);
   });
 
+  it('fail with their transaction if a number is not finite, which JSON does not have', async () => {
+    expectError(await weigh({ remark: 'endless' }), 500, 'internal_error');
+    expect(await readerOf(app, { key: app.key, isDocumented }, 'type=clinic.weighed')()).toEqual([]);
+  });
+
   it('are seen by keys of their account with the scope, by no other account, also not by staff', async () => {
     const ALL = ['pets:read', 'orders:read', 'clinic:read'];
     const [own, blind] = [await keyOf('vet', ...ALL, 'clinic:write'), await keyOf('vet', 'pets:read')];

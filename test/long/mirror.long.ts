@@ -1,4 +1,6 @@
-import { followHistories } from '../events/support/mirror';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { followHistories, PROGRAMS } from '../events/support/mirror';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
 import { type ServiceHere, startHere } from '../support/start';
 import { ALL_SCOPES, createKey } from './support/keys';
@@ -8,10 +10,12 @@ const ROUNDS = process.env['EVENTS_ROUNDS'] === 'full' ? 200 : 30;
 
 jest.setTimeout(3_600_000);
 
-describe('the example mirror', () => {
+describe('the example mirrors', () => {
   let server: OwnServer;
   const instances: ServiceHere[] = [];
   beforeAll(async () => {
+    const cwd = join(__dirname, '..', '..');
+    execFileSync('npm', ['run', '-s', 'build:client'], { cwd, stdio: 'inherit' });
     server = await startOwnServer();
   });
   afterAll(async () => {
@@ -19,13 +23,13 @@ describe('the example mirror', () => {
     await server.remove();
   });
 
-  it(`equals the tables after each of ${ROUNDS} random histories over two instances with a kill, and never shows an older state`, async () => {
+  it(`with and without each client equal the tables after each of ${ROUNDS} random histories over two instances with a kill, and never show an older state`, async () => {
     const environment = { DATABASE_URL: server.url(), LOG_LEVEL: 'silent' };
     for (let at = 0; at < 2; at += 1) instances.push(await startHere(environment));
     const key = await createKey(environment, { scopes: ALL_SCOPES });
     const urls = instances.map(({ url }) => url);
     const store = { urls, key, query: (text: string) => query<never>(server.url(), text) };
-    expect(await followHistories(store, ROUNDS)).toBe(ROUNDS);
-    process.stdout.write(`mirror: ${ROUNDS} histories\n`);
+    expect(await followHistories(store, ROUNDS, PROGRAMS)).toBe(ROUNDS);
+    process.stdout.write(`mirror: ${ROUNDS} histories, each followed by ${PROGRAMS.join(', ')}\n`);
   });
 });

@@ -100,12 +100,14 @@ describe('static content', () => {
     expect(sizes.gzip).toBeLessThan(sizes.identity / 3);
   });
 
-  it('the front page transfers at most 14 kB compressed, else 24 kB and 0.2 kB for each operation; a page of a code 6 kB', async () => {
+  it('the front page transfers at most 14 kB compressed, else 24 kB and 0.2 kB for each operation; the guide 25 kB compressed, a page of a code 6 kB', async () => {
     const sizeOf = async (coding: string) => Number((await sent('/', coding)).headers['content-length']);
     expect(await sizeOf('gzip')).toBeLessThanOrEqual(14_000);
     const count = new ApiDocument(readCommittedDocument()).operations.length;
     expect(await sizeOf('identity')).toBeLessThanOrEqual(24_000 + 200 * count);
     const { headers } = await sent('/problems/validation_failed', 'identity');
     expect(Number(headers['content-length'])).toBeLessThanOrEqual(6_000);
+    const guide = await sent('/guide', 'gzip');
+    expect(Number(guide.headers['content-length'])).toBeLessThanOrEqual(25_000);
   });
 });

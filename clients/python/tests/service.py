@@ -22,7 +22,7 @@ class Service:
         self._process = subprocess.Popen(
             ["node", "dist/main.js"], cwd=ROOT, env=self._environment, stdout=subprocess.PIPE, text=True
         )
-        for line in self._process.stdout:
+        for line in self._process.stdout or []:
             listens = re.search(r"listens on (\S+) ", line)
             if listens:
                 self.url = listens[1]

@@ -1,12 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { send } from '../../support/http';
 import { until } from '../../support/until';
 
-const PROGRAM = join(__dirname, '..', '..', '..', 'examples', 'mirror', 'mirror.mjs');
+const ROOT = join(__dirname, '..', '..', '..');
+const CLIENTS = join(ROOT, 'clients');
+/** Without a client, and with each of them. The one for TypeScript must be built. */
+export const PROGRAMS = ['mirror.mjs', 'with-client.mjs', 'with_client.py'] as const;
+type Program = (typeof PROGRAMS)[number];
+/** The clients have integers as strings in JSON, or exact ones. */
+const INTEGERS = /^(id|petId|categoryId)$/;
 const STEPS = ['placed', 'approved', 'delivered', 'cancelled'];
 const TABLES = {
   pets: `SELECT id::int, name, category_id::int AS "categoryId", status FROM pets`,
@@ -35,7 +41,7 @@ export interface Store {
   query(text: string): Promise<Row[]>;
 }
 
-/** The example program, which keeps a copy of the tables in a file. */
+/** An example program, which keeps a copy of the tables in a file. */
 export class Mirror {
   private readonly folder = mkdtempSync(join(tmpdir(), 'animal-store-mirror-'));
   private child: ChildProcess | undefined;
@@ -43,13 +49,26 @@ export class Mirror {
   private readonly removed = new Set<string>();
   private output = '';
 
-  constructor(private readonly store: Store) {}
+  constructor(
+    private readonly store: Store,
+    private readonly program: Program = 'mirror.mjs',
+  ) {
+    const packages = join(this.folder, 'node_modules');
+    mkdirSync(packages);
+    symlinkSync(join(CLIENTS, 'typescript'), join(packages, 'animal-store-client'));
+    copyFileSync(join(ROOT, 'examples', 'mirror', program), join(this.folder, program));
+  }
 
   start(at = 0): void {
     const COPY = join(this.folder, 'copy.json');
     const { PATH } = process.env;
-    const env = { PATH, API: `${this.store.urls[at]}/v1/`, KEY: this.store.key, COPY, PAUSE_MS: '5' };
-    this.child = spawn(process.execPath, [PROGRAM], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+    const own = { API: `${this.store.urls[at]}/v1/`, KEY: this.store.key, COPY, PAUSE_MS: '5' };
+    const env = { PATH, PYTHONPATH: join(CLIENTS, 'python'), ...own };
+    const runtime = this.program.endsWith('.py') ? 'python3' : process.execPath;
+    this.child = spawn(runtime, [join(this.folder, this.program)], {
+      env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.child.stderr!.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
   }
 
@@ -64,10 +83,12 @@ export class Mirror {
 
   /** Reads the file. @throws Error if it has an older state than before, or if the program has ended */
   read(): Copy | undefined {
-    if (this.child?.exitCode !== null) throw new Error(`the mirror has ended: ${this.output}`);
+    if (this.child?.exitCode !== null) throw new Error(`${this.program} has ended: ${this.output}`);
     const file = join(this.folder, 'copy.json');
     if (!existsSync(file)) return undefined;
-    const copy = JSON.parse(readFileSync(file, 'utf8')) as Copy;
+    const copy = JSON.parse(readFileSync(file, 'utf8'), (name, value: unknown) =>
+      INTEGERS.test(name) ? Number(value) : value,
+    ) as Copy;
     for (const name of ['pets', 'orders'] as const) {
       for (const [id, row] of Object.entries(copy[name])) {
         const before = this.last?.[name][id];
@@ -125,27 +146,33 @@ async function change({ key }: Store, url: string, count: number): Promise<void>
   }
 }
 
-/** Runs random histories over all instances, and kills the mirror in each. @returns the number of those after which it equals the tables */
-export async function followHistories(store: Store, rounds: number): Promise<number> {
-  const mirror = new Mirror(store);
+/** Runs random histories over all instances, and kills each mirror in each. @returns the number of those after which all equal the tables */
+export async function followHistories(
+  store: Store,
+  rounds: number,
+  programs?: readonly Program[],
+): Promise<number> {
+  const mirrors = (programs ?? ['mirror.mjs']).map((program) => new Mirror(store, program));
   let equal = 0;
   try {
-    for (let round = 0; round < rounds; round += 1) {
-      mirror.start(round % store.urls.length);
+    for (const mirror of mirrors) mirror.start();
+    await until(() => mirrors.every((mirror) => mirror.read()));
+    for (; equal < rounds; equal += 1) {
       const changes = Promise.all(store.urls.map((url) => change(store, url, 8)));
       let isRunning = true;
       void changes.finally(() => (isRunning = false)).catch(() => undefined);
-      await until(() => (mirror.read(), !isRunning || Math.random() < 0.1));
-      await mirror.kill();
-      mirror.start((round + 1) % store.urls.length);
-      await until(() => (mirror.read(), !isRunning));
-      await changes;
-      await until(() => mirror.isEqual());
-      equal += 1;
-      await mirror.kill();
+      const follow = async (mirror: Mirror): Promise<void> => {
+        await until(() => (mirror.read(), !isRunning || Math.random() < 0.1));
+        await mirror.kill();
+        mirror.start((equal + 1) % store.urls.length);
+        await until(() => (mirror.read(), !isRunning));
+        await changes;
+        await until(() => mirror.isEqual());
+      };
+      await Promise.all(mirrors.map(follow));
     }
     return equal;
   } finally {
-    await mirror.end();
+    for (const mirror of mirrors) await mirror.end();
   }
 }

@@ -10,14 +10,14 @@ import random
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.message import Message
 from email.utils import parsedate
 from http.client import HTTPException
 from itertools import chain
-from typing import Any, Literal, NamedTuple, TypedDict, Union
+from typing import Any, Dict, Literal, NamedTuple, TypedDict, Union
 from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 from urllib.request import HTTPErrorProcessor, Request, build_opener
 
@@ -31,6 +31,9 @@ DEFAULT_HEADERS = {
     "Accept": "application/json;q=0.9, application/problem+json",
     "Prefer": "handling=strict",
 }
+
+# A JSON object. Python 3.9 needs Dict.
+Json = Dict[str, Any]
 
 
 class AnimalStoreError(Exception):
@@ -171,7 +174,7 @@ class AnimalStore:
     def create_pet(self, *, idempotency_key: str | None = None, **pet: Any) -> Pet:
         return self._call("POST", "/pets", pet, idempotency_key=idempotency_key)
 
-    def create_pets(self, items: list[dict], *, idempotency_key: str | None = None) -> list[Pet]:
+    def create_pets(self, items: list[Json], *, idempotency_key: str | None = None) -> list[Pet]:
         """Adds at most 100 animals, all or none."""
         return self._call("POST", "/pets/batch", {"items": items}, idempotency_key=idempotency_key)
 
@@ -185,7 +188,7 @@ class AnimalStore:
         """Counts the animals by status; with categoryId: a list, with the counts of each category."""
         return self._call("GET", "/store/inventory", query={"categoryId": categoryId})
 
-    def list_categories(self, *, limit: int = 100) -> Iterator[dict]:
+    def list_categories(self, *, limit: int = 100) -> Iterator[Json]:
         return self._list("/categories", limit=limit)
 
     def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[Order]:
@@ -205,85 +208,85 @@ class AnimalStore:
         """The events until now; events() follows them. Filters: type (also as a list), since."""
         return self._list("/events", limit=limit, **{"from": from_}, **filters)
 
-    def list_webhooks(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_webhooks(self, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
         """Filters: account, sort."""
         return self._list("/webhooks", limit=limit, **filters)
 
-    def create_webhook(self, *, idempotency_key: str | None = None, **webhook: Any) -> dict:
+    def create_webhook(self, *, idempotency_key: str | None = None, **webhook: Any) -> Json:
         return self._call("POST", "/webhooks", webhook, idempotency_key=idempotency_key)
 
-    def get_webhook(self, webhook_id: int) -> dict:
+    def get_webhook(self, webhook_id: int) -> Json:
         return self._call("GET", f"/webhooks/{webhook_id:d}")
 
-    def update_webhook(self, webhook_id: int, *, if_match: str | None = None, **changes: Any) -> dict:
+    def update_webhook(self, webhook_id: int, *, if_match: str | None = None, **changes: Any) -> Json:
         return self._call("PATCH", f"/webhooks/{webhook_id:d}", changes, if_match=if_match)
 
     def delete_webhook(self, webhook_id: int, *, if_match: str | None = None) -> None:
         self._call("DELETE", f"/webhooks/{webhook_id:d}", if_match=if_match)
 
-    def test_webhook(self, webhook_id: int) -> dict:
+    def test_webhook(self, webhook_id: int) -> Json:
         return self._call("POST", f"/webhooks/{webhook_id:d}/test")
 
-    def get_deliveries(self, webhook_id: int) -> list[dict]:
+    def get_deliveries(self, webhook_id: int) -> list[Json]:
         return self._call("GET", f"/webhooks/{webhook_id:d}/deliveries")
 
-    def resend_event(self, webhook_id: int, event_id: int) -> dict:
+    def resend_event(self, webhook_id: int, event_id: int) -> Json:
         return self._call("POST", f"/webhooks/{webhook_id:d}/deliveries/{event_id:d}/resend")
 
-    def rotate_webhook(self, webhook_id: int, *, idempotency_key: str | None = None, **rotation: Any) -> dict:
+    def rotate_webhook(self, webhook_id: int, *, idempotency_key: str | None = None, **rotation: Any) -> Json:
         return self._call("POST", f"/webhooks/{webhook_id:d}/rotate", rotation, idempotency_key=idempotency_key)
 
-    def get_usage(self, *, from_: str | None = None, to: str | None = None, account: str | None = None) -> list[dict]:
+    def get_usage(self, *, from_: str | None = None, to: str | None = None, account: str | None = None) -> list[Json]:
         """Counts the requests of each key and day. The days are such as 2026-11-21."""
         return self._call("GET", "/usage", query={"from": from_, "to": to, "account": account})
 
-    def list_accounts(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_accounts(self, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
         return self._list("/accounts", limit=limit, **filters)
 
-    def create_account(self, *, idempotency_key: str | None = None, **account: Any) -> dict:
+    def create_account(self, *, idempotency_key: str | None = None, **account: Any) -> Json:
         return self._call("POST", "/accounts", account, idempotency_key=idempotency_key)
 
-    def get_account(self, account: str) -> dict:
+    def get_account(self, account: str) -> Json:
         return self._call("GET", f"/accounts/{_quote(account)}")
 
-    def update_account(self, account: str, *, if_match: str | None = None, **changes: Any) -> dict:
+    def update_account(self, account: str, *, if_match: str | None = None, **changes: Any) -> Json:
         return self._call("PATCH", f"/accounts/{_quote(account)}", changes, if_match=if_match)
 
-    def list_audit(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_audit(self, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
         """Filters: account, sort."""
         return self._list("/audit", limit=limit, **filters)
 
-    def list_keys(self, account: str, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_keys(self, account: str, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
         """Filters: expiring, banned, sort."""
         return self._list(f"/accounts/{_quote(account)}/keys", limit=limit, **filters)
 
-    def list_all_keys(self, *, limit: int = 100, **filters: Any) -> Iterator[dict]:
+    def list_all_keys(self, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
         """Filters: expiring, banned, sort."""
         return self._list("/keys", limit=limit, **filters)
 
-    def create_key(self, account: str, *, idempotency_key: str | None = None, **key: Any) -> dict:
+    def create_key(self, account: str, *, idempotency_key: str | None = None, **key: Any) -> Json:
         return self._call("POST", f"/accounts/{_quote(account)}/keys", key, idempotency_key=idempotency_key)
 
-    def get_key_by_id(self, key_id: str) -> dict:
+    def get_key_by_id(self, key_id: str) -> Json:
         return self._call("GET", f"/keys/{_quote(key_id)}")
 
-    def update_key(self, key_id: str, *, if_match: str | None = None, **changes: Any) -> dict:
+    def update_key(self, key_id: str, *, if_match: str | None = None, **changes: Any) -> Json:
         return self._call("PATCH", f"/keys/{_quote(key_id)}", changes, if_match=if_match)
 
-    def revoke_key(self, key_id: str, *, if_match: str | None = None) -> dict:
+    def revoke_key(self, key_id: str, *, if_match: str | None = None) -> Json:
         return self._call("DELETE", f"/keys/{_quote(key_id)}", if_match=if_match)
 
-    def rotate_key(self, key_id: str, *, idempotency_key: str | None = None, **rotation: Any) -> dict:
+    def rotate_key(self, key_id: str, *, idempotency_key: str | None = None, **rotation: Any) -> Json:
         return self._call("POST", f"/keys/{_quote(key_id)}/rotate", rotation, idempotency_key=idempotency_key)
 
-    def unban_key(self, key_id: str, *, idempotency_key: str | None = None) -> dict:
+    def unban_key(self, key_id: str, *, idempotency_key: str | None = None) -> Json:
         return self._call("POST", f"/keys/{_quote(key_id)}/unban", idempotency_key=idempotency_key)
 
-    def get_key(self) -> dict:
+    def get_key(self) -> Json:
         """Returns what the key may do, and how much of its limits is left. The request counts in no limit."""
         return self._call("GET", "/key")
 
-    def pages(self, path: str, **query: Any) -> Iterator[list[dict]]:
+    def pages(self, path: str, **query: Any) -> Iterator[list[Json]]:
         """Iterates over the pages of any list. Each is requested when the iteration needs it."""
         return (response.data for response in self._responses(path, query))
 
@@ -294,7 +297,13 @@ class AnimalStore:
         return EventFeed(self, cursor, pause, {"limit": limit, "from": from_, **filters})
 
     def request(
-        self, method: str, path: str, *, query: Mapping = {}, body: Any = None, headers: Mapping = {}
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] = {},
+        body: Any = None,
+        headers: Mapping[str, str | None] = {},
     ) -> Response:
         """Sends any request. A POST has an Idempotency-Key, the same in all attempts."""
         sent = dict(DEFAULT_HEADERS)
@@ -306,7 +315,7 @@ class AnimalStore:
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         return self._send(Request(self._url(path, query), content, sent, method=method))
 
-    def _responses(self, path: str, query: Mapping) -> Iterator[Response]:
+    def _responses(self, path: str, query: Mapping[str, Any]) -> Iterator[Response]:
         if _is_empty(query):
             return
         url: str | None = self._url(path, query)
@@ -325,14 +334,14 @@ class AnimalStore:
         path: str,
         body: Any = None,
         *,
-        query: Mapping = {},
+        query: Mapping[str, Any] = {},
         idempotency_key: str | None = None,
         if_match: str | None = None,
     ) -> Any:
         headers = {"Idempotency-Key": idempotency_key, "If-Match": if_match}
         return self.request(method, path, query=query, body=body, headers=headers).data
 
-    def _url(self, path: str, query: Mapping) -> str:
+    def _url(self, path: str, query: Mapping[str, Any]) -> str:
         given = {name: value for name, value in query.items() if value is not None}
         url = f"{self.base_url.rstrip('/')}/{path.lstrip('/')}"
         return f"{url}?{urlencode(given, doseq=True)}" if given else url
@@ -378,7 +387,7 @@ class EventFeed:
     cursor  save it, and pass it to events(): a feed from here loses no event, and repeats those of an unfinished page
     """
 
-    def __init__(self, store: AnimalStore, cursor: str | None, pause: float, query: dict):
+    def __init__(self, store: AnimalStore, cursor: str | None, pause: float, query: Json):
         self.cursor = cursor
         self._store, self._pause, self._query = store, pause, query
 
@@ -407,7 +416,7 @@ class EventFeed:
 
 
 def verify_webhook(
-    headers: Mapping[str, str], body: bytes, secret: str | list[str], *, tolerance_seconds: float = 300
+    headers: Mapping[str, str], body: bytes, secret: str | Sequence[str], *, tolerance_seconds: float = 300
 ) -> WebhookEvent:
     """Verifies a delivery of a webhook (Standard Webhooks), and returns its event. `type` tells what its `data` is.
 
@@ -493,7 +502,7 @@ class _EveryStatus(HTTPErrorProcessor):
     https_response = http_response
 
 
-def _is_empty(query: Mapping) -> bool:
+def _is_empty(query: Mapping[str, Any]) -> bool:
     """True if a filter has no values: it would not be sent, and the list would be everything."""
     return any(value in ([], ()) for value in query.values())
 
