@@ -24,7 +24,7 @@ const MAX_KEYS = 4;
 /** How many known words are compared with those of a search that finds none, in each direction. */
 const NEIGHBOURS = 30;
 /** How many texts with one difference are looked up, each with the words next to it: they begin as others do. */
-const MAX_EDITS = 180;
+const MAX_EDITS = 150;
 /** The most similar words for a word. */
 const MAX_SIMILAR = 5;
 /** No word has this character; others sort before it. */
