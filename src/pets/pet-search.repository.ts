@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Sql, type Statement } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
 import type { PetStatus } from './pet-status';
 import type { Pet } from './pets.dto';
-import { PET_COLUMNS, readPet } from './pets.repository';
 
 /** The most words, or animals of a category, that a search looks at. */
 export const MAX_READ = 400;
+/** The most bytes of names that are compared with the words of a search: long names take longest. */
+export const MAX_COMPARED = 15_000;
 /** The most words that are counted to find the rarest one. */
 const MAX_COUNTED = 100;
 
@@ -52,48 +53,45 @@ const WORDS = `
     SELECT word, size, pet_id FROM pet_words WHERE ${AFTER} ORDER BY word, size, pet_id LIMIT ${MAX_READ + 1}
   ) AS few ORDER BY word, size, pet_id LIMIT $11`;
 
-const PET = `${PET_COLUMNS}, pet_search_text(name) AS text`;
 const FILTER = '($9::bigint IS NULL OR category_id = $9) AND ($8::text[] IS NULL OR status = ANY ($8))';
 
-/** Finds the animals that match, each at its first word in the range. */
-const matching = (pets: string, isWanted: string) => `
-  SELECT found.word, found.size, ${PET_COLUMNS}
-  FROM ${pets}, LATERAL (
-    SELECT min(short) AS word, least(count(*), 100)::smallint AS size FROM (
-      SELECT CASE WHEN left(word, ${WORD_LENGTH}) COLLATE "C" BETWEEN $1 AND $2 THEN left(word, ${WORD_LENGTH}) END COLLATE "C" AS short
-      FROM unnest(string_to_array(btrim(text), ' ')) AS word
-    ) AS words
-  ) AS found
-  WHERE NOT EXISTS (
-      SELECT FROM unnest($6::text[]) AS needed
-      WHERE NOT EXISTS (SELECT FROM string_to_table(needed, '|') AS each WHERE strpos(text, each) > 0)
-    )
-    AND NOT EXISTS (SELECT FROM unnest($7::text[]) AS other WHERE strpos(text, other) > 0)
-    AND ${isWanted}`;
+/**
+ * Finds the animals that match, each at its first word in the range. A row without an animal follows if the names before
+ * had $12 bytes. LATERAL with LIMIT: each animal is read by its id, until the page is full. Other forms
+ * sort all of them.
+ */
+const READ = `
+  SELECT pet.* FROM (
+    SELECT at.*, named.*,
+      sum(octet_length(name)) OVER (ORDER BY at.word, at.size, at.pet_id ROWS UNBOUNDED PRECEDING) AS bytes
+    FROM (${WORDS}) AS at,
+      LATERAL (SELECT id, name, category_id, status FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS named
+  ) AS at LEFT JOIN LATERAL (
+    SELECT at.id, name, category_id AS "categoryId", status, found.word, found.size
+    FROM (SELECT pet_search_text(at.name) AS text OFFSET 0) AS named, LATERAL (
+      SELECT min(short) AS word, least(count(*), 100)::smallint AS size FROM (
+        SELECT CASE WHEN left(word, ${WORD_LENGTH}) COLLATE "C" BETWEEN $1 AND $2 THEN left(word, ${WORD_LENGTH}) END COLLATE "C" AS short
+        FROM unnest(string_to_array(btrim(text), ' ')) AS word
+      ) AS words
+    ) AS found
+    WHERE bytes <= $12::bigint AND found.word = at.word
+      AND NOT EXISTS (
+        SELECT FROM unnest($6::text[]) AS needed
+        WHERE NOT EXISTS (SELECT FROM string_to_table(needed, '|') AS each WHERE strpos(text, each) > 0)
+      )
+      AND NOT EXISTS (SELECT FROM unnest($7::text[]) AS other WHERE strpos(text, other) > 0)
+    LIMIT 1
+  ) AS pet ON true
+  WHERE pet.id IS NOT NULL OR bytes > $12
+  ORDER BY at.word, at.size, at.pet_id LIMIT $10`;
 
-function readFound([word, size, ...columns]: [string, number, ...Parameters<typeof readPet>[0]]): FoundPet {
-  const pet = readPet(columns);
-  return { pet, place: { word, size, id: pet.id } };
-}
-
-/** LATERAL with LIMIT: each animal is read by its id, until the page is full. Other forms sort all of them. */
-const READ_RANGE: Statement = {
-  read: readFound,
-  text: `
-    SELECT pet.* FROM (${WORDS}) AS at, LATERAL (${matching(
-      `(SELECT ${PET} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS pet`,
-      'found.word = at.word',
-    )} LIMIT 1) AS pet
-    ORDER BY at.word, at.size, at.pet_id LIMIT $10`,
-};
-
-const READ_CATEGORY: Statement = {
-  read: readFound,
-  text: `${matching(
-    `(SELECT ${PET} FROM pets WHERE category_id = $9 AND ${FILTER} ORDER BY id LIMIT $11) AS pet`,
-    '(found.word, found.size, id) > ($3, $4::smallint, $5::bigint)',
-  )} ORDER BY found.word, found.size, id LIMIT $10`,
-};
+/** The animals of a category that has few. Those after $3 bytes of names have no text. */
+const READ_CATEGORY = `
+  SELECT id, name, category_id AS "categoryId", status, CASE WHEN bytes <= $3 THEN pet_search_text(name) END AS text
+  FROM (
+    SELECT *, sum(octet_length(name)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes FROM pets
+    WHERE category_id = $1 AND ($2::text[] IS NULL OR status = ANY ($2)) ORDER BY id LIMIT ${MAX_READ}
+  ) AS read ORDER BY id`;
 
 /** How many words of a range follow a place, up to one more than $5. */
 const COUNT = `
@@ -159,18 +157,30 @@ export class PetSearchRepository {
   /**
    * Reads matching animals of a range after a place.
    *
-   * @param most the words that are looked at; undefined: all animals of a small category
+   * @param bounds the animals to find, the words to look at, and the bytes of names to compare; `isCut`: there are more
    */
-  read(
+  async read(
     { from, to }: WordRange,
     { word, size, id }: Place,
     { texts, others, categoryId, status }: Match,
-    count: number,
-    most?: number,
-  ): Promise<FoundPet[]> {
-    const parameters = [from, to, word, size, id, texts, others, status, categoryId, count, most ?? MAX_READ];
-    const statement = most === undefined ? READ_CATEGORY : READ_RANGE;
-    return this.sql.rows<FoundPet>(statement, parameters);
+    { count, words, bytes }: { readonly count: number; readonly words: number; readonly bytes: number },
+  ): Promise<{ found: FoundPet[]; isCut: boolean }> {
+    const parameters = [from, to, word, size, id, texts, others, status, categoryId, count, words, bytes];
+    const rows = await this.sql.rows<(Pet & Place) | { id: null }>(READ, parameters);
+    const read = rows.filter((row) => row.id !== null);
+    const found = read.map(({ word: first, size: length, ...pet }) => ({
+      pet,
+      place: { word: first, size: length, id: pet.id },
+    }));
+    return { found, isCut: read.length < rows.length };
+  }
+
+  /** Reads the animals of a category that has few. Without a text: their names are too long to compare all of them. */
+  readCategory(
+    id: bigint,
+    status: readonly PetStatus[] | undefined,
+  ): Promise<(Pet & { text: string | null })[]> {
+    return this.sql.rows(READ_CATEGORY, [id, status, MAX_COMPARED]);
   }
 
   /** Counts the words of a range after a place, up to `most` and one more. */

@@ -7,6 +7,8 @@ import { Semaphore } from '../platform/runtime/semaphore';
 import { parseInt64 } from '../platform/validation/int64';
 import {
   type FoundPet,
+  type Match,
+  MAX_COMPARED,
   MAX_READ,
   type Place,
   PetSearchRepository,
@@ -22,7 +24,7 @@ const MAX_KEYS = 4;
 /** How many known words are compared with those of a search that finds none, in each direction. */
 const NEIGHBOURS = 30;
 /** How many texts with one difference are looked up, each with the words next to it: they begin as others do. */
-const MAX_EDITS = 200;
+const MAX_EDITS = 150;
 /** The most similar words for a word. */
 const MAX_SIMILAR = 5;
 /** No word has this character; others sort before it. */
@@ -36,8 +38,6 @@ interface Plan {
   readonly texts: readonly string[];
   /** The number of the word that is looked up, or SIMILAR. */
   readonly driver: number;
-  /** True if the category is so small that all its animals are read. */
-  readonly byCategory: boolean;
 }
 
 /** A word of a search, or the beginning of one. */
@@ -46,11 +46,16 @@ interface Key extends WordRange {
   readonly text: string;
 }
 
+/** An animal of a small category, and the words of its name between spaces. */
+type NamedPet = Pet & { readonly text: string };
+
 /** A search, and how many words it may still look at; less than 0: there are more. */
 interface Work {
   readonly query: SearchPetsQuery;
   readonly request: PageRequest;
   readonly position: Position | undefined;
+  /** All animals of the category, if it is small: they are compared in memory. */
+  readonly pets: readonly NamedPet[] | undefined;
   left: number;
 }
 
@@ -92,25 +97,31 @@ export class PetSearch {
   }
 
   private async read(query: SearchPetsQuery, request: PageRequest): Promise<Page<Pet>> {
-    const words = await this.names.wordsOf(query.q);
+    const given = await this.names.wordsOf(query.q);
+    const words = [...new Set(given.slice(0, -1)), ...given.slice(-1)];
     if (words.length === 0) return new Page(request, [], undefined);
     const position = positionOf(request.after);
-    const { categoryId } = query;
-    const byCategory = categoryId !== undefined && (await this.names.isSmall(categoryId));
-    const work = { query, request, position, left: MAX_READ };
+    const all = await this.smallCategory(query);
+    const pets = all?.filter((pet): pet is NamedPet => pet.text !== null);
+    const work = { query, request, position, pets, left: pets?.length === all?.length ? MAX_READ : -1 };
     if (position?.driver !== SIMILAR) {
-      const page = await this.readPlan(await this.planOf(words, byCategory, position), work);
+      const page = await this.readPlan(await this.planOf(words, position), work);
       if (position || page.items.length > 0 || work.left < 0) return page;
     }
-    return this.readPlan(await this.similarPlanOf(words, byCategory), work);
+    return this.readPlan(await this.similarPlanOf(words), work);
+  }
+
+  private async smallCategory({ categoryId, status }: SearchPetsQuery) {
+    const isSmall = categoryId !== undefined && (await this.names.isSmall(categoryId));
+    return isSmall ? this.names.readCategory(categoryId, status) : undefined;
   }
 
   /** Looks up the rarest word. */
-  private async planOf(words: readonly string[], byCategory: boolean, position?: Position): Promise<Plan> {
+  private async planOf(words: readonly string[], position?: Position): Promise<Plan> {
     const keys = words.map((word, at) => keyOf(word, at === words.length - 1));
     const texts = keys.map(({ text }) => text);
     const driver = position?.driver ?? (await this.rarestOf(keys));
-    return { ranges: keys.slice(driver, driver + 1), texts, driver, byCategory };
+    return { ranges: keys.slice(driver, driver + 1), texts, driver };
   }
 
   private async rarestOf(keys: readonly Key[]): Promise<number> {
@@ -122,7 +133,7 @@ export class PetSearch {
   }
 
   /** Looks up the words that are similar to the longest one. Words without a similar one are ignored. */
-  private async similarPlanOf(words: readonly string[], byCategory: boolean): Promise<Plan> {
+  private async similarPlanOf(words: readonly string[]): Promise<Plan> {
     const longest = words
       .map((word, at) => ({ word, isLast: at === words.length - 1 }))
       .toSorted((one, other) => other.word.length - one.word.length)
@@ -136,14 +147,15 @@ export class PetSearch {
     }
     const found = all.filter((keys) => keys.length > 0);
     const texts = found.map((keys) => keys.map(({ text }) => text).join('|'));
-    return { ranges: found[0] ?? [], texts, driver: SIMILAR, byCategory };
+    return { ranges: found[0] ?? [], texts, driver: SIMILAR };
   }
 
-  private async readPlan({ ranges, texts, driver, byCategory }: Plan, work: Work): Promise<Page<Pet>> {
-    const { query, request, position } = work;
+  private async readPlan({ ranges, texts, driver }: Plan, work: Work): Promise<Page<Pet>> {
+    const { query, request, position, pets } = work;
     const { categoryId, status } = query;
     const before = position?.count ?? 0;
     const most = Math.min(request.limit, MAX_FOUND - before);
+    const bytes = Math.floor(MAX_COMPARED / ranges.length);
     const found: FoundPet[] = [];
     let place: Place | undefined = position;
     for (const [at, range] of ranges.entries()) {
@@ -151,19 +163,48 @@ export class PetSearch {
       const start: Place = place ?? { word: range.from, size: -1, id: 0n };
       place = undefined;
       const match = { texts, others: ranges.slice(0, at).map(({ text }) => text), categoryId, status };
-      const bound = byCategory ? undefined : work.left;
-      found.push(...(await this.names.read(range, start, match, most + 1 - found.length, bound)));
-      if (found.length > most) break;
-      if (!byCategory) work.left -= await this.names.count(range, start, work.left);
-      if (work.left < 0) break;
+      if (pets) found.push(...matchesIn(pets, range, start, match));
+      else {
+        const bounds = { count: most + 1 - found.length, words: work.left, bytes };
+        const read = await this.names.read(range, start, match, bounds);
+        found.push(...read.found);
+        if (found.length > most) break;
+        work.left = read.isCut ? -1 : work.left - (await this.names.count(range, start, work.left));
+      }
+      if (found.length > most || work.left < 0) break;
     }
     const items = found.slice(0, most);
     const last = items.at(-1);
-    const hasNext = found.length > most && before + most < MAX_FOUND && last !== undefined;
-    const next = hasNext ? textOf({ ...last.place, driver, count: before + most }) : undefined;
-    const pets = items.map(({ pet }) => pet);
-    return new Page(request, pets, next, work.left < 0 ? { 'Search-Complete': 'false' } : {});
+    const count = before + items.length;
+    // The page after one that is not complete looks at further words.
+    const hasNext = (found.length > most || work.left < 0) && count < MAX_FOUND && last !== undefined;
+    const next = hasNext ? textOf({ ...last.place, driver, count }) : undefined;
+    const shown = items.map(({ pet }) => pet);
+    return new Page(request, shown, next, work.left < 0 ? { 'Search-Complete': 'false' } : {});
   }
+}
+
+/** Finds the animals that match, as the statement of the repository does. */
+function matchesIn(pets: readonly NamedPet[], range: WordRange, start: Place, match: Match): FoundPet[] {
+  return pets
+    .flatMap(({ text, ...pet }) => {
+      const words = text.trim().split(' ');
+      const [word] = words
+        .map(cut)
+        .filter((each) => range.from <= each && each <= range.to)
+        .toSorted();
+      const isWanted = match.texts.every((each) => each.split('|').some((part) => text.includes(part)));
+      if (word === undefined || !isWanted || match.others.some((each) => text.includes(each))) return [];
+      return { pet, place: { word, size: Math.min(words.length, 100), id: pet.id } };
+    })
+    .filter(({ place }) => comparePlaces(place, start) > 0)
+    .toSorted((one, other) => comparePlaces(one.place, other.place));
+}
+
+function comparePlaces(one: Place, other: Place): number {
+  if (one.word !== other.word) return one.word < other.word ? -1 : 1;
+  if (one.size !== other.size) return one.size - other.size;
+  return Number(one.id > other.id) - Number(one.id < other.id);
 }
 
 /** Looks a word up, or the words that begin so. */

@@ -8,9 +8,10 @@ import { send } from '../support/http';
 import { runBuilt, running, type RunningService } from '../support/service';
 import { type ServiceHere, startHere } from '../support/start';
 import { until } from '../support/until';
-import { type FeedEvent, FeedReader, isSettled, RebuiltTables, tablesOf } from './support/event-feed';
-import { expectInventory } from './support/inventory';
+import { FeedReader, isSettled, RebuiltTables, tablesOf } from './support/event-feed';
+import { expectInventory, expectInventoryOfCopy } from './support/inventory';
 import { ALL_SCOPES, createKey } from './support/keys';
+import { importAnimals, shop } from './support/shop';
 import { mirrorOf, witness } from './support/witness.extension';
 
 /** EVENTS_ROUNDS=full runs as many rounds as a release needs; they take some minutes. */
@@ -148,13 +149,14 @@ describe('the feed, with fsync on', () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
       const ended = new AbortController();
       const clients = Array.from({ length: WRITERS }, () => shop(url, key, ended.signal));
+      const imports = importAnimals(environment, ended.signal);
       const following = reader.follow(ended.signal);
       await sleep(Math.random() * MAX_LIFE_MS);
       if (kill % 2 === 0) await killServer();
       else await killInstance((kill >> 1) % 2);
       await sleep(Math.random() * MAX_LIFE_MS);
       ended.abort();
-      await Promise.all(clients);
+      await Promise.all([...clients, imports]);
       await until(() => isSettled(server.url()).catch(() => false), SETTLED_MS);
       await following;
       await reader.readAll();
@@ -162,6 +164,7 @@ describe('the feed, with fsync on', () => {
       applied = reader.events.length;
       expect(tables.lines).toEqual(await tablesOf(server.url()));
       await expectInventory(url(), key, server.url());
+      if (kill % 4 === 0) await expectInventoryOfCopy(server, `copy_${kill}`, key);
     }
     process.stdout.write(`events: ${KILLS} SIGKILLs, ${applied} events\n`);
     expect(applied).toBeGreaterThan(KILLS * WRITERS);
@@ -268,32 +271,4 @@ async function write(url: string, writer: string): Promise<string[]> {
   }
   await client.end();
   return committed;
-}
-
-/** Adds, orders, changes and removes animals until `ended`. */
-async function shop(url: () => string, key: string, ended: AbortSignal): Promise<void> {
-  const request = async (
-    method: string,
-    path: string,
-    body?: object,
-  ): Promise<FeedEvent['data'] | undefined> => {
-    const response = await send(url(), method, path, { key, body, agent: new Agent() }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === undefined) throw error;
-        return undefined;
-      },
-    );
-    if (response === undefined || response.status === 503) await sleep(Math.random() * MAX_OPEN_MS);
-    return response?.text ? response.json : undefined;
-  };
-  while (!ended.aborted) {
-    const pet = await request('POST', '/v1/pets', { name: 'Rex', categoryId: 1 });
-    if (pet?.id === undefined) continue;
-    const path = `/v1/pets/${pet.id}`;
-    await request('PATCH', path, { name: `Rex ${pet.id}` });
-    const order = await request('POST', '/v1/store/orders', { petId: pet.id });
-    for (const status of Math.random() < 0.5 ? ['cancelled'] : ['approved', 'delivered'])
-      if (order?.id !== undefined) await request('PATCH', `/v1/store/orders/${order.id}`, { status });
-    if (Math.random() < 0.3) await request('DELETE', path);
-  }
 }

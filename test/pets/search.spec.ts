@@ -119,6 +119,26 @@ describe('GET /v1/pets/search (searchPets)', () => {
     expect((await search('rex', '&status=available')).headers['search-complete']).toBeUndefined();
   });
 
+  it('compares few long names, says so, and continues', async () => {
+    await addAll(
+      ['Rex', 'The'].flatMap((word) => Array.from({ length: 150 }, () => `${word} ${'é'.repeat(250)}`)),
+    );
+    const none = await search('rex the', '&limit=100');
+    expect([none.json, none.headers['search-complete']]).toEqual([[], 'false']);
+    const first = await search('rex', '&limit=100');
+    expect(first.headers['search-complete']).toBe('false');
+    const { json } = await app.get(linksOf(first).next!, { key });
+    expect(json[0].id).toBe(first.json.length + 1);
+    await app.database.query('UPDATE pets SET category_id = 9');
+    const category = await search('rex the', '&categoryId=9');
+    expect([category.json, category.headers['search-complete']]).toEqual([[], 'false']);
+    await app.database.query(`UPDATE pets SET status = 'sold' WHERE id < 5`);
+    await app.database.query(`UPDATE pets SET status = 'available' WHERE id >= 5`);
+    expect((await pagesOf('rex', '&categoryId=9&status=sold&limit=3')).map(({ length }) => length)).toEqual([
+      3, 1,
+    ]);
+  });
+
   it('knows a name from its creation, its change, and no longer after its removal', async () => {
     const { json } = await app.post('/v1/pets', aNewPet({ name: 'Before Before' }), { key });
     expect(await namesFor('before')).toEqual(['Before Before']);
