@@ -12,7 +12,7 @@ import type { LogStream } from './logger';
 
 type MetricList = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** What the primary process hands to a worker. */
+/** The settings that a worker gets from the primary process. */
 export type WorkerConfig = Pick<Config, 'texts'> & { readonly databaseUrl: string };
 
 /** A worker that ends earlier has failed. */
